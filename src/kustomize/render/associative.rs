@@ -4,13 +4,17 @@
 //! (<https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/yaml/walk/associative_sequence.go>):
 //! what it does with items that lack a key, or have it twice, follows from the steps and from nothing else.
 
+use super::budget::Budget;
 use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
-use super::walked::{Misfit, Walked};
+use super::walked::{Misfit, Unapplied, Walked};
 
 /// Merges an item of the patch into the object's.
-type MergeItem<'m> = dyn FnMut(Option<&mut Placed>, Option<&Placed>) -> Result<Walked, Misfit> + 'm;
+type MergeItem<'m> = dyn FnMut(Option<&mut Placed>, Option<&Placed>) -> Result<Walked, Unapplied> + 'm;
+
+/// Steps of looking at an item of a list, moving it included.
+const LOOKS: usize = 8;
 
 /// Texts of an item, one for each key; empty where it has none.
 type Texts = Vec<String>;
@@ -21,12 +25,13 @@ pub(super) fn walk(
     object: Option<&mut Placed>,
     patch: Option<&Placed>,
     how: &ListMerge,
-) -> Result<Walked, Misfit> {
+    budget: &Budget,
+) -> Result<Walked, Unapplied> {
     let Some(object) = object.filter(|value| !value.is_null()) else {
-        return patch.map_or(Ok(Walked::Gone), |patch| on_its_own(merge_item, patch, how));
+        return patch.map_or(Ok(Walked::Gone), |patch| on_its_own(merge_item, patch, how, budget));
     };
     let Some(patch) = patch else {
-        merge_items(merge_item, object, None, how)?;
+        merge_items(merge_item, object, None, how, budget)?;
         return Ok(Walked::Same);
     };
     if patch.is_null() {
@@ -34,13 +39,13 @@ pub(super) fn walk(
     }
     match Directive::of_list(patch.items())? {
         Some(Directive::Delete) => Ok(Walked::Gone),
-        Some(Directive::Replace) => on_its_own(merge_item, &without_directive(patch), how),
+        Some(Directive::Replace) => on_its_own(merge_item, &without_directive(patch), how, budget),
         Some(Directive::Merge) => {
-            merge_items(merge_item, object, Some(without_directive(patch).items()), how)?;
+            merge_items(merge_item, object, Some(without_directive(patch).items()), how, budget)?;
             Ok(Walked::Same)
         }
         None => {
-            merge_items(merge_item, object, Some(patch.items()), how)?;
+            merge_items(merge_item, object, Some(patch.items()), how, budget)?;
             Ok(Walked::Same)
         }
     }
@@ -52,9 +57,14 @@ fn without_directive(list: &Placed) -> Placed {
 }
 
 /// A list that is new is merged with itself.
-fn on_its_own(merge_item: &mut MergeItem<'_>, patch: &Placed, how: &ListMerge) -> Result<Walked, Misfit> {
+fn on_its_own(
+    merge_item: &mut MergeItem<'_>,
+    patch: &Placed,
+    how: &ListMerge,
+    budget: &Budget,
+) -> Result<Walked, Unapplied> {
     let mut list = patch.clone();
-    merge_items(merge_item, &mut list, Some(patch.items()), how)?;
+    merge_items(merge_item, &mut list, Some(patch.items()), how, budget)?;
     Ok(Walked::Other(list))
 }
 
@@ -63,8 +73,13 @@ fn merge_items(
     object: &mut Placed,
     patch: Option<&[Placed]>,
     how: &ListMerge,
-) -> Result<(), Misfit> {
+    budget: &Budget,
+) -> Result<(), Unapplied> {
+    let place = patch.and_then(<[Placed]>::first).map_or(&object.place, |item| &item.place).clone();
     let Content::Sequence(items) = &mut object.content else { return Ok(()) };
+    // Every item is looked for among all, by each key.
+    let count = items.len() + patch.map_or(0, <[Placed]>::len);
+    budget.pairs(count, count.saturating_mul(LOOKS), &place)?;
     let keys = match how {
         ListMerge::ByKey(keys) => keys.clone(),
         ListMerge::Union => vec![String::new()],
@@ -90,12 +105,12 @@ fn merge_items(
             Walked::Other(mut value) => Some(with_keys(&mut value, &valid, &wanted).clone()),
         };
         match value.filter(|value| !is_missing(value)) {
-            Some(value) => set(&mut merged, Some(&value), &valid, &wanted)?,
-            None => set(items, None, &valid, &wanted)?,
+            Some(value) => set(&mut merged, Some(&value), &valid, &wanted, budget)?,
+            None => set(items, None, &valid, &wanted, budget)?,
         }
     }
     if !all.is_empty() {
-        append(&mut merged, items, &used)?;
+        append(&mut merged, items, &used, budget)?;
         *items = merged;
     }
     Ok(())
@@ -202,7 +217,8 @@ fn set(
     new: Option<&Placed>,
     keys: &[String],
     texts: &[String],
-) -> Result<(), Misfit> {
+    budget: &Budget,
+) -> Result<(), Unapplied> {
     let of_mappings =
         keys.first().is_some_and(|key| !key.is_empty()) && texts.first().is_some_and(|text| !text.is_empty());
     let mut kept = Vec::with_capacity(list.len() + 1);
@@ -216,8 +232,14 @@ fn set(
             continue;
         }
         if matches(&item, keys, texts)? {
+            if let Some(new) = new {
+                // It takes the place of another, and then of more.
+                if found {
+                    budget.value(new, &new.place)?;
+                }
+                kept.push(new.clone());
+            }
             found = true;
-            kept.extend(new.cloned());
         } else if !texts.is_empty() {
             kept.push(item);
         }
@@ -259,26 +281,36 @@ fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Mis
 }
 
 /// Puts the object's items behind the merged ones, or in their place where they have the same texts.
-fn append(merged: &mut Vec<Placed>, items: &[Placed], keys: &[String]) -> Result<(), Misfit> {
+fn append(
+    merged: &mut Vec<Placed>,
+    items: &[Placed],
+    keys: &[String],
+    budget: &Budget,
+) -> Result<(), Unapplied> {
     for item in items {
         if keys.first().is_some_and(String::is_empty) {
-            set(merged, Some(item), keys, &[item.written().into_owned()])?;
+            set(merged, Some(item), keys, &[item.written().into_owned()], budget)?;
             continue;
         }
         if !item.is_null() && !item.is_mapping() {
-            return Err(Misfit::new(&item.place, "the items of this list are mappings, and this is none"));
+            let why = "the items of this list are mappings, and this is none";
+            return Err(Misfit::new(&item.place, why).into());
         }
         let mut texts = Texts::new();
         for key in keys {
             match item.field(key) {
                 Some(value) => texts.push(value.written().into_owned()),
-                None => merged.push(item.clone()),
+                // Once for each key that it lacks.
+                None => {
+                    budget.value(item, &item.place)?;
+                    merged.push(item.clone());
+                }
             }
         }
         if keys.len() > 1 {
-            set(merged, None, keys, &texts)?;
+            set(merged, None, keys, &texts, budget)?;
         }
-        set(merged, Some(item), keys, &texts)?;
+        set(merged, Some(item), keys, &texts, budget)?;
     }
     Ok(())
 }

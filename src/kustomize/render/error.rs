@@ -29,6 +29,8 @@ pub enum Trouble {
     Duplicate,
     /// Kustomizations that include one another.
     Cycle,
+    /// More than a render may cost.
+    TooLarge,
 }
 
 impl RenderError {
@@ -52,6 +54,11 @@ impl RenderError {
     pub(super) fn unreadable(unreadable: Unreadable) -> Self {
         let message = format!("the file cannot be read: {}", unreadable.reason);
         Self { message, place: Place::whole(unreadable.path), trouble: Trouble::Unreadable }
+    }
+
+    /// A step that costs more than a render may.
+    pub(super) fn too_large(place: Place, message: impl Into<String>) -> Self {
+        Self { message: message.into(), place, trouble: Trouble::TooLarge }
     }
 
     /// A file that is no YAML.
@@ -80,6 +87,7 @@ impl RenderError {
         match self.trouble {
             Trouble::Unreadable => rules::UNREADABLE_FILE,
             Trouble::Duplicate => rules::DUPLICATE_OBJECT,
+            Trouble::TooLarge => rules::TOO_LARGE,
             Trouble::Malformed | Trouble::Unsupported | Trouble::Reference | Trouble::Cycle => {
                 rules::RENDER_FAILED
             }

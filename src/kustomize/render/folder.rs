@@ -1,5 +1,6 @@
 //! A cluster folder as a whole: what its base gives, and what its overlay makes of it.
 
+use super::budget::{Budget, LOOK};
 use super::dialect::Dialect;
 use super::error::RenderError;
 use super::keys::is_kustomization;
@@ -11,7 +12,7 @@ use super::rendered::{Folders, PatchUse, Rendered, RenderedObject};
 use super::resource::{Identity, Resource, refuse_twins};
 use super::schema::Schemas;
 use super::strategic::{self, Outcome};
-use super::walked::Misfit;
+use super::walked::Unapplied;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
 /// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link or enters
@@ -42,9 +43,9 @@ pub(super) fn render(
     let whole =
         if folders.base == folders.cluster { None } else { loader.kustomization(&folders.cluster)? };
     if !has_overlay && whole.is_none() {
-        return cluster.finish(base.finish()?, None);
+        return cluster.finish(base.finish(&loader.budget)?, None);
     }
-    let finished = base.finished()?;
+    let finished = base.finished(&loader.budget)?;
     let base_objects = finish_all(finished.clone())?;
     let objects = match (loader.kustomization(&folders.overlay)?, whole) {
         (Some(entry), _) => cluster.kustomized(&folders.overlay, entry, base)?,
@@ -63,7 +64,7 @@ pub(super) fn kustomized(
     let loader = Loader::new(tree, parsed);
     let Some(entry) = loader.kustomization(folder)? else { return Ok(None) };
     let mut builder = Builder::new(&loader, Vec::new());
-    let objects = builder.build_top(folder, entry, Accumulated::default())?.finish()?;
+    let objects = builder.build_top(folder, entry, Accumulated::default())?.finish(&loader.budget)?;
     refuse_twins(&objects)?;
     finish_all(objects).map(Some)
 }
@@ -95,17 +96,17 @@ enum Base {
 }
 
 impl Base {
-    fn finish(self) -> Result<Vec<Resource>, RenderError> {
+    fn finish(self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
         match self {
             Self::Plain(resources) => Ok(resources),
-            Self::Kustomized(built) => (*built).finish(),
+            Self::Kustomized(built) => (*built).finish(budget),
         }
     }
 
-    fn finished(&self) -> Result<Vec<Resource>, RenderError> {
+    fn finished(&self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
         match self {
             Self::Plain(resources) => Ok(resources.clone()),
-            Self::Kustomized(built) => built.finished(),
+            Self::Kustomized(built) => built.finished(budget),
         }
     }
 
@@ -168,7 +169,7 @@ impl<'a> Cluster<'a> {
         entry: &TreeEntry,
         base: Base,
     ) -> Result<Vec<Resource>, RenderError> {
-        let reached = self.builder.reaches(folder, entry, &self.folders.base, &mut Vec::new())?;
+        let reached = self.builder.reaches(folder, entry, &self.folders.base)?;
         let first = match reached {
             Reached::No => base.accumulated(),
             Reached::Yes => {
@@ -176,12 +177,13 @@ impl<'a> Cluster<'a> {
                 Accumulated::default()
             }
         };
-        self.builder.build_top(folder, entry, first)?.finish()
+        self.builder.build_top(folder, entry, first)?.finish(&self.builder.loader.budget)
     }
 
     /// An overlay without a kustomization: each document patches the object that it names, or joins.
     fn patched(&mut self, base: Vec<Resource>) -> Result<Vec<Resource>, RenderError> {
         let schemas = Schemas::default();
+        let budget = &self.builder.loader.budget;
         let mut objects = base;
         for document in self.documents(&self.folders.overlay)? {
             let identity = document.identity()?;
@@ -191,14 +193,16 @@ impl<'a> Cluster<'a> {
                 matched: Vec::new(),
                 lost: None,
             };
+            budget.pairs(objects.len(), LOOK, &document.value.place)?;
             match target_of(&identity, &objects)? {
-                Some(index) => patch(&mut objects, index, &document, &mut used, &schemas)?,
+                Some(index) => patch(&mut objects, index, &document, &mut used, &schemas, budget)?,
                 None if strategic::deletes(&document.value) => {
                     used.lost = Some(format!("there is no {} to be deleted", used.target));
                 }
-                None => match joining(&document.value, &schemas) {
+                None => match joining(&document.value, &schemas, budget) {
                     Ok(value) => objects.push(Resource::new(value)?),
-                    Err(misfit) => {
+                    Err(Unapplied::TooLarge(error)) => return Err(error),
+                    Err(Unapplied::Misfit(misfit)) => {
                         used.lost = Some(misfit.message);
                         used.place = misfit.place;
                     }
@@ -219,24 +223,29 @@ impl<'a> Cluster<'a> {
             .filter_map(|entry| Some((entry.path.parent()?, entry)))
             .filter(|(inner, _)| !self.is_foreign(inner, folder))
             .collect();
+        let budget = &self.builder.loader.budget;
+        budget.pairs(kustomized.len(), kustomized.len(), folder)?;
         let topmost: Vec<&(RepoPath, &TreeEntry)> = kustomized
             .iter()
             .filter(|(inner, _)| !kustomized.iter().any(|(outer, _)| inner.is_in(outer)))
             .collect();
+        budget.pairs(tree.entries_in(folder).len(), topmost.len(), folder)?;
         let mut resources = Vec::new();
         for entry in tree.entries_in(folder) {
             let inner = topmost.iter().any(|(inner, _)| entry.path.is_in(inner));
             if inner || !may_hold_objects(entry) || self.is_foreign(&entry.path, folder) {
                 continue;
             }
-            if is_beside_manifests(&self.builder.loader.read(entry, Dialect::Kubernetes)?.documents) {
+            let loaded = self.builder.loader.read(entry, Dialect::Kubernetes)?;
+            if is_beside_manifests(&loaded.documents) {
                 self.passed_over.push(entry.path.clone());
                 continue;
             }
-            resources.extend(self.builder.loader.objects(entry)?);
+            resources.extend(self.builder.loader.objects(&loaded)?);
         }
         for (inner, entry) in topmost {
-            resources.extend(self.builder.build_top(inner, entry, Accumulated::default())?.finish()?);
+            let built = self.builder.build_top(inner, entry, Accumulated::default())?;
+            resources.extend(built.finish(budget)?);
         }
         Ok(resources)
     }
@@ -275,9 +284,9 @@ fn target_of(identity: &Identity<'_>, objects: &[Resource]) -> Result<Option<usi
 }
 
 /// A document that finds no object and becomes one.
-fn joining(document: &Placed, schemas: &Schemas) -> Result<Placed, Misfit> {
-    losses::refuse(None, document, schemas)?;
-    strategic::as_object(document, schemas)
+fn joining(document: &Placed, schemas: &Schemas, budget: &Budget) -> Result<Placed, Unapplied> {
+    losses::refuse(None, document, schemas, budget)?;
+    strategic::as_object(document, schemas, budget)
 }
 
 fn patch(
@@ -286,13 +295,14 @@ fn patch(
     document: &Resource,
     used: &mut PatchUse,
     schemas: &Schemas,
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     let Some(object) = objects.get_mut(index) else { return Ok(()) };
     let id = object.identity()?.object_id();
     let mut value = object.value.clone();
     let patch = without_identity(&document.value);
-    let merged = losses::refuse(Some(&object.value), &patch, schemas)
-        .and_then(|()| strategic::apply(&mut value, &patch, schemas));
+    let merged = losses::refuse(Some(&object.value), &patch, schemas, budget)
+        .and_then(|()| strategic::apply(&mut value, &patch, schemas, budget));
     match merged {
         Ok(Outcome::Kept) => {
             object.value = value;
@@ -302,7 +312,8 @@ fn patch(
             objects.remove(index);
             used.matched.push(id);
         }
-        Err(misfit) => {
+        Err(Unapplied::TooLarge(error)) => return Err(error),
+        Err(Unapplied::Misfit(misfit)) => {
             used.lost = Some(format!("it does not fit {id}: {}", misfit.message));
             used.place = misfit.place;
         }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::budget::{Budget, Size};
 use super::dialect::Dialect;
 use super::error::RenderError;
 use super::keys::KUSTOMIZATION_NAMES;
@@ -15,6 +16,9 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 /// The annotation that keeps an object out of what is applied.
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
+/// Steps of reading one byte of a text.
+const READING: usize = 8;
+
 /// Files, read once each way: by content, where it stands, and whose words it is read in.
 type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
 
@@ -23,6 +27,7 @@ type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
 pub(super) struct Loaded {
     pub(super) start: SourceOffset,
     pub(super) documents: Vec<Placed>,
+    size: Size,
 }
 
 /// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
@@ -49,21 +54,23 @@ impl ParsedFiles {
     }
 }
 
-/// Reads files of one snapshot; each at most once.
+/// Reads files of one snapshot, each at most once, for one render.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a dyn Tree,
+    pub(super) budget: Budget,
     parsed: &'a ParsedFiles,
 }
 
 impl<'a> Loader<'a> {
-    pub(super) const fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
-        Self { tree, parsed }
+    pub(super) fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
+        Self { tree, budget: Budget::default(), parsed }
     }
 
-    /// The documents of a file that the snapshot has.
+    /// The documents of a file that the snapshot has. They cost each time what they hold.
     pub(super) fn read(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
         let known = (entry.blob.clone(), entry.path.clone(), dialect);
         if let Some(loaded) = self.parsed.loaded.borrow().get(&known) {
+            self.budget.size(loaded.size, &loaded.start)?;
             return Ok(Arc::clone(loaded));
         }
         let file = match self.parsed.known(&entry.blob) {
@@ -75,13 +82,15 @@ impl<'a> Loader<'a> {
             }
         };
         let source = Arc::new(Source::new(entry.path.clone(), file.clone()));
-        let documents = file
+        let documents: Vec<Placed> = file
             .documents()
             .iter()
             .map(|document| place_node(&document.root, &source, dialect))
             .filter(|document| !document.is_null())
             .collect();
-        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents });
+        let size = Size::of_all(&documents);
+        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents, size });
+        self.budget.size(size, &loaded.start)?;
         self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
     }
@@ -102,17 +111,21 @@ impl<'a> Loader<'a> {
 
     /// The objects of a file as `kubectl apply` would take them: lists taken apart, local configuration
     /// left out.
-    pub(super) fn objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
+    pub(super) fn objects(&self, loaded: &Loaded) -> Result<Vec<Resource>, RenderError> {
         let mut objects = Vec::new();
-        for document in &self.read(entry, Dialect::Kubernetes)?.documents {
+        for document in &loaded.documents {
             expand_applied(document, &mut objects)?;
         }
+        self.budget.objects(objects.len(), &loaded.start)?;
         Ok(objects)
     }
 
     /// The objects of a file as kustomize takes them.
     pub(super) fn kustomize_objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
-        expand(&self.read(entry, Dialect::Kustomize)?.documents)
+        let loaded = self.read(entry, Dialect::Kustomize)?;
+        let objects = expand(&loaded.documents)?;
+        self.budget.objects(objects.len(), &loaded.start)?;
+        Ok(objects)
     }
 
     /// The kustomization of a folder; `None` where it has none.
@@ -144,17 +157,41 @@ fn parse(bytes: &[u8], entry: &TreeEntry) -> Result<YamlFile, RenderError> {
     })
 }
 
+/// The documents of YAML that stands inside a file as a string; `None` where it is no YAML.
+pub(super) fn read_if_yaml(
+    text: &str,
+    place: &SourceOffset,
+    dialect: Dialect,
+    budget: &Budget,
+) -> Result<Option<Vec<Placed>>, RenderError> {
+    // Reading looks at every byte several times.
+    budget.pairs(text.len(), READING, place)?;
+    YamlFile::read(text).ok().map(|file| place_inline(&file, place, dialect, budget)).transpose()
+}
+
 /// The documents of YAML that stands inside a file as a string.
 pub(super) fn read_inline(
     text: &str,
     place: &SourceOffset,
     dialect: Dialect,
+    budget: &Budget,
 ) -> Result<Vec<Placed>, RenderError> {
     let file = YamlFile::read(text)
         .map_err(|error| RenderError::malformed(place, format!("the text here is no YAML: {error}")))?;
+    place_inline(&file, place, dialect, budget)
+}
+
+fn place_inline(
+    file: &YamlFile,
+    place: &SourceOffset,
+    dialect: Dialect,
+    budget: &Budget,
+) -> Result<Vec<Placed>, RenderError> {
     let source = Arc::new(Source::inside(place, file.clone()));
     let documents = file.documents().iter().map(|document| place_node(&document.root, &source, dialect));
-    Ok(documents.filter(|value| !value.is_null()).collect())
+    let documents: Vec<Placed> = documents.filter(|value| !value.is_null()).collect();
+    budget.size(Size::of_all(&documents), place)?;
+    Ok(documents)
 }
 
 fn place_node(node: &Node, source: &Arc<Source>, dialect: Dialect) -> Placed {
@@ -195,6 +232,14 @@ fn items_of(document: &Placed) -> Option<&[Placed]> {
     }
 }
 
+/// The items of a list of objects, without the list.
+fn items_taken(mut list: Placed) -> Vec<Placed> {
+    match list.remove("items").map(|items| items.content) {
+        Some(Content::Sequence(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
 /// Objects as kustomize takes them from documents: it wants a kind and a name, and puts the items of lists
 /// behind everything else.
 pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError> {
@@ -205,7 +250,7 @@ pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError>
         if document.is_empty() {
             continue;
         }
-        if let Some(items) = items_of(&document) {
+        if items_of(&document).is_some() {
             // A `List` alone in its file is opened while it is read; others go through JSON.
             let is_opened = documents.len() == 1
                 && objects.is_empty()
@@ -213,12 +258,11 @@ pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError>
                 && document
                     .at(&["kind"])
                     .is_some_and(|kind| matches!(&*kind.written(), "List" | "ResourceList"));
-            waiting.extend(items.iter().cloned().map(|mut item| {
-                if !is_opened {
-                    item.settle();
-                }
-                item
-            }));
+            let mut items = items_taken(document);
+            if !is_opened {
+                items.iter_mut().for_each(Placed::settle);
+            }
+            waiting.extend(items);
             continue;
         }
         let missing = [&["kind"][..], &["metadata", "name"]]

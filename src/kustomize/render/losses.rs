@@ -3,40 +3,50 @@
 //! Overlay files without a kustomization are read by nobody but Capstan: there such a patch is told
 //! instead of imitated.
 
+use super::budget::Budget;
 use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
 use super::schema::{Schemas, Type};
 use super::strategic::deletes;
-use super::walked::Misfit;
+use super::walked::{Misfit, Unapplied};
 
 /// Looks through a patch of an object, or one that joins as an object of its own.
-pub(super) fn refuse(object: Option<&Placed>, patch: &Placed, schemas: &Schemas) -> Result<(), Misfit> {
+pub(super) fn refuse(
+    object: Option<&Placed>,
+    patch: &Placed,
+    schemas: &Schemas,
+    budget: &Budget,
+) -> Result<(), Unapplied> {
     if Directive::of(patch)? == Directive::Replace {
         return Err(Misfit::new(
             &patch.place,
             "kustomize does not replace whole objects (`$patch: replace`): delete the object and add another",
-        ));
+        )
+        .into());
     }
     let named = object.unwrap_or(patch);
     let text = |key: &str| named.text_at(&[key]).unwrap_or_default();
     let of = schemas.of(text("apiVersion"), text("kind"));
-    Check { path: Vec::new() }.mapping(object, patch, of)
+    Check { path: Vec::new(), budget }.mapping(object, patch, of)
 }
 
-struct Check {
+struct Check<'b> {
     path: Vec<String>,
+    budget: &'b Budget,
 }
 
-impl Check {
+impl Check<'_> {
     fn mapping(
         &mut self,
         object: Option<&Placed>,
         patch: &Placed,
         of: Option<Type<'_>>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Unapplied> {
         refuse_unknown(patch)?;
         Directive::of(patch)?;
+        let fields = object.map_or(0, |object| object.entries().len());
+        self.budget.pairs(fields, patch.entries().len(), &patch.place)?;
         for (name, value) in patch.entries().iter().filter(|(name, _)| name != DIRECTIVE) {
             let (inner, list) = of.map_or((None, None), |of| of.field(name));
             let old = object.and_then(|object| object.field(name));
@@ -58,7 +68,7 @@ impl Check {
         items: &[Placed],
         how: Option<&ListMerge>,
         of: Option<Type<'_>>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Unapplied> {
         let keys = match how {
             Some(ListMerge::ByKey(keys)) => Some(keys),
             Some(ListMerge::Union) | None => None,
@@ -76,11 +86,13 @@ impl Check {
                         "`$patch` has no meaning here in `{}`: a list without merge key is replaced whole, write it out",
                         self.path.join(".")
                     ),
-                ));
+                )
+                .into());
             }
         }
         let Some(keys) = keys else { return Ok(()) };
         let old = object.map(Placed::items).unwrap_or_default();
+        self.budget.pairs(old.len(), items.len(), &patch.place)?;
         for (index, key) in keys.iter().enumerate() {
             let have = old.iter().chain(items).filter(|item| item.field(key).is_some()).count();
             if index == 0 {
@@ -91,7 +103,8 @@ impl Check {
                             "an item of `{}` is found by `{key}`, and this one has none: add it",
                             self.path.join(".")
                         ),
-                    ));
+                    )
+                    .into());
                 }
             } else if have > 0 && have < old.len() + items.len() {
                 let there = object.map_or(&patch.place, |object| &object.place);
@@ -103,7 +116,8 @@ impl Check {
                         there.file(),
                         there.position().line
                     ),
-                ));
+                )
+                .into());
             }
         }
         let first = keys.first().map_or("", String::as_str);

@@ -18,6 +18,7 @@
 //! ```
 
 mod associative;
+mod budget;
 mod custom_schema;
 mod dialect;
 mod diff;

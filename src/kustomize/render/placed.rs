@@ -5,6 +5,7 @@
 //! overlay line that set a field. Positions are computed only when somebody asks.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -259,6 +260,22 @@ impl Placed {
     /// A text that kustomize writes without saying what it is, at a place.
     pub(super) fn open(text: &str, place: &SourceOffset) -> Self {
         Self { place: place.clone(), content: Content::Scalar(Scalar::open(text)) }
+    }
+
+    /// A mapping of entries, of which the last of a key counts, at the place of the first.
+    pub(super) fn mapping(entries: impl IntoIterator<Item = (String, Self)>, place: &SourceOffset) -> Self {
+        let mut all: Vec<(String, Self)> = Vec::new();
+        let mut at: HashMap<String, usize> = HashMap::new();
+        for (key, value) in entries {
+            match at.get(&key).and_then(|at| all.get_mut(*at)) {
+                Some(old) => old.1 = value,
+                None => {
+                    at.insert(key.clone(), all.len());
+                    all.push((key, value));
+                }
+            }
+        }
+        Self { place: place.clone(), content: Content::Mapping(all) }
     }
 
     /// An empty mapping at a place.

@@ -203,6 +203,11 @@ impl Scalar {
         }
     }
 
+    /// Bytes of text that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.written.as_ref().map_or(0, |text| text.len()) + self.value.as_str().map_or(0, str::len)
+    }
+
     /// The text, without quotes.
     pub(super) fn text(&self) -> Cow<'_, str> {
         match (&self.written, &self.value) {

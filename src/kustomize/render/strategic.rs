@@ -9,11 +9,12 @@
 //! [`super::losses`] looks first.
 
 use super::associative;
+use super::budget::Budget;
 use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
 use super::schema::{Schemas, Type};
-use super::walked::{Misfit, Walked};
+use super::walked::{Misfit, Unapplied, Walked};
 
 /// What a patch leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +26,18 @@ pub(super) enum Outcome {
 }
 
 /// Applies a patch to an object. On an error the object may be half patched: patch a copy.
-pub(super) fn apply(object: &mut Placed, patch: &Placed, schemas: &Schemas) -> Result<Outcome, Misfit> {
-    let mut merge = Merge { schemas, path: Vec::new(), alone: Alone::No };
+///
+/// Objects get no deeper by it than they or the patch are, and no larger than both, but for items of lists, which
+/// are charged where they are copied.
+pub(super) fn apply(
+    object: &mut Placed,
+    patch: &Placed,
+    schemas: &Schemas,
+    budget: &Budget,
+) -> Result<Outcome, Unapplied> {
+    budget.value(patch, &patch.place)?;
+    budget.copy(object, &patch.place)?;
+    let mut merge = Merge { schemas, budget, path: Vec::new(), alone: Alone::No };
     Ok(match merge.walk(Some(object), Some(patch), Known::default())? {
         Walked::Gone => Outcome::Deleted,
         // `$patch: replace` of a whole object: kustomize makes another one and drops it.
@@ -35,8 +46,8 @@ pub(super) fn apply(object: &mut Placed, patch: &Placed, schemas: &Schemas) -> R
 }
 
 /// A patch that finds no object and joins as an object of its own: without directives and nulls.
-pub(super) fn as_object(patch: &Placed, schemas: &Schemas) -> Result<Placed, Misfit> {
-    let mut merge = Merge { schemas, path: Vec::new(), alone: Alone::No };
+pub(super) fn as_object(patch: &Placed, schemas: &Schemas, budget: &Budget) -> Result<Placed, Unapplied> {
+    let mut merge = Merge { schemas, budget, path: Vec::new(), alone: Alone::No };
     match merge.walk(None, Some(patch), Known::default())? {
         Walked::Other(value) => Ok(value),
         Walked::Same | Walked::Gone => Ok(patch.clone()),
@@ -57,6 +68,7 @@ struct Known<'a> {
 
 struct Merge<'a> {
     schemas: &'a Schemas,
+    budget: &'a Budget,
     path: Vec<String>,
     alone: Alone,
 }
@@ -75,20 +87,21 @@ impl<'a> Merge<'a> {
         object: Option<&mut Placed>,
         patch: Option<&Placed>,
         known: Known<'a>,
-    ) -> Result<Walked, Misfit> {
+    ) -> Result<Walked, Unapplied> {
         let present = object.as_deref().filter(|value| !value.is_null());
         if let (Some(one), Some(other)) = (present, patch.filter(|patch| !patch.is_null()))
             && std::mem::discriminant(&one.content) != std::mem::discriminant(&other.content)
         {
-            return Err(self.mismatch(one, other));
+            return Err(self.mismatch(one, other).into());
         }
         let leads = present.or_else(|| patch.filter(|patch| !patch.is_null()));
         match (leads.map(|value| &value.content), known.list) {
             (Some(Content::Sequence(_)), Some(merge)) => {
+                let budget = self.budget;
                 let mut item = |object: Option<&mut Placed>, patch: Option<&Placed>| {
                     self.walk(object, patch, Known { of: known.of, list: None })
                 };
-                associative::walk(&mut item, object, patch, &merge)
+                associative::walk(&mut item, object, patch, &merge, budget)
             }
             (Some(Content::Mapping(_)) | None, _) => self.walk_mapping(object, patch, known.of),
             (Some(Content::Sequence(_) | Content::Scalar(_)), _) => Ok(match patch {
@@ -104,7 +117,7 @@ impl<'a> Merge<'a> {
         object: Option<&mut Placed>,
         patch: Option<&Placed>,
         of: Option<Type<'a>>,
-    ) -> Result<Walked, Misfit> {
+    ) -> Result<Walked, Unapplied> {
         // An object inside an object whose type is not known is looked up by its own kind.
         let of = of.or_else(|| {
             let leads = object.as_deref().filter(|value| !value.is_null()).or(patch)?;
@@ -143,7 +156,7 @@ impl<'a> Merge<'a> {
     }
 
     /// What is new loses its directives and nulls: kustomize merges it with itself.
-    fn on_its_own(&mut self, patch: &Placed, of: Option<Type<'a>>) -> Result<Walked, Misfit> {
+    fn on_its_own(&mut self, patch: &Placed, of: Option<Type<'a>>) -> Result<Walked, Unapplied> {
         let mut source = patch.clone();
         if Directive::of(patch).is_ok() {
             source.remove(DIRECTIVE);
@@ -161,9 +174,13 @@ impl<'a> Merge<'a> {
         object: &mut Placed,
         patch: Option<&Placed>,
         of: Option<Type<'a>>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Unapplied> {
         let mut names: Vec<String> = object.entries().iter().map(|(name, _)| name.clone()).collect();
-        for (name, _) in patch.map(Placed::entries).unwrap_or_default() {
+        let new = patch.map(Placed::entries).unwrap_or_default();
+        // Each field is looked for by its name.
+        let fields = names.len() + new.len();
+        self.budget.pairs(fields, fields, patch.map_or(&object.place, |patch| &patch.place))?;
+        for (name, _) in new {
             if name != DIRECTIVE && object.field(name).is_none() {
                 names.push(name.clone());
             }

@@ -75,6 +75,7 @@ entries! {
     SPLIT_ROLLOUT: "split-rollout", Warning, Free;
     STEP_GROUP_SPLIT: "step-group-split", Error, Never;
     TEMPLATE_EDITED_IN_PLACE: "template-edited-in-place", Error, Free;
+    TOO_LARGE: "too-large", Error, Never;
     TOPOLOGY_SWITCHED: "topology-switched", Error, Free;
     TOPOLOGY_VERSION: "topology-version", Error, Free;
     UNBOUND_VARIABLE: "unbound-variable", Error, Free;

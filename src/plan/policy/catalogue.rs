@@ -13,9 +13,9 @@ use super::{
     release_goes_back_in_time, release_reads_outside, release_record_differs, release_without_predecessor,
     removes_cluster, removes_machines, render_failed, rendered_tombstone, rollout_after_past,
     rollout_without_change, secret_in_clear_text, secret_variable, split_rollout, step_group_split,
-    template_edited_in_place, topology_switched, topology_version, unbound_variable, unknown_field,
-    unknown_release, unknown_template, unmatched_fragment, unreadable_file, unsupported_substitution,
-    variable_contradiction, wrong_type,
+    template_edited_in_place, too_large, topology_switched, topology_version, unbound_variable,
+    unknown_field, unknown_release, unknown_template, unmatched_fragment, unreadable_file,
+    unsupported_substitution, variable_contradiction, wrong_type,
 };
 
 /// Every rule, ordered by id.
@@ -74,6 +74,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &split_rollout::SplitRollout,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
+        &too_large::TooLarge,
         &topology_switched::TopologySwitched,
         &topology_version::TopologyVersion,
         &unbound_variable::UnboundVariable,

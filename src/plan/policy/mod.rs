@@ -89,6 +89,7 @@ mod step_group_split;
 mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
+mod too_large;
 mod topology_switched;
 mod topology_version;
 mod unbound_variable;

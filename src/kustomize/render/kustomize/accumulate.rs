@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::accumulated::Accumulated;
+use super::accumulated::{Accumulated, Appending};
 use super::builder::Builder;
 use super::config::Config;
 use super::defaults;
@@ -13,6 +13,7 @@ use super::origin::{Origin, Tracks};
 use super::plugins;
 use super::transformer;
 use super::vars;
+use crate::render::budget::Budget;
 use crate::render::custom_schema::CustomSchema;
 use crate::render::dialect::Dialect;
 use crate::render::error::{RenderError, Trouble};
@@ -29,13 +30,13 @@ pub(in crate::render) struct Built {
 
 impl Built {
     /// With all that kustomize does at the very end.
-    pub(in crate::render) fn finish(self) -> Result<Vec<Resource>, RenderError> {
-        finish(self.accumulated, &self.kustomization)
+    pub(in crate::render) fn finish(self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
+        finish(self.accumulated, &self.kustomization, budget)
     }
 
     /// [`Self::finish`], where somebody goes on with what was before the end.
-    pub(in crate::render) fn finished(&self) -> Result<Vec<Resource>, RenderError> {
-        finish(self.accumulated.clone(), &self.kustomization)
+    pub(in crate::render) fn finished(&self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
+        finish(self.accumulated.clone(), &self.kustomization, budget)
     }
 }
 
@@ -90,6 +91,7 @@ impl Builder<'_> {
                 format!("kustomizations include one another, {}: break the circle", way.join(" -> ")),
             ));
         }
+        self.loader.budget.build(&kustomization.place)?;
         self.way.push(folder.clone());
         let result = self.accumulate(folder, kustomization, first);
         self.way.pop();
@@ -105,8 +107,9 @@ impl Builder<'_> {
     ) -> Result<Accumulated, RenderError> {
         self.use_schema(folder, kustomization)?;
         let mut all = first;
+        let mut appending = Appending::to(&mut all);
         for name in &kustomization.resources {
-            self.resource(folder, kustomization, name, &mut all)?;
+            self.resource(folder, kustomization, name, &mut appending)?;
         }
         self.configure(folder, kustomization, &mut all)?;
         self.generate(folder, kustomization, &mut all)?;
@@ -118,8 +121,8 @@ impl Builder<'_> {
             all = built?;
         }
         self.transform(folder, kustomization, &mut all)?;
-        vars::mark(&kustomization.vars, &mut all.resources)?;
-        vars::join(&mut all.vars, &kustomization.vars)?;
+        vars::mark(&kustomization.vars, &mut all.resources, &self.loader.budget)?;
+        vars::join(&mut all.vars, &kustomization.vars, &self.loader.budget)?;
         Ok(all)
     }
 
@@ -128,7 +131,7 @@ impl Builder<'_> {
         folder: &RepoPath,
         kustomization: &Kustomization,
         name: &Named,
-        all: &mut Accumulated,
+        to: &mut Appending<'_>,
     ) -> Result<(), RenderError> {
         let path = self.locate(folder, name)?;
         if let Some(entry) = self.loader.tree.entry(&path) {
@@ -138,17 +141,17 @@ impl Builder<'_> {
             self.note_outside(folder, &path);
             let mut more = self.loader.kustomize_objects(entry)?;
             self.origin.of_file(&name.text, &mut more);
-            return all.append(more);
+            return to.append(more);
         }
         let entry = self.folder(&path, name)?;
         let outside = self.origin.enter(&name.text);
         let built = self.build(&path, entry, Flavour::Kustomization, Accumulated::default());
         self.origin.leave(outside);
         let built = built?;
-        all.append(built.resources)?;
-        vars::join(&mut all.vars, &built.vars)?;
+        to.append(built.resources)?;
+        vars::join(&mut to.all.vars, &built.vars, &self.loader.budget)?;
         match &built.config {
-            Some(config) => all.take_config(config, kustomization),
+            Some(config) => to.all.take_config(config, kustomization, &self.loader.budget),
             None => Ok(()),
         }
     }
@@ -194,16 +197,17 @@ impl Builder<'_> {
         for name in &kustomization.configurations {
             let loaded = self.read_file(folder, name)?;
             for document in loaded.documents.iter().take(1) {
-                Arc::make_mut(&mut own).merge(&Config::read(document)?, &name.place)?;
+                Arc::make_mut(&mut own).merge(&Config::read(document)?, &name.place, &self.loader.budget)?;
             }
         }
         for name in &kustomization.crds {
             let loaded = self.read_file(folder, name)?;
             for document in loaded.documents.iter().take(1) {
-                Arc::make_mut(&mut own).merge(&Config::of_definitions(document)?, &name.place)?;
+                let read = Config::of_definitions(document, &self.loader.budget)?;
+                Arc::make_mut(&mut own).merge(&read, &name.place, &self.loader.budget)?;
             }
         }
-        all.take_config(&own, kustomization)
+        all.take_config(&own, kustomization, &self.loader.budget)
     }
 
     fn generate(
@@ -247,7 +251,7 @@ impl Builder<'_> {
         }
         let read = |name: &Named| self.bytes(folder, name);
         let mark = |value: &mut Placed| self.origin.of_generator(step, value);
-        generate::generate(kind, entry, global, &mark, &read, &mut all.resources)
+        generate::generate(kind, entry, global, &mark, &read, &mut all.resources, &self.loader.budget)
     }
 
     fn transform(
@@ -267,8 +271,8 @@ impl Builder<'_> {
             steps.push((step, plugins::transformer(&plugin, self, folder)?));
         }
         for (step, transformer) in steps {
-            transformer.apply(self, &mut all.resources)?;
-            self.origin.of_transformer(&step, &mut all.resources);
+            transformer.apply(self, &mut all.resources, &kustomization.place)?;
+            self.origin.of_transformer(&step, &mut all.resources, &self.loader.budget)?;
         }
         Ok(())
     }
@@ -281,10 +285,11 @@ impl Builder<'_> {
         names: &[Named],
     ) -> Result<Vec<Placed>, RenderError> {
         let mut all = Accumulated::default();
+        let mut appending = Appending::to(&mut all);
         for name in names {
-            match plugins::inline(name)? {
-                Some(inline) => all.append(inline)?,
-                None => self.resource(folder, kustomization, name, &mut all)?,
+            match plugins::inline(name, &self.loader.budget)? {
+                Some(inline) => appending.append(inline)?,
+                None => self.resource(folder, kustomization, name, &mut appending)?,
             }
         }
         Ok(all.resources.into_iter().map(|resource| resource.value).collect())

@@ -1,11 +1,13 @@
 //! Objects on their way from the files of a kustomization to its end.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::config::Config;
 use super::file::Kustomization;
-use super::id::Id;
+use super::id::{Id, Key};
 use super::vars::Var;
+use crate::render::budget::Budget;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::resource::Resource;
 
@@ -28,26 +30,39 @@ impl Accumulated {
         &mut self,
         other: &Arc<Config>,
         kustomization: &Kustomization,
+        budget: &Budget,
     ) -> Result<(), RenderError> {
         match &mut self.config {
             None => self.config = Some(Arc::clone(other)),
             Some(config) if Arc::ptr_eq(config, other) => {}
-            Some(config) => Arc::make_mut(config).merge(other, &kustomization.place)?,
+            Some(config) => Arc::make_mut(config).merge(other, &kustomization.place, budget)?,
         }
         Ok(())
+    }
+}
+
+/// Objects that others are added to, and nothing else is done with meanwhile.
+pub(super) struct Appending<'a> {
+    pub(super) all: &'a mut Accumulated,
+    /// Where the object of an identity stands.
+    known: HashMap<Key, usize>,
+}
+
+impl<'a> Appending<'a> {
+    pub(super) fn to(all: &'a mut Accumulated) -> Self {
+        let known = all.resources.iter().enumerate().rev().map(|(at, one)| (one.id().key(), at)).collect();
+        Self { all, known }
     }
 
     /// Adds objects; one identity may come only once.
     pub(super) fn append(&mut self, more: Vec<Resource>) -> Result<(), RenderError> {
-        let mut ids: Vec<Id> = self.resources.iter().map(Resource::id).collect();
         for resource in more {
             let id = resource.id();
-            let twin = ids.iter().position(|known| known.is(&id)).and_then(|at| self.resources.get(at));
-            if let Some(twin) = twin {
+            let at = *self.known.entry(id.clone().key()).or_insert(self.all.resources.len());
+            if let Some(twin) = self.all.resources.get(at) {
                 return Err(twins(&id, twin, &resource));
             }
-            ids.push(id);
-            self.resources.push(resource);
+            self.all.resources.push(resource);
         }
         Ok(())
     }

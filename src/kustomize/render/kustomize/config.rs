@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::fields::{Conflict, Create, FieldSpec, split_path};
 use super::id::Gvk;
+use crate::render::budget::{Budget, LOOK};
 use crate::render::error::RenderError;
 use crate::render::keys::{fields_of, spelled};
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -90,13 +91,38 @@ impl Config {
     }
 
     /// Takes another in. What both have must agree.
-    pub(super) fn merge(&mut self, other: &Self, place: &SourceOffset) -> Result<(), RenderError> {
+    pub(super) fn merge(
+        &mut self,
+        other: &Self,
+        place: &SourceOffset,
+        budget: &Budget,
+    ) -> Result<(), RenderError> {
+        // Each field is looked for among all.
+        budget.pairs(self.fields(), other.fields(), place)?;
         self.take(other).map_err(|Conflict| {
             RenderError::malformed(
                 place,
                 "two configurations of transformers disagree about `create` of one field: make them agree",
             )
         })
+    }
+
+    /// How many fields it names.
+    fn fields(&self) -> usize {
+        let lists = [
+            &self.name_prefix,
+            &self.name_suffix,
+            &self.namespace,
+            &self.common_labels,
+            &self.labels,
+            &self.template_labels,
+            &self.annotations,
+            &self.images,
+            &self.replicas,
+            &self.variables,
+        ];
+        let references = self.references.iter().map(|reference| reference.fields.len() + 1);
+        lists.into_iter().map(Vec::len).chain(references).sum()
     }
 
     fn take(&mut self, other: &Self) -> Result<(), Conflict> {
@@ -127,7 +153,7 @@ impl Config {
     }
 
     /// Reads a file that `crds` names: definitions whose properties say what they are for.
-    pub(super) fn of_definitions(document: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn of_definitions(document: &Placed, budget: &Budget) -> Result<Self, RenderError> {
         let definitions = document.to_value();
         let mut config = Self::default();
         for (name, definition) in definitions.as_object().into_iter().flatten() {
@@ -137,10 +163,8 @@ impl Config {
                 continue;
             }
             let kind = name.rsplit('.').next().unwrap_or_default();
-            let walk = Definitions { all: &definitions, kind };
-            walk.collect(&mut config, name, &mut Vec::new()).map_err(|Conflict| {
-                RenderError::malformed(&document.place, "two definitions disagree about one field")
-            })?;
+            let walk = Definitions { all: &definitions, kind, place: &document.place, budget };
+            walk.collect(&mut config, name, &mut Vec::new())?;
         }
         Ok(config)
     }
@@ -149,6 +173,8 @@ impl Config {
 struct Definitions<'a> {
     all: &'a Value,
     kind: &'a str,
+    place: &'a SourceOffset,
+    budget: &'a Budget,
 }
 
 /// How deep definitions may refer to one another.
@@ -160,40 +186,55 @@ fn properties_of(definition: &Value) -> Option<&serde_json::Map<String, Value>> 
 }
 
 impl Definitions<'_> {
-    fn collect(&self, config: &mut Config, name: &str, way: &mut Vec<String>) -> Result<(), Conflict> {
+    /// The fields of a definition, and of those that it refers to: as often as they are referred to.
+    fn collect(&self, config: &mut Config, name: &str, way: &mut Vec<String>) -> Result<(), RenderError> {
         let Some(properties) = self.all.get(name).and_then(properties_of).filter(|_| way.len() < DEEPEST)
         else {
             return Ok(());
         };
+        self.budget.pairs(properties.len(), LOOK, self.place)?;
         for (field, property) in properties {
             way.push(field.clone());
-            let text = |key: &str| property.get(key).and_then(Value::as_str);
-            let spec =
-                |way: &[String]| FieldSpec::new(Gvk::new("", "", self.kind), &way.join("/"), Create::No);
-            if text("x-kubernetes-annotation").is_some() {
-                FieldSpec::merge_one(&mut config.annotations, &spec(way))?;
-            }
-            if text("x-kubernetes-label-selector").is_some() {
-                FieldSpec::merge_one(&mut config.common_labels, &spec(way))?;
-            }
-            if text("x-kubernetes-identity").is_some() {
-                FieldSpec::merge_one(&mut config.name_prefix, &spec(way))?;
-            }
-            if let (Some(version), Some(kind)) =
-                (text("x-kubernetes-object-ref-api-version"), text("x-kubernetes-object-ref-kind"))
-            {
-                let name_key = text("x-kubernetes-object-ref-name-key").unwrap_or("name");
-                way.push(name_key.to_owned());
-                let fields = vec![spec(way)];
-                way.pop();
-                config.take_reference(&NameReference { target: Gvk::new("", version, kind), fields })?;
-            }
-            if let Some(reference) = text("$ref") {
+            self.take(config, property, way)?;
+            if let Some(reference) = property.get("$ref").and_then(Value::as_str) {
                 self.collect(config, reference, way)?;
             }
             way.pop();
         }
         Ok(())
+    }
+
+    /// What one property says of itself.
+    fn take(&self, config: &mut Config, property: &Value, way: &mut Vec<String>) -> Result<(), RenderError> {
+        let text = |key: &str| property.get(key).and_then(Value::as_str);
+        let spec = |way: &[String]| FieldSpec::new(Gvk::new("", "", self.kind), &way.join("/"), Create::No);
+        let mut own = Config::default();
+        if text("x-kubernetes-annotation").is_some() {
+            own.annotations.push(spec(way));
+        }
+        if text("x-kubernetes-label-selector").is_some() {
+            own.common_labels.push(spec(way));
+        }
+        if text("x-kubernetes-identity").is_some() {
+            own.name_prefix.push(spec(way));
+        }
+        if let (Some(version), Some(kind)) =
+            (text("x-kubernetes-object-ref-api-version"), text("x-kubernetes-object-ref-kind"))
+        {
+            let name_key = text("x-kubernetes-object-ref-name-key").unwrap_or("name");
+            way.push(name_key.to_owned());
+            let fields = vec![spec(way)];
+            way.pop();
+            own.references.push(NameReference { target: Gvk::new("", version, kind), fields });
+        }
+        match own.fields() {
+            0 => return Ok(()),
+            new => self.budget.pairs(config.fields(), new, self.place)?,
+        }
+        self.budget.text(way.iter().map(String::len).sum(), self.place)?;
+        config.take(&own).map_err(|Conflict| {
+            RenderError::malformed(self.place, "two definitions disagree about one field")
+        })
     }
 }
 

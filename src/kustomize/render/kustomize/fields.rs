@@ -1,6 +1,7 @@
 //! Fields that a transformer reaches: which kinds, which path, and whether it is made where it is missing.
 
 use super::id::Gvk;
+use crate::render::budget::{Budget, Size, refuse_deeper};
 use crate::render::error::RenderError;
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
@@ -48,6 +49,7 @@ impl FieldSpec {
         object: &mut Resource,
         blank: Blank,
         place: &SourceOffset,
+        budget: &Budget,
         set: &mut Set<'_>,
     ) -> Result<(), RenderError> {
         if !Gvk::of(&object.value).fits(&self.gvk) {
@@ -55,7 +57,8 @@ impl FieldSpec {
         }
         let steps = split_path(&self.path, '/');
         let mut found = 0_usize;
-        Walk { create: self.create, blank, place }.walk(&mut object.value, &steps, &mut |field| {
+        let walk = Walk { create: self.create, blank, place, budget };
+        walk.walk(&mut object.value, 0, &steps, &mut |field| {
             found += 1;
             set(field)
         })?;
@@ -86,10 +89,18 @@ struct Walk<'a> {
     create: Create,
     blank: Blank,
     place: &'a SourceOffset,
+    budget: &'a Budget,
 }
 
 impl Walk<'_> {
-    fn walk(&self, value: &mut Placed, steps: &[String], set: &mut Set<'_>) -> Result<(), RenderError> {
+    /// `depth` are the steps from the object to the value.
+    fn walk(
+        &self,
+        value: &mut Placed,
+        depth: usize,
+        steps: &[String],
+        set: &mut Set<'_>,
+    ) -> Result<(), RenderError> {
         let Some((step, rest)) = steps.split_first() else { return set(value) };
         match &mut value.content {
             Content::Scalar(scalar) if scalar.value().is_null() => Ok(()),
@@ -99,14 +110,17 @@ impl Walk<'_> {
                     "a mapping or a list is wanted here, with a field `{step}` below: correct the object"
                 ),
             )),
-            Content::Sequence(items) => items.iter_mut().try_for_each(|item| self.walk(item, steps, set)),
-            Content::Mapping(_) => self.walk_mapping(value, step, rest, set),
+            Content::Sequence(items) => {
+                items.iter_mut().try_for_each(|item| self.walk(item, depth + 1, steps, set))
+            }
+            Content::Mapping(_) => self.walk_mapping(value, depth, step, rest, set),
         }
     }
 
     fn walk_mapping(
         &self,
         value: &mut Placed,
+        depth: usize,
         step: &str,
         rest: &[String],
         set: &mut Set<'_>,
@@ -123,6 +137,9 @@ impl Walk<'_> {
             && value.field(name).is_none()
             && let Some(content) = &blank
         {
+            // What is made is a mapping at most.
+            refuse_deeper(depth + 2, self.place)?;
+            self.budget.size(Size { values: 1, bytes: name.len(), height: 1 }, self.place)?;
             value.set(name, Placed { place: self.place.clone(), content: content.clone() });
         }
         let Some(field) = value.field_mut(name) else { return Ok(()) };
@@ -135,7 +152,7 @@ impl Walk<'_> {
                 content => field.content = content,
             }
         }
-        self.walk(field, rest, set)
+        self.walk(field, depth + 1, rest, set)
     }
 }
 

@@ -1,11 +1,15 @@
 //! What kustomize does once, at the very end: hashes, references, variables, order, and its own marks.
 
+use std::collections::HashMap;
+
 use super::accumulated::Accumulated;
 use super::annotations::settle_annotations;
 use super::defaults;
 use super::file::Kustomization;
+use super::id::Key;
 use super::origin::{ORIGIN, TRANSFORMATIONS};
 use super::{names, references, vars};
+use crate::render::budget::Budget;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::load::is_local;
 use crate::render::placed::Placed;
@@ -17,12 +21,13 @@ const MANAGED_BY: &str = "kustomize-v5.8.1";
 pub(super) fn finish(
     accumulated: Accumulated,
     kustomization: &Kustomization,
+    budget: &Budget,
 ) -> Result<Vec<Resource>, RenderError> {
     let Accumulated { mut resources, config, vars } = accumulated;
     let config = config.unwrap_or_else(defaults::built_in);
     names::add_hashes(&mut resources);
-    references::fix(&mut resources, &config)?;
-    vars::replace_all(&mut resources, vars, &config.variables)?;
+    references::fix(&mut resources, &config, budget)?;
+    vars::replace_all(&mut resources, vars, &config.variables, budget)?;
     resources.retain(|resource| !is_local(&resource.value));
     refuse_twins(&resources)?;
     kustomization.order.apply(&mut resources);
@@ -34,9 +39,10 @@ pub(super) fn finish(
 }
 
 fn refuse_twins(resources: &[Resource]) -> Result<(), RenderError> {
-    for (at, resource) in resources.iter().enumerate() {
+    let mut known: HashMap<Key, &Resource> = HashMap::with_capacity(resources.len());
+    for resource in resources {
         let id = resource.id();
-        if let Some(first) = resources.iter().take(at).find(|other| other.id().is(&id)) {
+        if let Some(first) = known.insert(id.clone().key(), resource) {
             return Err(RenderError::at(
                 &resource.value.place,
                 Trouble::Duplicate,

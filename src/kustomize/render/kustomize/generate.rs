@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::origin::ORIGIN;
 use super::sources::{Pair, ReadFile, pairs};
+use crate::render::budget::{Budget, LOOK, Size};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -57,20 +58,24 @@ pub(super) fn generate(
     mark: &dyn Fn(&mut Placed),
     read: &ReadFile<'_>,
     resources: &mut Vec<Resource>,
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     let options = [global, entry.field("options")].into_iter().flatten();
     let options: Vec<Cow<'_, Placed>> = options
         .map(|options| fields_of(options, "what generators are told under `options`", &OPTIONS))
         .collect::<Result<_, RenderError>>()?;
     let options: Vec<&Placed> = options.iter().map(|options| &**options).collect();
-    let mut value = object(kind, entry, &options, pairs(entry, read)?)?;
+    budget.objects(1, &entry.place)?;
+    budget.pairs(resources.len(), LOOK, &entry.place)?;
+    let mut value = object(kind, entry, &options, pairs(entry, read, budget)?)?;
     mark(&mut value);
     let mut resource = Resource::unnamed(value);
     let is_set = |field: &str| {
         options.iter().any(|option| option.field(field).map(Placed::to_value) == Some(Value::Bool(true)))
     };
     resource.hashed = if is_set("disableNameSuffixHash") { Hashed::No } else { Hashed::Yes };
-    absorb(resource, behavior(entry)?, resources)
+    budget.size(Size { bytes: 0, ..Size::of(&resource.value) }, &entry.place)?;
+    absorb(resource, behavior(entry)?, resources, budget)
 }
 
 /// An entry as it is written, its fields spelled as kustomize has them.
@@ -112,13 +117,14 @@ fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> 
     }
     for field in ["labels", "annotations"] {
         // A generator's own win over those of `generatorOptions`.
-        let mut merged = Placed::empty(place);
+        let mut merged = Vec::new();
         for (key, pair) in options.iter().filter_map(|option| option.field(field)).flat_map(Placed::entries) {
             if pair.as_str().is_none() {
                 return Err(RenderError::malformed(&pair.place, format!("`{key}` is not a text: quote it")));
             }
-            merged.set(key, pair.clone());
+            merged.push((key.clone(), pair.clone()));
         }
+        let merged = Placed::mapping(merged, place);
         if !merged.entries().is_empty() {
             metadata.set(field, merged);
         }
@@ -129,6 +135,7 @@ fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> 
         value.set("type", of.cloned().unwrap_or_else(|| Placed::text("Opaque", place)));
         value.set("data", Placed::empty(place));
     }
+    let mut fields: Vec<(&str, Vec<(String, Placed)>)> = Vec::new();
     for Pair { key, value: bytes, place: source } in pairs {
         let (field, text) = match (kind, String::from_utf8(bytes)) {
             (Kind::Secret, text) => {
@@ -137,9 +144,14 @@ fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> 
             (Kind::ConfigMap, Ok(text)) => ("data", text),
             (Kind::ConfigMap, Err(error)) => ("binaryData", base64_lines(error.as_bytes())),
         };
-        if let Some(data) = value.mapping_at(&[field], place) {
-            data.set(&key, Placed::text(&text, &source));
+        let pair = (key, Placed::text(&text, &source));
+        match fields.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => fields.push((field, vec![pair])),
         }
+    }
+    for (field, pairs) in fields {
+        value.set(field, Placed::mapping(pairs, place));
     }
     let immutable =
         |option: &&Placed| option.field("immutable").map(Placed::to_value) == Some(Value::Bool(true));
@@ -170,7 +182,12 @@ fn base64_lines(bytes: &[u8]) -> String {
     text
 }
 
-fn absorb(new: Resource, behavior: Behavior, resources: &mut Vec<Resource>) -> Result<(), RenderError> {
+fn absorb(
+    new: Resource,
+    behavior: Behavior,
+    resources: &mut Vec<Resource>,
+    budget: &Budget,
+) -> Result<(), RenderError> {
     let id = new.id();
     let mut there = resources.iter_mut().filter(|resource| resource.ids().iter().any(|known| known.is(&id)));
     let (first, second) = (there.next(), there.next().is_some());
@@ -203,6 +220,7 @@ fn absorb(new: Resource, behavior: Behavior, resources: &mut Vec<Resource>) -> R
             ),
         )),
         (Some(old), false, behavior) => {
+            budget.value(&old.value, &place)?;
             take_over(old, new, behavior, &place);
             Ok(())
         }
@@ -218,12 +236,8 @@ fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &Sour
         entries.iter().map(text).collect()
     };
     let merged = |value: &mut Placed, keys: &[&str]| {
-        let mut all = Placed::empty(place);
-        for source in [&old.value, &*value] {
-            for (key, pair) in texts(source.at(keys).map(Placed::entries).unwrap_or_default()) {
-                all.set(&key, pair);
-            }
-        }
+        let of = |source: &Placed| texts(source.at(keys).map(Placed::entries).unwrap_or_default());
+        let all = Placed::mapping([&old.value, &*value].into_iter().flat_map(of), place);
         let Some((last, way)) = keys.split_last() else { return };
         let Some(parent) = value.mapping_at(way, place) else { return };
         parent.remove(last);

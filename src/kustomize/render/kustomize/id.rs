@@ -6,7 +6,7 @@ use crate::render::schema::is_cluster_scoped;
 use capstan_model::object::ObjectId;
 
 /// Group, version and kind; an empty part of a pattern fits all.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::render) struct Gvk {
     pub(in crate::render) group: String,
     pub(in crate::render) version: String,
@@ -54,6 +54,14 @@ pub(in crate::render) struct Id {
     pub(in crate::render) name: String,
 }
 
+/// What two identities have in common that are the same object for kustomize ([`Id::is`]).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    gvk: Gvk,
+    namespace: String,
+    name: String,
+}
+
 /// What stands for the namespace of kinds that have none.
 const NOT_A_NAMESPACE: &str = "_non_namespaceable_";
 
@@ -84,6 +92,11 @@ impl Id {
 
     pub(super) fn same_namespace(&self, other: &Self) -> bool {
         self.effective_namespace() == other.effective_namespace()
+    }
+
+    /// By what it is found among many.
+    pub(super) fn key(self) -> Key {
+        Key { namespace: self.effective_namespace().to_owned(), gvk: self.gvk, name: self.name }
     }
 
     /// The same object for kustomize.

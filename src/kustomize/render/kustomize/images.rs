@@ -4,6 +4,7 @@ use regex::Regex;
 
 use super::fields::{Blank, FieldSpec};
 use super::id::Gvk;
+use crate::render::budget::Budget;
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -95,7 +96,7 @@ impl Image {
         })
     }
 
-    fn update(&self, field: &mut Placed) -> Result<(), RenderError> {
+    fn update(&self, field: &mut Placed, budget: &Budget) -> Result<(), RenderError> {
         if field.is_null() {
             return Ok(());
         }
@@ -107,7 +108,9 @@ impl Image {
         }
         let text = field.written().into_owned();
         if self.name.fits(&text) {
-            field.replace_scalar(Placed::open(&self.renamed(&text), &self.place));
+            let renamed = self.renamed(&text);
+            budget.text(renamed.len(), &self.place)?;
+            field.replace_scalar(Placed::open(&renamed, &self.place));
         }
         Ok(())
     }
@@ -159,26 +162,29 @@ pub(super) fn set(
     resources: &mut [Resource],
     image: &Image,
     fields: &[FieldSpec],
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     for resource in resources {
         if Gvk::of(&resource.value).kind == "CustomResourceDefinition" {
             continue;
         }
-        anywhere(&mut resource.value, image)?;
+        anywhere(&mut resource.value, image, budget)?;
         for field in fields {
-            field.visit(resource, Blank::Nothing, &image.place, &mut |found| image.update(found))?;
+            let update = &mut |found: &mut Placed| image.update(found, budget);
+            field.visit(resource, Blank::Nothing, &image.place, budget, update)?;
         }
     }
     Ok(())
 }
 
 /// The images of every list `containers` or `initContainers`, wherever it stands.
-fn anywhere(value: &mut Placed, image: &Image) -> Result<(), RenderError> {
+fn anywhere(value: &mut Placed, image: &Image, budget: &Budget) -> Result<(), RenderError> {
+    budget.steps(1 + value.entries().len(), &image.place)?;
     match &mut value.content {
         Content::Scalar(_) => Ok(()),
-        Content::Sequence(items) => items.iter_mut().try_for_each(|item| anywhere(item, image)),
+        Content::Sequence(items) => items.iter_mut().try_for_each(|item| anywhere(item, image, budget)),
         Content::Mapping(entries) => entries.iter_mut().try_for_each(|(key, field)| {
-            anywhere(field, image)?;
+            anywhere(field, image, budget)?;
             let Content::Sequence(items) = &mut field.content else { return Ok(()) };
             if key != "containers" && key != "initContainers" {
                 return Ok(());
@@ -191,7 +197,7 @@ fn anywhere(value: &mut Placed, image: &Image) -> Result<(), RenderError> {
                     ));
                 }
                 if let Some(field) = item.field_mut("image") {
-                    image.update(field)?;
+                    image.update(field, budget)?;
                 }
             }
             Ok(())

@@ -1,5 +1,6 @@
 //! From the names in a kustomization to files and folders of the repository.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::builder::Builder;
@@ -116,25 +117,24 @@ impl<'a> Builder<'a> {
         folder: &RepoPath,
         entry: &TreeEntry,
         wanted: &RepoPath,
-        seen: &mut Vec<RepoPath>,
     ) -> Result<Reached, RenderError> {
-        if seen.contains(folder) {
-            return Ok(Reached::No);
-        }
-        seen.push(folder.clone());
-        let loaded = self.loader.read(entry, Dialect::Kubernetes)?;
-        let names = loaded.documents.first().into_iter().flat_map(|document| {
-            ["resources", "bases", "components"].into_iter().filter_map(|field| document.field(field))
-        });
-        for name in names.flat_map(Placed::items).filter_map(Placed::as_str) {
-            let Ok(path) = folder.join(name) else { continue };
-            if path == *wanted || path.is_in(wanted) {
-                return Ok(Reached::Yes);
-            }
-            if let Some(inner) = self.loader.kustomization(&path)?
-                && self.reaches(&path, inner, wanted, seen)? == Reached::Yes
-            {
-                return Ok(Reached::Yes);
+        let mut seen = HashSet::from([folder.clone()]);
+        let mut waiting = vec![(folder.clone(), entry)];
+        while let Some((folder, entry)) = waiting.pop() {
+            let loaded = self.loader.read(entry, Dialect::Kubernetes)?;
+            let names = loaded.documents.first().into_iter().flat_map(|document| {
+                ["resources", "bases", "components"].into_iter().filter_map(|field| document.field(field))
+            });
+            for name in names.flat_map(Placed::items).filter_map(Placed::as_str) {
+                let Ok(path) = folder.join(name) else { continue };
+                if path == *wanted || path.is_in(wanted) {
+                    return Ok(Reached::Yes);
+                }
+                if let Some(inner) = self.loader.kustomization(&path)?
+                    && seen.insert(path.clone())
+                {
+                    waiting.push((path, inner));
+                }
             }
         }
         Ok(Reached::No)

@@ -1,6 +1,7 @@
 //! `labels`, `commonLabels` and `commonAnnotations`: pairs that are put into mappings.
 
 use super::fields::{Blank, Entry, FieldSpec, put_entry};
+use crate::render::budget::{Budget, Size};
 use crate::render::error::RenderError;
 use crate::render::placed::Placed;
 use crate::render::resource::{Resource, Shares};
@@ -11,14 +12,17 @@ pub(super) fn add_pairs(
     resources: &mut [Resource],
     pairs: &[(String, Placed)],
     fields: &[FieldSpec],
+    budget: &Budget,
 ) -> Result<(), RenderError> {
+    let sizes: Vec<Size> = pairs.iter().map(|(key, value)| with_key(key, value)).collect();
     for resource in resources {
-        for (key, value) in pairs {
+        for ((key, value), size) in pairs.iter().zip(&sizes) {
             resource.nodes += 1;
             let node = Shared::new(resource.nodes);
             let mut places = 0_usize;
             for field in fields {
-                field.visit(resource, Blank::Mapping, &value.place, &mut |found| {
+                field.visit(resource, Blank::Mapping, &value.place, budget, &mut |found| {
+                    budget.size(*size, &value.place)?;
                     places += usize::from(put_entry(found, key, value, node)? == Entry::New);
                     Ok(())
                 })?;
@@ -29,4 +33,9 @@ pub(super) fn add_pairs(
         }
     }
     Ok(())
+}
+
+fn with_key(key: &str, value: &Placed) -> Size {
+    let size = Size::of(value);
+    Size { bytes: size.bytes + key.len(), ..size }
 }

@@ -4,6 +4,7 @@ use super::fields::{Blank, FieldSpec, put_scalar};
 use super::file::Named;
 use super::hash;
 use super::id::{Gvk, Id};
+use crate::render::budget::Budget;
 use crate::render::error::RenderError;
 use crate::render::placed::Placed;
 use crate::render::resource::{Hashed, Resource};
@@ -27,6 +28,7 @@ pub(super) fn add(
     end: End,
     text: &Named,
     fields: &[FieldSpec],
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     for resource in resources {
         let id = resource.original_id();
@@ -35,14 +37,17 @@ pub(super) fn add(
         }
         for field in fields.iter().filter(|field| id.gvk.fits(&field.gvk)) {
             if field.path == "metadata/name" && !text.text.is_empty() {
+                // It is kept, beside the name that was.
+                budget.text(text.text.len() + id.name.len(), &text.place)?;
                 match end {
                     End::Prefix => resource.prefixes.push(text.text.clone()),
                     End::Suffix => resource.suffixes.push(text.text.clone()),
                 }
                 resource.remember();
             }
-            field.visit(resource, Blank::Text, &text.place, &mut |found| {
+            field.visit(resource, Blank::Text, &text.place, budget, &mut |found| {
                 let old = found.written().into_owned();
+                budget.text(old.len() + text.text.len(), &text.place)?;
                 let new = match end {
                     End::Prefix => format!("{}{old}", text.text),
                     End::Suffix => format!("{old}{}", text.text),

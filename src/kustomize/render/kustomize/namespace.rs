@@ -1,8 +1,11 @@
 //! `namespace`: the namespace of every object that has one, and of what is known to name it.
 
+use std::collections::{BTreeSet, HashMap};
+
 use super::fields::{Blank, Create, FieldSpec, put_scalar};
 use super::file::Named;
-use super::id::{Gvk, text_at};
+use super::id::{Gvk, Key, text_at};
+use crate::render::budget::Budget;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::placed::{Content, Placed};
 use crate::render::resource::Resource;
@@ -39,29 +42,36 @@ pub(super) fn set(
     namespace: &Named,
     fields: &[FieldSpec],
     reach: Reach,
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     let text = Placed::text(&namespace.text, &namespace.place);
     let put = |found: &mut Placed| {
+        budget.text(namespace.text.len(), &namespace.place)?;
         // A null that kustomize no longer knows as one is a text to it.
         let there = matches!(&found.content, Content::Scalar(scalar) if !scalar.is_known_null())
             && !found.written().is_empty();
         if reach.unset_only == UnsetOnly::Yes && there { Ok(()) } else { put_scalar(found, text.clone()) }
     };
     let own = FieldSpec::new(Gvk::default(), "metadata/namespace", Create::Yes);
+    let mut known = Known::of(resources);
     for index in 0..resources.len() {
         let Some(resource) = resources.get_mut(index) else { break };
+        let old = resource.id().key();
         resource.remember();
         let gvk = Gvk::of(&resource.value);
         if !gvk.is_cluster_scoped() {
-            own.visit(resource, Blank::Text, &namespace.place, &mut |found| put(found))?;
+            own.visit(resource, Blank::Text, &namespace.place, budget, &mut |found| put(found))?;
         }
         if matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
-            bind(&mut resource.value, reach, &text);
+            bind(&mut resource.value, reach, &text, budget)?;
         }
         for field in fields.iter().filter(|field| applies(field, &gvk)) {
-            field.visit(resource, Blank::Text, &namespace.place, &mut |found| put(found))?;
+            field.visit(resource, Blank::Text, &namespace.place, budget, &mut |found| put(found))?;
         }
-        refuse_conflict(resources, index, namespace)?;
+        let new = resource.id().key();
+        if let Some(other) = known.move_to(index, &old, new).and_then(|at| resources.get(at)) {
+            return Err(conflict(resources, index, other, namespace));
+        }
     }
     Ok(())
 }
@@ -80,10 +90,34 @@ fn applies(field: &FieldSpec, gvk: &Gvk) -> bool {
     }
 }
 
-fn bind(binding: &mut Placed, reach: Reach, namespace: &Placed) {
+/// Which objects have an identity, while identities change.
+struct Known(HashMap<Key, BTreeSet<usize>>);
+
+impl Known {
+    fn of(resources: &[Resource]) -> Self {
+        let mut known: HashMap<Key, BTreeSet<usize>> = HashMap::with_capacity(resources.len());
+        for (at, resource) in resources.iter().enumerate() {
+            known.entry(resource.id().key()).or_default().insert(at);
+        }
+        Self(known)
+    }
+
+    /// The first other object of the identity that one has now.
+    fn move_to(&mut self, at: usize, old: &Key, new: Key) -> Option<usize> {
+        if let Some(there) = self.0.get_mut(old) {
+            there.remove(&at);
+        }
+        let there = self.0.entry(new).or_default();
+        let other = there.first().copied();
+        there.insert(at);
+        other
+    }
+}
+
+fn bind(binding: &mut Placed, reach: Reach, namespace: &Placed, budget: &Budget) -> Result<(), RenderError> {
     let Some(Content::Sequence(subjects)) = binding.field_mut("subjects").map(|field| &mut field.content)
     else {
-        return;
+        return Ok(());
     };
     for subject in subjects {
         let moves = match reach.subjects {
@@ -93,24 +127,22 @@ fn bind(binding: &mut Placed, reach: Reach, namespace: &Placed) {
         };
         let stays = reach.unset_only == UnsetOnly::Yes && !text_at(subject, &["namespace"]).is_empty();
         if moves && !stays {
+            budget.value(namespace, &namespace.place)?;
             subject.set("namespace", namespace.clone());
         }
     }
+    Ok(())
 }
 
-fn refuse_conflict(resources: &[Resource], index: usize, namespace: &Named) -> Result<(), RenderError> {
-    let Some(id) = resources.get(index).map(Resource::id) else { return Ok(()) };
-    match resources.iter().enumerate().find(|(at, other)| *at != index && other.id().is(&id)) {
-        None => Ok(()),
-        Some((_, other)) => Err(RenderError::at(
-            &namespace.place,
-            Trouble::Duplicate,
-            format!(
-                "this namespace makes {} and the object of {} line {} one: rename one of them",
-                id.object_id(),
-                other.value.place.file(),
-                other.value.place.position().line
-            ),
-        )),
-    }
+fn conflict(resources: &[Resource], index: usize, other: &Resource, namespace: &Named) -> RenderError {
+    let made = resources.get(index).map(|resource| resource.id().object_id().to_string()).unwrap_or_default();
+    RenderError::at(
+        &namespace.place,
+        Trouble::Duplicate,
+        format!(
+            "this namespace makes {made} and the object of {} line {} one: rename one of them",
+            other.value.place.file(),
+            other.value.place.position().line
+        ),
+    )
 }

@@ -4,6 +4,8 @@
 //! annotations makes an object look as if the patch had made it.
 
 use super::id::text_at;
+use crate::render::budget::Budget;
+use crate::render::error::RenderError;
 use crate::render::placed::Placed;
 use crate::render::resource::Resource;
 use crate::render::spread::part;
@@ -57,9 +59,14 @@ impl Origin {
         }
     }
 
-    pub(super) fn of_transformer(&self, step: &str, resources: &mut [Resource]) {
+    pub(super) fn of_transformer(
+        &self,
+        step: &str,
+        resources: &mut [Resource],
+        budget: &Budget,
+    ) -> Result<(), RenderError> {
         if self.tracks == Tracks::Nothing {
-            return;
+            return Ok(());
         }
         for resource in resources {
             let value = &mut resource.value;
@@ -68,6 +75,8 @@ impl Origin {
                 continue;
             }
             let mut all = annotation(value, TRANSFORMATIONS).unwrap_or_default();
+            budget.text(step.len(), &value.place)?;
+            budget.steps(all.len(), &value.place)?;
             for (at, line) in step.lines().enumerate() {
                 all.push_str(if at == 0 { "- " } else { "  " });
                 all.push_str(line);
@@ -75,6 +84,7 @@ impl Origin {
             }
             annotate(value, TRANSFORMATIONS, &all);
         }
+        Ok(())
     }
 
     /// A step of a kustomization's own field.

@@ -9,17 +9,18 @@ use super::annotations::settle_annotations;
 use super::builder::Builder;
 use super::file::{Allowed, MayChange, Named, PatchBody, PatchEntry};
 use super::id::{Gvk, Id, text_at};
+use crate::render::budget::{Budget, LOOK};
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::json_patch::{self, Operation};
-use crate::render::load::{expand, read_inline};
+use crate::render::load::{expand, read_if_yaml, read_inline};
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::rendered::PatchUse;
 use crate::render::resource::{Resource, Shares};
 use crate::render::schema::Schemas;
 use crate::render::selector::Selector;
 use crate::render::strategic::{self, Outcome};
-use crate::render::walked::Misfit;
+use crate::render::walked::Unapplied;
 use capstan_model::tree::RepoPath;
 
 /// One patch, read.
@@ -54,6 +55,15 @@ pub(super) enum Marks {
     AsTheyAre,
     /// Kustomize makes texts of them first, of `null` too.
     Texts,
+}
+
+impl Patch {
+    fn place(&self) -> &SourceOffset {
+        match self {
+            Self::Named { patch, .. } => &patch.place,
+            Self::Selected { target, .. } => &target.place,
+        }
+    }
 }
 
 /// Reads an entry of `patches`: strategic merge patches, or one JSON patch.
@@ -167,8 +177,9 @@ pub(super) fn strategic(
 ) -> Result<Vec<Patch>, RenderError> {
     let mut patches = Vec::new();
     for name in names {
-        let inline = read_inline(&name.text, &name.place, Dialect::Kustomize);
-        let inline = inline.ok().filter(|documents| documents.iter().all(Placed::is_mapping));
+        let budget = &builder.loader.budget;
+        let inline = read_if_yaml(&name.text, &name.place, Dialect::Kustomize, budget)?;
+        let inline = inline.filter(|documents| documents.iter().all(Placed::is_mapping));
         match inline {
             Some(documents) => expand_patches(&documents, &mut patches)?,
             None => {
@@ -189,7 +200,7 @@ fn documents(
 ) -> Result<Vec<Placed>, RenderError> {
     match body {
         PatchBody::File(name) => Ok(builder.read_as(folder, name, dialect)?.documents.clone()),
-        PatchBody::Inline(text) => read_inline(&text.text, &text.place, dialect),
+        PatchBody::Inline(text) => read_inline(&text.text, &text.place, dialect, &builder.loader.budget),
     }
 }
 
@@ -204,6 +215,8 @@ pub(super) fn apply(
     resources: &mut Vec<Resource>,
     patch: &Patch,
 ) -> Result<(), RenderError> {
+    let budget = &builder.loader.budget;
+    budget.pairs(resources.len(), LOOK, patch.place())?;
     let (selected, mut done) = match patch {
         Patch::Named { patch, .. } => find(resources, patch),
         Patch::Selected { target, .. } => {
@@ -216,8 +229,9 @@ pub(super) fn apply(
     for index in selected {
         let Some(resource) = resources.get_mut(index) else { continue };
         let id = resource.id().object_id();
+        budget.copy(&resource.value, patch.place())?;
         let mut patched = resource.clone();
-        match patch_one(&mut patched, patch, &builder.schemas) {
+        match patch_one(&mut patched, patch, &builder.schemas, budget) {
             Ok(Outcome::Kept) => {
                 *resource = patched;
                 done.matched.push(id);
@@ -226,7 +240,8 @@ pub(super) fn apply(
                 deleted.push(index);
                 done.matched.push(id);
             }
-            Err(misfit) => {
+            Err(Unapplied::TooLarge(error)) => return Err(error),
+            Err(Unapplied::Misfit(misfit)) => {
                 done.lost = Some(format!("it does not fit {id}: {}", misfit.message));
                 done.place = misfit.place;
             }
@@ -275,14 +290,19 @@ fn find(resources: &[Resource], patch: &Placed) -> (Vec<usize>, PatchUse) {
     (Vec::new(), done)
 }
 
-fn patch_one(resource: &mut Resource, patch: &Patch, schemas: &Schemas) -> Result<Outcome, Misfit> {
+fn patch_one(
+    resource: &mut Resource,
+    patch: &Patch,
+    schemas: &Schemas,
+    budget: &Budget,
+) -> Result<Outcome, Unapplied> {
     match patch {
         Patch::Named { patch, may_change, marks: Marks::AsTheyAre } => {
-            merge(resource, patch, *may_change, schemas)
+            merge(resource, patch, *may_change, schemas, budget)
         }
         Patch::Named { patch, may_change, marks: Marks::Texts }
         | Patch::Selected { how: How::Strategic { patch, may_change }, .. } => {
-            merge(resource, &with_texts(patch, &resource.value), *may_change, schemas)
+            merge(resource, &with_texts(patch, &resource.value), *may_change, schemas, budget)
         }
         Patch::Selected { how: How::Json { operations, former }, .. } => {
             if *former == Former::Remembered {
@@ -291,7 +311,7 @@ fn patch_one(resource: &mut Resource, patch: &Patch, schemas: &Schemas) -> Resul
             // This makes the object anew, each of its parts for itself.
             resource.value.settle();
             resource.shares = Shares::None;
-            json_patch::apply(&mut resource.value, operations)?;
+            json_patch::apply(&mut resource.value, operations, budget)?;
             settle_annotations(&mut resource.value);
             Ok(Outcome::Kept)
         }
@@ -303,13 +323,14 @@ fn merge(
     patch: &Placed,
     may_change: MayChange,
     schemas: &Schemas,
-) -> Result<Outcome, Misfit> {
+    budget: &Budget,
+) -> Result<Outcome, Unapplied> {
     if may_change.name == Allowed::Yes || may_change.kind == Allowed::Yes {
         resource.remember();
     }
     let kept = [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]]
         .map(|keys| (keys, resource.value.at(keys).cloned()));
-    let outcome = strategic::apply(&mut resource.value, patch, schemas)?;
+    let outcome = strategic::apply(&mut resource.value, patch, schemas, budget)?;
     resource.spread();
     for (keys, old) in kept {
         let changes = match keys {

@@ -12,10 +12,11 @@ use super::namespace::{Reach, Subjects, UnsetOnly};
 use super::patches;
 use super::replicas::Replicas;
 use super::transformer::{Transformer, replacements};
+use crate::render::budget::Budget;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::keys::spelled;
-use crate::render::load::{expand, read_inline};
+use crate::render::load::{expand, read_if_yaml};
 use crate::render::placed::{Content, Placed};
 use crate::render::resource::Resource;
 use capstan_model::tree::RepoPath;
@@ -42,9 +43,9 @@ const FIELDS: [&str; 17] = [
 ];
 
 /// Plugins that are written where they are listed; `None` for the name of a file or folder.
-pub(super) fn inline(name: &Named) -> Result<Option<Vec<Resource>>, RenderError> {
-    match read_inline(&name.text, &name.place, Dialect::Kustomize) {
-        Ok(documents) if documents.iter().all(Placed::is_mapping) => expand(&documents).map(Some),
+pub(super) fn inline(name: &Named, budget: &Budget) -> Result<Option<Vec<Resource>>, RenderError> {
+    match read_if_yaml(&name.text, &name.place, Dialect::Kustomize, budget)? {
+        Some(documents) if documents.iter().all(Placed::is_mapping) => expand(&documents).map(Some),
         _ => Ok(None),
     }
 }

@@ -7,9 +7,13 @@
 use super::config::{Config, NameReference};
 use super::fields::{Blank, FieldSpec};
 use super::id::{Gvk, Id, text_at};
+use crate::render::budget::Budget;
 use crate::render::error::RenderError;
 use crate::render::placed::{Content, Placed};
 use crate::render::resource::Resource;
+
+/// Steps of looking whether a name is an object's.
+const FITS: usize = 4;
 
 /// What is known of an object that may be referred to.
 struct Candidate {
@@ -46,7 +50,7 @@ fn same_end(one: &[String], other: &[String]) -> bool {
 }
 
 /// Rewrites every reference.
-pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), RenderError> {
+pub(super) fn fix(resources: &mut [Resource], config: &Config, budget: &Budget) -> Result<(), RenderError> {
     if resources.iter().all(|resource| resource.former.is_empty()) {
         return Ok(());
     }
@@ -64,13 +68,20 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), Ren
         let original = own.original().gvk.clone();
         for reference in &config.references {
             for field in reference.fields.iter().filter(|field| original.fits(&field.gvk)) {
+                budget.steps(candidates.len(), &resource.value.place)?;
                 let visible = visible.get_or_insert_with(|| visible_to(&resource.value, own, &candidates));
-                let referrer =
-                    Referrer { own, visible, reference, field, role: role_of(&resource.value, field) };
+                let referrer = Referrer {
+                    own,
+                    visible,
+                    reference,
+                    field,
+                    budget,
+                    role: role_of(&resource.value, field),
+                };
                 // The object's kind may have changed since.
                 let field = FieldSpec::new(Gvk::default(), &field.path, field.create);
                 let place = resource.value.place.clone();
-                field.visit(resource, Blank::Nothing, &place, &mut |found| referrer.update(found))?;
+                field.visit(resource, Blank::Nothing, &place, budget, &mut |found| referrer.update(found))?;
             }
         }
     }
@@ -116,6 +127,7 @@ struct Referrer<'a> {
     visible: &'a [&'a Candidate],
     reference: &'a NameReference,
     field: &'a FieldSpec,
+    budget: &'a Budget,
     role: Option<Gvk>,
 }
 
@@ -204,6 +216,7 @@ impl Referrer<'_> {
         same: Same,
         found: &Placed,
     ) -> Result<Option<&'c Candidate>, RenderError> {
+        self.budget.pairs(candidates.len(), FITS, &found.place)?;
         let fits = |candidate: &&&'c Candidate| {
             candidate.former.iter().any(|id| id.name == name)
                 && candidate.former.iter().any(|id| id.gvk.fits(&self.reference.target))

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::field_path::{Missing, change, look_up, split};
 use super::id::{Gvk, Id};
 use super::structured;
+use crate::render::budget::{Budget, LOOK, Size, refuse_deeper};
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, Scalar, SourceOffset};
@@ -34,6 +35,7 @@ struct Part {
 }
 
 struct Target {
+    place: SourceOffset,
     select: Selector,
     reject: Vec<Selector>,
     paths: Vec<(String, SourceOffset)>,
@@ -122,7 +124,8 @@ impl Replacement {
     ///
     /// Kustomize copies from the source's own field each time: where a target changes that, what follows
     /// gets the new value, or part of it. Capstan refuses what would depend on it.
-    pub(super) fn apply(&self, resources: &mut [Resource]) -> Result<(), RenderError> {
+    pub(super) fn apply(&self, resources: &mut [Resource], budget: &Budget) -> Result<(), RenderError> {
+        budget.pairs(resources.len(), LOOK, &self.place)?;
         let (value, own) = match &self.from {
             From::Text(value) => (value.clone(), None),
             From::Field { place, wanted, path, part } => {
@@ -132,6 +135,7 @@ impl Replacement {
         };
         let mut stale = false;
         for target in &self.targets {
+            budget.pairs(resources.len(), LOOK, &target.place)?;
             for (at, resource) in resources.iter_mut().enumerate() {
                 if !target.means(resource) {
                     continue;
@@ -139,7 +143,7 @@ impl Replacement {
                 if stale {
                     return Err(changes_its_source(&self.place));
                 }
-                stale = target.put(resource, &value, own.as_ref().filter(|own| own.0 == at))?;
+                stale = target.put(resource, &value, own.as_ref().filter(|own| own.0 == at), budget)?;
             }
         }
         Ok(())
@@ -225,6 +229,12 @@ fn changes_its_source(place: &SourceOffset) -> RenderError {
     )
 }
 
+/// Why a field is not set.
+enum Refused {
+    Misfit(String),
+    TooLarge(RenderError),
+}
+
 impl Target {
     fn read(entry: &Placed) -> Result<Self, RenderError> {
         let fields = ["select", "reject", "fieldPaths", "options"];
@@ -249,6 +259,7 @@ impl Target {
         }
         let (part, creates) = options(entry)?;
         Ok(Self {
+            place: entry.place.clone(),
             select: Selector::read(select)?,
             reject: reject.iter().map(Selector::read).collect::<Result<_, RenderError>>()?,
             paths,
@@ -273,6 +284,7 @@ impl Target {
         resource: &mut Resource,
         value: &Placed,
         source: Option<&(usize, Vec<String>)>,
+        budget: &Budget,
     ) -> Result<bool, RenderError> {
         let mut stale = false;
         let missing = match (self.creates, &value.content) {
@@ -286,9 +298,13 @@ impl Target {
                 return Err(changes_its_source(place));
             }
             let parts = split(path);
+            let size = Size::of(value);
+            budget.steps(LOOK + size.values, place)?;
+            refuse_deeper(parts.len() + size.height.max(1), place)?;
+            budget.size(Size { values: parts.len(), bytes: path.len(), height: 0 }, place)?;
             let of = Id::of(&resource.value).object_id();
             let object = &mut resource.value;
-            if structured::put(object, &parts, value, &missing, place)? {
+            if structured::put(object, &parts, value, &missing, place, budget)? {
                 resource.spread();
                 continue;
             }
@@ -298,8 +314,20 @@ impl Target {
                 }
                 _ => Kinds::Kept,
             };
-            let changed =
-                change(object, &parts, &missing, &value.place, &mut |field| self.set(field, value, kinds));
+            let mut exceeded = None;
+            let set = &mut |field: &mut Placed| {
+                self.set(field, value, kinds, budget, place).map_err(|refused| match refused {
+                    Refused::Misfit(why) => why,
+                    Refused::TooLarge(error) => {
+                        exceeded = Some(error);
+                        String::new()
+                    }
+                })
+            };
+            let changed = change(object, &parts, &missing, &value.place, set);
+            if let Some(error) = exceeded {
+                return Err(error);
+            }
             let wrong = |why: &str| {
                 RenderError::reference(
                     place,
@@ -319,26 +347,38 @@ impl Target {
         Ok(stale)
     }
 
-    fn set(&self, field: &mut Placed, value: &Placed, kinds: Kinds) -> Result<(), String> {
+    fn set(
+        &self,
+        field: &mut Placed,
+        value: &Placed,
+        kinds: Kinds,
+        budget: &Budget,
+        place: &SourceOffset,
+    ) -> Result<(), Refused> {
         let text = match &self.part {
             None => value.written().into_owned(),
             Some(part) => {
                 if !matches!(field.content, Content::Scalar(_)) {
-                    return Err("a delimiter is for single values, and this is none".to_owned());
+                    let why = "a delimiter is for single values, and this is none";
+                    return Err(Refused::Misfit(why.to_owned()));
                 }
                 joined(&field.written(), part, &value.written())
             }
         };
+        budget.text(text.len(), place).map_err(Refused::TooLarge)?;
         match &field.content {
             Content::Scalar(old) => {
                 let new = match (old.with_text(&text), kinds) {
                     (Err(_), Kinds::Any) => Scalar::open(&text),
-                    (new, _) => new?,
+                    (new, _) => new.map_err(Refused::Misfit)?,
                 };
                 field.content = Content::Scalar(new);
                 field.place = value.place.clone();
             }
-            Content::Mapping(_) | Content::Sequence(_) => *field = value.clone(),
+            Content::Mapping(_) | Content::Sequence(_) => {
+                budget.value(value, place).map_err(Refused::TooLarge)?;
+                *field = value.clone();
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{Blank, FieldSpec, put_scalar};
+use crate::render::budget::Budget;
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -38,6 +39,7 @@ pub(super) fn set(
     resources: &mut [Resource],
     replicas: &Replicas,
     fields: &[FieldSpec],
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     let mut found = false;
     for field in fields {
@@ -46,7 +48,7 @@ pub(super) fn set(
                 continue;
             }
             found = true;
-            field.visit(resource, Blank::Text, &replicas.place, &mut |value| {
+            field.visit(resource, Blank::Text, &replicas.place, budget, &mut |value| {
                 put_scalar(value, replicas.count.clone())
             })?;
         }

@@ -1,5 +1,8 @@
 //! Where the data of generated ConfigMaps and Secrets comes from: env files, literals, files.
 
+use std::collections::HashSet;
+
+use crate::render::budget::Budget;
 use crate::render::error::RenderError;
 use crate::render::placed::{Placed, SourceOffset};
 
@@ -16,22 +19,30 @@ pub(super) struct Pair {
 pub(super) type ReadFile<'a> = dyn Fn(&Named) -> Result<std::sync::Arc<[u8]>, RenderError> + 'a;
 
 /// The pairs of one generator, in kustomize's order.
-pub(super) fn pairs(entry: &Placed, read: &ReadFile<'_>) -> Result<Vec<Pair>, RenderError> {
+///
+/// A file costs its bytes each time it is named: what becomes of it is about as long.
+pub(super) fn pairs(entry: &Placed, read: &ReadFile<'_>, budget: &Budget) -> Result<Vec<Pair>, RenderError> {
     let mut all = Vec::new();
     let mut files = names(entry, "envs")?;
     files.extend(single(entry, "env")?);
     for file in &files {
-        env_file(&read(file)?, file, &mut all)?;
+        let bytes = read(file)?;
+        budget.text(bytes.len(), &file.place)?;
+        env_file(&bytes, file, &mut all)?;
     }
     for literal in names(entry, "literals")? {
+        budget.text(literal.text.len(), &literal.place)?;
         all.push(literal_pair(&literal)?);
     }
     for file in names(entry, "files")? {
         let (key, path) = file_source(&file)?;
-        all.push(Pair { key, value: read(&path)?.to_vec(), place: file.place });
+        let bytes = read(&path)?;
+        budget.text(key.len() + bytes.len(), &file.place)?;
+        all.push(Pair { key, value: bytes.to_vec(), place: file.place });
     }
-    for (at, pair) in all.iter().enumerate() {
-        if all.iter().take(at).any(|other| other.key == pair.key) {
+    let mut seen = HashSet::with_capacity(all.len());
+    for pair in &all {
+        if !seen.insert(pair.key.as_str()) {
             return Err(RenderError::malformed(
                 &pair.place,
                 format!("the key `{}` comes from two sources: remove one", pair.key),

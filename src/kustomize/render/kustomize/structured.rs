@@ -2,9 +2,10 @@
 
 use super::field_path::{Missing, change, look_up};
 use super::hash::{write_go_json, write_go_text};
+use crate::render::budget::{Budget, Size};
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
-use crate::render::load::read_inline;
+use crate::render::load::read_if_yaml;
 use crate::render::placed::{Content, Placed, SourceOffset};
 
 /// Sets a value inside a string that holds JSON; `false` where the path leads through no such string.
@@ -14,6 +15,7 @@ pub(super) fn put(
     value: &Placed,
     missing: &Missing,
     place: &SourceOffset,
+    budget: &Budget,
 ) -> Result<bool, RenderError> {
     let is_text = |end: &usize| {
         let found = path.get(..*end).and_then(|path| look_up(object, path).ok().flatten());
@@ -23,10 +25,17 @@ pub(super) fn put(
     let (outside, inside) = path.split_at(end);
     let Ok(Some(text)) = look_up(object, outside) else { return Ok(false) };
     let text = text.written().into_owned();
-    let Ok(documents) = read_inline(&text, place, Dialect::Kustomize) else { return Ok(false) };
+    let documents = read_if_yaml(&text, place, Dialect::Kustomize, budget)?;
+    let Some(documents) = documents else { return Ok(false) };
     let Some(mut document) = documents.into_iter().next() else { return Ok(false) };
     let mut misfits = false;
+    let mut exceeded = None;
+    let size = Size::of(value);
     let set = &mut |field: &mut Placed| {
+        if let Err(error) = budget.size(size, place) {
+            exceeded = Some(error);
+            return Err(String::new());
+        }
         match &field.content {
             Content::Scalar(old) => match old.with_text(&value.written()) {
                 Ok(new) => field.content = Content::Scalar(new),
@@ -36,7 +45,11 @@ pub(super) fn put(
         }
         Ok(())
     };
-    match change(&mut document, inside, missing, place, set) {
+    let changed = change(&mut document, inside, missing, place, set);
+    if let Some(error) = exceeded {
+        return Err(error);
+    }
+    match changed {
         // Kustomize then changes a copy and leaves the string as it is.
         Ok(found) if found > 0 && misfits => return Ok(true),
         Ok(found) if found > 0 => {}
@@ -57,6 +70,7 @@ pub(super) fn put(
     } else {
         write_go_json(&document.to_value(), &mut json);
     }
+    budget.text(json.len(), place)?;
     let new = Placed::text(&json, &value.place);
     let set = &mut |field: &mut Placed| {
         field.replace_scalar(new.clone());

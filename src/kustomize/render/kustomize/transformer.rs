@@ -11,10 +11,11 @@ use super::namespace::{self, Reach};
 use super::patches::{self, Patch};
 use super::replacements::{REPLACEMENT, Replacement};
 use super::replicas::{self, Replicas};
+use crate::render::budget::LOOK;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::keys::spelled;
-use crate::render::placed::{Content, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
 use capstan_model::tree::RepoPath;
 
@@ -45,24 +46,39 @@ impl Transformer {
         }
     }
 
+    /// How often it looks at each object; what looks on its own charges on its own.
+    fn looks(&self) -> usize {
+        match self {
+            Self::Patches(..) | Self::Replacements(_) | Self::Several(..) => 0,
+            Self::Namespace(_, fields, _)
+            | Self::Name(_, _, fields)
+            | Self::Replicas(_, fields)
+            | Self::Image(_, fields) => fields.len() + 1,
+            Self::Pairs(_, pairs, fields) => pairs.len().saturating_mul(fields.len() + 1),
+        }
+    }
+
     pub(super) fn apply(
         self,
         builder: &mut Builder<'_>,
         resources: &mut Vec<Resource>,
+        place: &SourceOffset,
     ) -> Result<(), RenderError> {
+        let budget = &builder.loader.budget;
+        budget.pairs(resources.len(), self.looks().saturating_mul(LOOK), place)?;
         match self {
             Self::Patches(_, all) => {
                 all.iter().try_for_each(|patch| patches::apply(builder, resources, patch))
             }
             Self::Namespace(namespace, fields, reach) => {
-                namespace::set(resources, &namespace, &fields, reach)
+                namespace::set(resources, &namespace, &fields, reach, budget)
             }
-            Self::Name(end, text, fields) => names::add(resources, end, &text, &fields),
-            Self::Pairs(_, pairs, fields) => add_pairs(resources, &pairs, &fields),
-            Self::Replicas(replicas, fields) => replicas::set(resources, &replicas, &fields),
-            Self::Image(image, fields) => images::set(resources, &image, &fields),
-            Self::Replacements(all) => all.iter().try_for_each(|one| one.apply(resources)),
-            Self::Several(_, all) => all.into_iter().try_for_each(|one| one.apply(builder, resources)),
+            Self::Name(end, text, fields) => names::add(resources, end, &text, &fields, budget),
+            Self::Pairs(_, pairs, fields) => add_pairs(resources, &pairs, &fields, budget),
+            Self::Replicas(replicas, fields) => replicas::set(resources, &replicas, &fields, budget),
+            Self::Image(image, fields) => images::set(resources, &image, &fields, budget),
+            Self::Replacements(all) => all.iter().try_for_each(|one| one.apply(resources, budget)),
+            Self::Several(_, all) => all.into_iter().try_for_each(|one| one.apply(builder, resources, place)),
         }
     }
 }

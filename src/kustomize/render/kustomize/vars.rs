@@ -13,6 +13,7 @@ use super::field_path::{look_up, split};
 use super::fields::{Blank, FieldSpec};
 use super::id::{Gvk, Id};
 use super::replacements::NAME;
+use crate::render::budget::{BYTES, Budget, LOOK};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -130,8 +131,9 @@ fn steps(path: &str) -> Vec<String> {
 }
 
 /// Marks the objects that give values, as they are called where the variables are defined.
-pub(super) fn mark(vars: &[Var], resources: &mut [Resource]) -> Result<(), RenderError> {
+pub(super) fn mark(vars: &[Var], resources: &mut [Resource], budget: &Budget) -> Result<(), RenderError> {
     for var in vars {
+        budget.pairs(resources.len(), LOOK, &var.place)?;
         let mut found = resources.iter_mut().filter(|resource| resource.ids().iter().any(|id| var.means(id)));
         let Some(first) = found.next() else { continue };
         if found.next().is_some() {
@@ -150,8 +152,9 @@ pub(super) fn mark(vars: &[Var], resources: &mut [Resource]) -> Result<(), Rende
 }
 
 /// Adds variables to others. A name is one variable's in the whole tree.
-pub(super) fn join(all: &mut Vec<Var>, more: &[Var]) -> Result<(), RenderError> {
+pub(super) fn join(all: &mut Vec<Var>, more: &[Var], budget: &Budget) -> Result<(), RenderError> {
     for var in more {
+        budget.steps(all.len(), &var.place)?;
         if let Some(twin) = all.iter().find(|known| known.name == var.name) {
             return Err(RenderError::at(
                 &var.place,
@@ -174,36 +177,46 @@ pub(super) fn replace_all(
     resources: &mut [Resource],
     mut vars: Vec<Var>,
     fields: &[FieldSpec],
+    budget: &Budget,
 ) -> Result<(), RenderError> {
     vars.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(first) = vars.first() {
+        let given: usize = resources.iter().map(|resource| 1 + resource.gives.len()).sum();
+        budget.pairs(vars.len(), given, &first.place)?;
+        budget.pairs(resources.len(), fields.len().saturating_mul(LOOK), &first.place)?;
+    }
     let values = vars.iter().map(|var| Ok((var.name.as_str(), var.value(resources)?)));
     let values = values.collect::<Result<Vec<_>, RenderError>>()?;
     let Some(place) = vars.first().map(|var| &var.place) else { return Ok(()) };
     for resource in resources {
         for field in fields {
-            field.visit(resource, Blank::Nothing, place, &mut |found| replace_below(found, &values))?;
+            field.visit(resource, Blank::Nothing, place, budget, &mut |found| {
+                replace_below(found, &values, budget)
+            })?;
         }
     }
     Ok(())
 }
 
-/// What variables give, by their names.
+/// What variables give, ordered by their names.
 type Values<'v> = [(&'v str, Given)];
 
 /// The texts of a field, of its entries, or of its items, and no deeper.
-fn replace_below(field: &mut Placed, values: &Values<'_>) -> Result<(), RenderError> {
+fn replace_below(field: &mut Placed, values: &Values<'_>, budget: &Budget) -> Result<(), RenderError> {
     match &mut field.content {
-        Content::Scalar(_) => replace(field, values).map(drop),
+        Content::Scalar(_) => replace(field, values, budget).map(drop),
         Content::Mapping(entries) => {
-            entries.iter_mut().try_for_each(|(_, value)| replace(value, values).map(drop))
+            entries.iter_mut().try_for_each(|(_, value)| replace(value, values, budget).map(drop))
         }
-        Content::Sequence(items) => items.iter_mut().try_for_each(|item| match replace(item, values)? {
-            Replaced::Text => Ok(()),
-            Replaced::NoText => Err(RenderError::malformed(
-                &item.place,
-                "kustomize replaces variables in this list, whose items are texts: quote this one",
-            )),
-        }),
+        Content::Sequence(items) => {
+            items.iter_mut().try_for_each(|item| match replace(item, values, budget)? {
+                Replaced::Text => Ok(()),
+                Replaced::NoText => Err(RenderError::malformed(
+                    &item.place,
+                    "kustomize replaces variables in this list, whose items are texts: quote this one",
+                )),
+            })
+        }
     }
 }
 
@@ -212,7 +225,7 @@ enum Replaced {
     NoText,
 }
 
-fn replace(value: &mut Placed, values: &Values<'_>) -> Result<Replaced, RenderError> {
+fn replace(value: &mut Placed, values: &Values<'_>, budget: &Budget) -> Result<Replaced, RenderError> {
     let Content::Scalar(scalar) = &value.content else { return Ok(Replaced::NoText) };
     if !matches!(scalar.tag(), Tag::Text | Tag::Open) {
         return Ok(Replaced::NoText);
@@ -223,24 +236,31 @@ fn replace(value: &mut Placed, values: &Values<'_>) -> Result<Replaced, RenderEr
             "Capstan does not render `vars` beside a dollar sign before a letter beyond ASCII, which kustomize breaks: write `$$` there",
         )
     })?;
+    budget.text(new.as_str().map_or(0, str::len), &value.place)?;
     value.content = Content::Scalar(scalar.updated(new));
     Ok(Replaced::Text)
 }
 
 /// A text with its variables replaced. One that is a variable and nothing else becomes what that gives, a
-/// number for one. `None` where kustomize makes broken text of it.
+/// number for one. `None` where kustomize makes broken text of it. It ends as soon as it is longer than any render's
+/// text may be.
 fn expand(text: &str, values: &Values<'_>) -> Option<Value> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         expanded.push_str(before);
+        if expanded.len() > BYTES {
+            break;
+        }
         let Some(next) = after.chars().next() else {
             expanded.push('$');
             return Some(Value::String(expanded));
         };
         if let Some((name, behind)) = after.strip_prefix('(').and_then(|after| after.split_once(')')) {
             let whole = text.len() == name.len() + "$()".len();
-            let given = values.iter().find(|(known, _)| *known == name).map(|(_, given)| given);
+            let given =
+                values.binary_search_by(|(known, _)| (*known).cmp(name)).ok().and_then(|at| values.get(at));
+            let given = given.map(|(_, given)| given);
             match given.filter(|given| !matches!(given, Given::Several)) {
                 Some(given) if whole => return Some(given.value()),
                 Some(given) => expanded.push_str(&given.text()),
@@ -330,10 +350,10 @@ mod tests {
     fn variables_are_replaced_as_go_replaces_them() {
         let values = [
             ("A", Given::Text("a".to_owned())),
-            ("N", Given::Integer(8)),
-            ("F", Given::Float(1e21)),
             ("B", Given::Bool(true)),
+            ("F", Given::Float(1e21)),
             ("M", Given::Several),
+            ("N", Given::Integer(8)),
         ];
         let cases = [
             ("$(A)", json!("a")),

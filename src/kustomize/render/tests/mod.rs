@@ -1,5 +1,6 @@
 //! Rendering, case by case: files in, objects out.
 
+mod budgets;
 mod corpus;
 mod kustomize;
 mod plain;

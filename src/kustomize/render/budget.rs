@@ -1,0 +1,215 @@
+//! What one render may cost: a repository's files are anybody's input, and a few lines of them can ask for
+//! gigabytes ([`limits`](capstan_yaml::limits) bounds what one text holds when it is read).
+//!
+//! Every step that makes values charges what it adds, before it adds it: so nothing is counted twice, and what
+//! would end the program ends the render of one folder. Amounts only grow: a value that is replaced or removed was
+//! paid for all the same.
+
+use std::cell::Cell;
+
+use super::error::RenderError;
+use super::placed::{Content, Placed, Scalar, SourceOffset};
+use capstan_model::finding::Place;
+use capstan_model::tree::RepoPath;
+use capstan_yaml::limits;
+
+/// Nesting of mappings and lists in an object, as in a text that is read: whatever walks over a value calls
+/// itself for each level.
+pub(super) const DEPTH: usize = limits::DEPTH;
+
+/// Values that a render makes. The largest bundles known, of CRDs, have about 60,000.
+pub(super) const VALUES: usize = 1_000_000;
+
+/// Bytes of text that a render makes, keys included.
+pub(super) const BYTES: usize = 64 << 20;
+
+/// Objects that a render reads and generates. Clusters have dozens, whole platforms some hundreds.
+pub(super) const OBJECTS: usize = 10_000;
+
+/// Kustomizations that a render builds, each as often as it is included.
+pub(super) const BUILDS: usize = 1_000;
+
+/// Steps of searches and copies, some nanoseconds each: where every patch looks at every object, the values made
+/// say nothing of the time it takes.
+pub(super) const STEPS: usize = 1_000_000_000;
+
+/// Steps of looking at one object's identities.
+pub(super) const LOOK: usize = 64;
+
+/// Steps of copying one value.
+const COPY: usize = 16;
+
+/// How much there is of a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Size {
+    /// Values: the value itself, and all in it.
+    pub(super) values: usize,
+    /// Bytes of its texts and keys.
+    pub(super) bytes: usize,
+    /// Levels of mappings and lists, itself included; none for a single value.
+    pub(super) height: usize,
+}
+
+impl Size {
+    pub(super) fn of(value: &Placed) -> Self {
+        match &value.content {
+            Content::Scalar(scalar) => Self { values: 1, bytes: Scalar::bytes(scalar), height: 0 },
+            Content::Mapping(entries) => entries.iter().fold(Self::BLANK, |mut all, (key, value)| {
+                all.bytes += key.len();
+                all.with(Self::of(value))
+            }),
+            Content::Sequence(items) => items.iter().fold(Self::BLANK, |all, item| all.with(Self::of(item))),
+        }
+    }
+
+    pub(super) fn of_all(values: &[Placed]) -> Self {
+        values.iter().map(Self::of).fold(Self::default(), |all, one| Self {
+            values: all.values + one.values,
+            bytes: all.bytes + one.bytes,
+            height: all.height.max(one.height),
+        })
+    }
+
+    /// A mapping or list with nothing in it.
+    const BLANK: Self = Self { values: 1, bytes: 0, height: 1 };
+
+    fn with(self, inner: Self) -> Self {
+        Self {
+            values: self.values + inner.values,
+            bytes: self.bytes + inner.bytes,
+            height: self.height.max(inner.height + 1),
+        }
+    }
+}
+
+/// Where a step is written that costs something.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At<'a> {
+    Written(&'a SourceOffset),
+    Whole(&'a RepoPath),
+}
+
+impl<'a> From<&'a SourceOffset> for At<'a> {
+    fn from(written: &'a SourceOffset) -> Self {
+        Self::Written(written)
+    }
+}
+
+impl<'a> From<&'a RepoPath> for At<'a> {
+    fn from(path: &'a RepoPath) -> Self {
+        Self::Whole(path)
+    }
+}
+
+impl At<'_> {
+    fn place(self) -> Place {
+        match self {
+            Self::Written(written) => Place::from(written),
+            Self::Whole(path) => Place::whole(path.clone()),
+        }
+    }
+}
+
+/// What a render has cost so far. Each method charges, and fails where that is more than the limit.
+#[derive(Debug, Default)]
+pub(super) struct Budget {
+    values: Cell<usize>,
+    bytes: Cell<usize>,
+    objects: Cell<usize>,
+    builds: Cell<usize>,
+    steps: Cell<usize>,
+}
+
+impl Budget {
+    /// Values and their texts.
+    pub(super) fn size<'a>(&self, size: Size, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        let at = at.into();
+        let advice = "no cluster has that many, so find what multiplies here and take it out";
+        take(&self.values, size.values, VALUES, at, |limit| {
+            format!("with this the render holds more than {limit} values: {advice}")
+        })?;
+        self.text(size.bytes, at)
+    }
+
+    /// All of a value.
+    pub(super) fn value<'a>(&self, value: &Placed, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        self.size(Size::of(value), at)
+    }
+
+    /// Bytes of text.
+    pub(super) fn text<'a>(&self, bytes: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        take(&self.bytes, bytes, BYTES, at.into(), |limit| {
+            let limit = limit >> 20;
+            format!(
+                "with this the render holds more than {limit} MiB of text: no cluster has that much, so take large files out or name them once"
+            )
+        })
+    }
+
+    /// Objects that are read or generated.
+    pub(super) fn objects<'a>(&self, count: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        take(&self.objects, count, OBJECTS, at.into(), |limit| {
+            format!(
+                "with this the render has more than {limit} objects: divide the folder, or include what is included several times only once"
+            )
+        })
+    }
+
+    /// One kustomization more.
+    pub(super) fn build<'a>(&self, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        take(&self.builds, 1, BUILDS, at.into(), |limit| {
+            format!(
+                "with this the render builds more than {limit} kustomizations: include what is included several times only once"
+            )
+        })
+    }
+
+    /// Steps of a search.
+    pub(super) fn steps<'a>(&self, count: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        take(&self.steps, count, STEPS, at.into(), |limit| {
+            format!(
+                "with this the render takes more than {} million steps: there are too many patches, fields or items for this many objects, so divide them",
+                limit / 1_000_000
+            )
+        })
+    }
+
+    /// Steps of each of some looking at each of others.
+    pub(super) fn pairs<'a>(
+        &self,
+        some: usize,
+        others: usize,
+        at: impl Into<At<'a>>,
+    ) -> Result<(), RenderError> {
+        self.steps(some.saturating_mul(others), at)
+    }
+
+    /// A copy that replaces what it was made of, so that nothing grows.
+    pub(super) fn copy<'a>(&self, value: &Placed, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+        self.pairs(Size::of(value).values, COPY, at)
+    }
+}
+
+/// Refuses what lies deeper in an object than any value may.
+pub(super) fn refuse_deeper<'a>(depth: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+    if depth <= DEPTH {
+        return Ok(());
+    }
+    Err(RenderError::too_large(
+        at.into().place(),
+        format!(
+            "with this the object is nested deeper than {DEPTH} levels: no manifest is, so take it apart"
+        ),
+    ))
+}
+
+fn take(
+    counter: &Cell<usize>,
+    amount: usize,
+    limit: usize,
+    at: At<'_>,
+    words: impl FnOnce(usize) -> String,
+) -> Result<(), RenderError> {
+    counter.set(counter.get().saturating_add(amount));
+    if counter.get() > limit { Err(RenderError::too_large(at.place(), words(limit))) } else { Ok(()) }
+}

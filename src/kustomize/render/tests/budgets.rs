@@ -1,0 +1,118 @@
+//! Small folders that ask for much: each is refused at the step that goes too far, and costs little until then.
+
+use std::fmt::Write as _;
+
+use super::{refusal, try_render};
+use crate::render::Trouble;
+
+const OBJECT: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, a: {}}\n";
+
+/// An overlay that applies these operations to the base's one object, `OBJECT`.
+fn operations(lines: &str) -> Vec<(String, String)> {
+    vec![
+        ("c/base/a.yaml".to_owned(), OBJECT.to_owned()),
+        (
+            "c/overlay/kustomization.yaml".to_owned(),
+            "patches:\n- {path: patch.yaml, target: {name: a}}\n".to_owned(),
+        ),
+        ("c/overlay/patch.yaml".to_owned(), lines.to_owned()),
+    ]
+}
+
+/// What a folder is refused for, in a thread whose stack is as small as an asynchronous worker's.
+fn refused(files: Vec<(String, String)>) -> String {
+    let told = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let error = try_render(&files).map(|_| "it is rendered").unwrap_err();
+        assert_eq!(error.trouble(), Trouble::TooLarge, "{error}");
+        assert_eq!(error.rule().id(), "too-large");
+        let told = refusal(&files);
+        told.split_once(": with this ").map(|(place, words)| {
+            let words = words.split_once([':', ',']).map_or(words, |(what, _)| what);
+            format!("{place} {words}")
+        })
+    });
+    told.unwrap().join().unwrap().unwrap()
+}
+
+#[test]
+fn a_json_patch_that_deepens_an_object_step_by_step() {
+    let mut lines = String::new();
+    for _ in 0..2_000 {
+        lines.push_str("- {op: add, path: /b, value: {}}\n- {op: move, from: /a, path: /b/a}\n");
+        lines.push_str("- {op: move, from: /b, path: /a}\n");
+    }
+    let deep = "the object is nested deeper than 200 levels";
+    assert_eq!(refused(operations(&lines)), format!("c/overlay/patch.yaml:596:3 {deep}"));
+    let mut path = String::from("/a");
+    let mut lines = String::new();
+    for _ in 0..400 {
+        path.push_str("/a");
+        let _ = writeln!(lines, "- {{op: add, path: {path}, value: {{}}}}");
+    }
+    assert_eq!(refused(operations(&lines)), format!("c/overlay/patch.yaml:199:3 {deep}"));
+}
+
+#[test]
+fn a_json_patch_that_doubles_an_object_with_each_copy() {
+    let mut lines = String::from("- {op: add, path: /a, value: {b: text}}\n");
+    for number in 0..26 {
+        let _ = writeln!(lines, "- {{op: copy, from: /a, path: /a/c{number}}}");
+    }
+    assert_eq!(
+        refused(operations(&lines)),
+        "c/overlay/patch.yaml:20:3 the render holds more than 1000000 values"
+    );
+}
+
+#[test]
+fn a_file_that_a_generator_names_often() {
+    let mut kustomization = String::from("configMapGenerator:\n- name: a\n  files:\n");
+    for number in 0..50 {
+        let _ = writeln!(kustomization, "  - k{number}=big.txt");
+    }
+    let files = vec![
+        ("c/base/kustomization.yaml".to_owned(), kustomization),
+        ("c/base/big.txt".to_owned(), "x".repeat(4 << 20)),
+    ];
+    assert_eq!(refused(files), "c/base/kustomization.yaml:19:5 the render holds more than 64 MiB of text");
+}
+
+#[test]
+fn kustomizations_that_double() {
+    let mut files = vec![
+        ("c/k0/kustomization.yaml".to_owned(), "resources: [a.yaml]\n".to_owned()),
+        ("c/k0/a.yaml".to_owned(), OBJECT.to_owned()),
+        ("c/base/kustomization.yaml".to_owned(), "resources: [../k14]\n".to_owned()),
+    ];
+    for level in 1..=14 {
+        let below = level - 1;
+        let (one, other) = (format!("c/k{level}/one"), format!("c/k{level}/other"));
+        let include = "resources: [one, other]\n".to_owned();
+        files.push((format!("c/k{level}/kustomization.yaml"), include));
+        for (folder, prefix) in [(one, "l"), (other, "r")] {
+            let text = format!("namePrefix: {prefix}\nresources: [../../k{below}]\n");
+            files.push((format!("{folder}/kustomization.yaml"), text));
+        }
+    }
+    assert!(files.iter().map(|(_, text)| text.len()).sum::<usize>() < 4_000);
+    let told = "c/k1/one/kustomization.yaml:1:1 the render builds more than 1000 kustomizations";
+    assert_eq!(refused(files), told);
+}
+
+#[test]
+fn many_objects_are_joined_at_the_price_of_their_number() {
+    let files: Vec<(String, String)> = (0..4_000)
+        .map(|number| {
+            let object = OBJECT.replace("name: a", &format!("name: a{number}"));
+            (format!("c/base/{number}.yaml"), object)
+        })
+        .collect();
+    let names: Vec<String> = (0..4_000).map(|number| format!("{number}.yaml")).collect();
+    let kustomization = format!("namespace: ns\nresources: [{}]\n", names.join(", "));
+    let mut all: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    all.push(("c/base/kustomization.yaml", &kustomization));
+    assert_eq!(try_render(&all).unwrap().objects.len(), 4_000);
+}
