@@ -11,6 +11,13 @@ use super::objects::{Objects, blob_id, entry_kind, tree_id};
 /// How deep folders may be nested: far above what people do, far below what ends a stack.
 const MAXIMUM_DEPTH: usize = 128;
 
+/// Files and folders of a snapshot: the largest repositories known have about as many files. A tree may hold another
+/// one several times, and that again: nine objects list 35 million entries.
+const MAXIMUM_ENTRIES: usize = 500_000;
+
+/// Bytes of all their paths.
+const MAXIMUM_PATH_BYTES: usize = 128 << 20;
+
 /// A snapshot over an object database. Folders are listed when it is made, contents are read when
 /// they are asked for.
 pub(super) struct CommitTree {
@@ -28,7 +35,7 @@ impl CommitTree {
         root: ObjectId,
         earlier: Option<&Arc<Folder>>,
     ) -> Result<Option<Self>, String> {
-        let mut listing = Listing { folders_read: 0 };
+        let mut listing = Listing::default();
         let root =
             objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))?;
         let folders_read = listing.folders_read;
@@ -73,8 +80,12 @@ impl Tree for CommitTree {
     }
 }
 
+#[derive(Default)]
 struct Listing {
     folders_read: usize,
+    /// Files, and folders that were read.
+    entries: usize,
+    path_bytes: usize,
 }
 
 impl Listing {
@@ -89,12 +100,14 @@ impl Listing {
         depth: usize,
     ) -> Result<Option<Arc<Folder>>, String> {
         if let Some(earlier) = earlier.filter(|earlier| is_id(&id, earlier.id())) {
+            self.count(earlier.len(), 0, &path)?;
             return Ok(Some(Arc::clone(earlier)));
         }
         if depth > MAXIMUM_DEPTH {
             return Err(format!("`{path}` is nested deeper than {MAXIMUM_DEPTH} folders"));
         }
         self.folders_read += 1;
+        self.count(1, path.as_str().len(), &path)?;
         let object =
             repository.try_find_object(id).map_err(|error| format!("tree {id}: {}", explain(&error)))?;
         let Some(object) = object else { return Ok(None) };
@@ -107,6 +120,7 @@ impl Listing {
             let Some(kind) = entry_kind(entry.mode()) else {
                 let earlier = known.next(name);
                 if let Some(same) = earlier.filter(|earlier| is_id(entry.oid(), earlier.id())) {
+                    self.count(same.len(), 0, &path)?;
                     folders.push(Arc::clone(same));
                 } else if let Ok(below) = RepoPath::parse(&join(&path, name)) {
                     match self.folder(repository, entry.object_id(), below, earlier, depth + 1)? {
@@ -116,12 +130,33 @@ impl Listing {
                 }
                 continue;
             };
+            self.count(1, path.as_str().len() + 1 + name.len(), &path)?;
             if let (Ok(path), Some(blob)) = (RepoPath::parse(&join(&path, name)), blob_id(entry.oid())) {
                 files.push(TreeEntry { path, kind, blob });
             }
         }
         let id = tree_id(&id).ok_or_else(|| format!("`{id}` is no object id"))?;
         Ok(Some(Arc::new(Folder::new(path, id, files, folders))))
+    }
+}
+
+impl Listing {
+    /// Counts entries before they are kept; `path` is the folder that holds them.
+    fn count(&mut self, entries: usize, path_bytes: usize, path: &RepoPath) -> Result<(), String> {
+        self.entries = self.entries.saturating_add(entries);
+        self.path_bytes = self.path_bytes.saturating_add(path_bytes);
+        if self.entries > MAXIMUM_ENTRIES {
+            return Err(format!(
+                "with the folder `{path}` the commit has more than {MAXIMUM_ENTRIES} files and folders: take out what holds them again and again, or divide the repository"
+            ));
+        }
+        if self.path_bytes > MAXIMUM_PATH_BYTES {
+            let limit = MAXIMUM_PATH_BYTES >> 20;
+            return Err(format!(
+                "with the folder `{path}` the paths of the commit have more than {limit} MiB: give its folders and files shorter names"
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -9,5 +9,8 @@ pub const DEPTH: usize = 200;
 /// Values of a text, aliases and merges expanded: what stops a "billion laughs".
 pub const NODES: usize = 1_000_000;
 
+/// Bytes of text that anchors and aliases repeat: a long text is one value, and may be named often.
+pub const REPEATED_BYTES: usize = 32 << 20;
+
 /// Documents of a text.
 pub const DOCUMENTS: usize = 20_000;

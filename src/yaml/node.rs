@@ -127,6 +127,27 @@ impl Node {
         Self::scalar(Scalar::plain("null"))
     }
 
+    /// Says of it and all in it that it is not to be edited.
+    pub(super) fn share(&mut self) {
+        self.shared = true;
+        match &mut self.kind {
+            NodeKind::Scalar(_) => {}
+            NodeKind::Sequence(items) => items.iter_mut().for_each(Self::share),
+            NodeKind::Mapping(entries) => entries.iter_mut().for_each(|entry| entry.value.share()),
+        }
+    }
+
+    /// Bytes of all texts and keys in it.
+    pub(super) fn text_bytes(&self) -> usize {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => scalar.text.len(),
+            NodeKind::Mapping(entries) => {
+                entries.iter().map(|entry| entry.key.len() + entry.value.text_bytes()).sum()
+            }
+            NodeKind::Sequence(items) => items.iter().map(Self::text_bytes).sum(),
+        }
+    }
+
     /// The value at a key; `None` where there is none, or this is no mapping.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.value)

@@ -86,6 +86,7 @@ struct Key {
 struct Anchored {
     node: Node,
     nodes: usize,
+    bytes: usize,
     height: usize,
 }
 
@@ -95,6 +96,8 @@ struct Builder<'a> {
     frames: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
     nodes: usize,
+    /// Text that anchors and aliases repeat.
+    repeated: usize,
     /// Up to here the text is accounted for by what was read.
     cursor: usize,
     marker: Span,
@@ -112,6 +115,7 @@ impl<'a> Builder<'a> {
             frames: Vec::new(),
             anchors: HashMap::new(),
             nodes: 0,
+            repeated: 0,
             cursor: 0,
             marker: 0..0,
             root: None,
@@ -275,11 +279,12 @@ impl<'a> Builder<'a> {
         let Some(anchored) = self.anchors.get(&anchor) else {
             return self.error("an alias inside of the value that it names", span.start);
         };
-        let (nodes, height) = (anchored.nodes, anchored.height);
+        let (nodes, bytes, height) = (anchored.nodes, anchored.bytes, anchored.height);
         self.count(nodes, span.start)?;
+        self.repeat(bytes, span.start)?;
         self.raise(height, span.start)?;
         let mut node = self.anchors.get(&anchor).map_or_else(Node::null, |anchored| anchored.node.clone());
-        share(&mut node);
+        node.share();
         node.span = span;
         self.place(node)
     }
@@ -360,6 +365,16 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Counts text that is repeated.
+    fn repeat(&mut self, bytes: usize, offset: usize) -> Step {
+        self.repeated = self.repeated.saturating_add(bytes);
+        if self.repeated > limits::REPEATED_BYTES {
+            let limit = limits::REPEATED_BYTES;
+            return self.error(format!("anchors and aliases repeat more than {limit} bytes of text"), offset);
+        }
+        Ok(())
+    }
+
     /// Tells the collection around that something as high as this stands in it.
     fn raise(&mut self, height: usize, offset: usize) -> Step {
         if self.frames.len() + height > limits::DEPTH {
@@ -375,7 +390,9 @@ impl<'a> Builder<'a> {
     fn keep_anchor(&mut self, anchor: usize, node: &Node, nodes: usize, height: usize) -> Step {
         if anchor != 0 {
             self.count(nodes, node.span.start)?;
-            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes, height });
+            let bytes = node.text_bytes();
+            self.repeat(bytes, node.span.start)?;
+            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes, bytes, height });
         }
         Ok(())
     }
@@ -447,7 +464,7 @@ impl<'a> Builder<'a> {
         let text = self.text;
         if let Some(Frame { content: Content::Mapping { entries, seen, .. }, .. }) = self.frames.last_mut() {
             for mut merged in maps.into_iter().flatten() {
-                share(&mut merged.value);
+                merged.value.share();
                 merged.value.span = value_span.clone();
                 merged.key_span = key_span.clone();
                 add(text, entries, seen, merged);
@@ -524,16 +541,6 @@ fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut Seen, entry: Entry) -> O
     }
     entries.push(entry);
     twice
-}
-
-/// Marks a node and all in it as not to be edited.
-fn share(node: &mut Node) {
-    node.shared = true;
-    match &mut node.kind {
-        NodeKind::Scalar(_) => {}
-        NodeKind::Sequence(items) => items.iter_mut().for_each(share),
-        NodeKind::Mapping(entries) => entries.iter_mut().for_each(|entry| share(&mut entry.value)),
-    }
 }
 
 fn span_of(span: &EventSpan) -> Span {

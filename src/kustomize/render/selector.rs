@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use super::error::RenderError;
 use super::keys::fields_of;
@@ -84,7 +84,7 @@ impl Pattern {
         if let Some(expression) = Expression::words(text) {
             return Ok(Self { text: text.to_owned(), expression });
         }
-        let regex = Regex::new(&format!("^(?:{})$", go_spelling(text))).map_err(|error| {
+        let regex = compiled(&format!("^(?:{})$", go_spelling(text))).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             RenderError::malformed(
@@ -102,6 +102,15 @@ impl Pattern {
     const fn is_given(&self) -> bool {
         !matches!(self.expression, Expression::Any)
     }
+}
+
+/// Bytes that one compiled expression may take: a few characters (`\w{999}`) ask for megabytes, and a
+/// kustomization may have thousands of them.
+const EXPRESSION_BYTES: usize = 256 << 10;
+
+/// A regular expression of a kustomization.
+pub(super) fn compiled(expression: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(expression).size_limit(EXPRESSION_BYTES).dfa_size_limit(EXPRESSION_BYTES).build()
 }
 
 /// Go reads a brace that begins no repetition as itself (`\${cluster_name}`); this regex engine

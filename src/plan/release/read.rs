@@ -8,7 +8,7 @@ use super::kubernetes::{infrastructure_kinds, kubernetes_version};
 use super::{Release, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, Shelf};
 use crate::settings::ReleaseSettings;
-use capstan_kustomize::render::RenderError;
+use capstan_kustomize::render::{RenderError, Trouble};
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::ids::ContentId;
 use capstan_model::tree::{Tree, TreeEntry, is_manifest};
@@ -40,9 +40,13 @@ impl From<&ReleaseError> for Finding {
     fn from(error: &ReleaseError) -> Self {
         match error {
             ReleaseError::File(error) => Self::from(error),
-            // Whatever the trouble is: of the release it is that it cannot be rendered.
+            // Whatever else the trouble is: of the release it is that it cannot be rendered.
             ReleaseError::Render(error) => {
-                Self::new(rules::RENDER_FAILED, error.to_string()).place(error.place().clone())
+                let rule = match error.trouble() {
+                    Trouble::TooLarge => rules::TOO_LARGE,
+                    _ => rules::RENDER_FAILED,
+                };
+                Self::new(rule, error.to_string()).place(error.place().clone())
             }
         }
     }

@@ -50,6 +50,10 @@ pub(crate) enum Match {
     Longest,
 }
 
+/// Bytes of a text with values in it. A few expressions in a few others could ask for gigabytes, and an API server
+/// takes no object that is longer.
+pub(super) const LONGEST: usize = 1 << 20;
+
 /// Trimming tries every place of a text.
 const LONGEST_TRIMMED: usize = 1_024;
 
@@ -69,7 +73,8 @@ impl<'t> Function<'t> {
         }
     }
 
-    /// The function's value; `None` where it would cut a character in two, or search a text for too long.
+    /// The function's value; `None` where it would cut a character in two, search a text for too long, or be longer
+    /// than any text may be.
     pub(crate) fn of(&self, value: &str) -> Option<String> {
         Some(match self {
             Self::Length => value.len().to_string(),
@@ -85,6 +90,11 @@ impl<'t> Function<'t> {
                 }
             }
             Self::Substring { position, length } => cut(value, position, *length)?.to_owned(),
+            Self::Replace { what, with, .. }
+                if value.matches(&**what).count().saturating_mul(with.len()) > LONGEST =>
+            {
+                return None;
+            }
             Self::Replace { place, what, with } => replaced(value, *place, what, with),
             Self::Trim { .. } if value.len() > LONGEST_TRIMMED => return None,
             Self::Trim { end, match_, glob } => trimmed(value, *end, *match_, glob).to_owned(),

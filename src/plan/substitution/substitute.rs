@@ -5,12 +5,17 @@
 //! result would be: `${N}` may be a number, a boolean or nothing, and a value that is itself a quoted
 //! string or a collection in brackets is that.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::bindings::{Bindings, Flux};
 use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
+use super::function::LONGEST;
 use capstan_yaml::scalar::{Reading, read_plain};
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
+
+/// Bytes of all texts of one document that values go into; what goes beyond stays as it is written.
+const LONGEST_DOCUMENT: usize = 32 << 20;
 
 /// How variables are substituted in one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +77,8 @@ impl Scope<'_> {
                     out.push_str(dollar);
                 }
                 (Token::Variable(variable), Extent::Full) => match self.variable(variable) {
-                    Ok(value) => out.push_str(&value),
-                    Err(_) => out.push_str(variable.raw),
+                    Ok(value) if out.len() + value.len() <= LONGEST => out.push_str(&value),
+                    Ok(_) | Err(_) => out.push_str(variable.raw),
                 },
                 (Token::Variable(variable), Extent::OwnOnly) => self.copy(variable, &mut out),
             }
@@ -95,6 +100,7 @@ impl Scope<'_> {
             if is_secret { Trouble::Secret(name.to_owned()) } else { Trouble::Unbound(name.to_owned()) }
         };
         match &variable.operation {
+            _ if bound.is_some_and(|value| value.len() > LONGEST) => Err(unsupported()),
             Operation::Value => bound.map(str::to_owned).ok_or_else(missing),
             Operation::Default { tokens, .. } => match bound.filter(|value| !value.is_empty()) {
                 Some(value) => Ok(value.to_owned()),
@@ -115,7 +121,10 @@ impl Scope<'_> {
             match token {
                 Token::Text(text) | Token::Escaped(text) => out.push_str(text),
                 Token::Malformed(raw) => return Err(Trouble::Unsupported((*raw).to_owned())),
-                Token::Variable(variable) => out.push_str(&self.variable(variable)?),
+                Token::Variable(variable) => match self.variable(variable)? {
+                    value if out.len() + value.len() <= LONGEST => out.push_str(&value),
+                    _ => return Err(Trouble::Unsupported(variable.raw.to_owned())),
+                },
             }
         }
         Ok(out)
@@ -125,6 +134,7 @@ impl Scope<'_> {
     fn copy(&self, variable: &Variable<'_>, out: &mut String) {
         if self.own.contains_key(variable.name)
             && let Ok(value) = self.variable(variable)
+            && out.len() + value.len() <= LONGEST
         {
             out.push_str(&value);
             return;
@@ -147,7 +157,11 @@ impl Scope<'_> {
 
     /// A scalar with its variables substituted.
     pub(crate) fn scalar(&self, scalar: &Scalar) -> NodeKind {
-        let text = self.text(&scalar.text);
+        Self::with_text(scalar, self.text(&scalar.text))
+    }
+
+    /// A scalar with another text.
+    fn with_text(scalar: &Scalar, text: String) -> NodeKind {
         if is_collection(scalar) {
             // Before all its expressions have values, and where they do not fit, it stays a template.
             return match read_as_plain(text) {
@@ -163,25 +177,38 @@ impl Scope<'_> {
 
     /// A tree with its variables substituted, in keys too.
     pub(crate) fn node(&self, node: &Node) -> Node {
+        self.node_within(node, &Cell::new(LONGEST_DOCUMENT))
+    }
+
+    /// `left` are the bytes that values may still go into.
+    fn node_within(&self, node: &Node, left: &Cell<usize>) -> Node {
+        let text = |text: &str| {
+            let new = self.text(text);
+            match left.get().checked_sub(new.len()) {
+                Some(rest) => {
+                    left.set(rest);
+                    new
+                }
+                None => text.to_owned(),
+            }
+        };
         let kind = match &node.kind {
-            NodeKind::Scalar(scalar) if may_hold_tokens(&scalar.text) => self.scalar(scalar),
+            NodeKind::Scalar(scalar) if may_hold_tokens(&scalar.text) => {
+                Self::with_text(scalar, text(&scalar.text))
+            }
             NodeKind::Scalar(scalar) => NodeKind::Scalar(scalar.clone()),
             NodeKind::Mapping(entries) => NodeKind::Mapping(
                 entries
                     .iter()
                     .map(|entry| Entry {
-                        key: if may_hold_tokens(&entry.key) {
-                            self.text(&entry.key)
-                        } else {
-                            entry.key.clone()
-                        },
+                        key: if may_hold_tokens(&entry.key) { text(&entry.key) } else { entry.key.clone() },
                         key_span: entry.key_span.clone(),
-                        value: self.node(&entry.value),
+                        value: self.node_within(&entry.value, left),
                     })
                     .collect(),
             ),
             NodeKind::Sequence(items) => {
-                NodeKind::Sequence(items.iter().map(|item| self.node(item)).collect())
+                NodeKind::Sequence(items.iter().map(|item| self.node_within(item, left)).collect())
             }
         };
         Node { kind, span: node.span.clone(), shared: node.shared }
@@ -298,6 +325,30 @@ mod tests {
         assert_eq!(quoted("3"), Value::from("3"));
         assert_eq!(quoted("a\"b\n"), Value::from("a\"b\n"));
         assert_eq!(value(Scalar::plain("${V}0"), "3"), Value::from(30));
+    }
+
+    #[test]
+    fn what_would_be_longer_than_any_text_stays_as_it_is_written() {
+        let long = "x".repeat(1 << 10);
+        let pairs = [("A", long.as_str())];
+        let many = "${A}".repeat(2_000);
+        let text = full(&many, &pairs);
+        assert_eq!(text, format!("{}{}", long.repeat(1_024), "${A}".repeat(2_000 - 1_024)));
+        assert_eq!(full("${A//x/0123456789abcdef}", &pairs).len(), 16 << 10);
+        let wide = format!("${{A//x/{}}}", "y".repeat(2 << 10));
+        assert_eq!(full(&wide, &pairs), wide);
+        let nested = format!("${{B:={many}}}");
+        assert_eq!(full(&nested, &pairs), nested);
+        let (own, bindings) = (BTreeMap::new(), bindings(&pairs));
+        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+        let document = Node::sequence((0..100).map(|_| Node::scalar(Scalar::string("${A}".repeat(1_024)))));
+        let all = scope.node(&document);
+        let NodeKind::Sequence(items) = &all.kind else { panic!("no list") };
+        let lengths = items.iter().map(|item| match &item.kind {
+            NodeKind::Scalar(scalar) => scalar.text.len(),
+            _ => 0,
+        });
+        assert_eq!(lengths.filter(|length| *length == 1 << 20).count(), 32);
     }
 
     #[test]

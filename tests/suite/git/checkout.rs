@@ -44,6 +44,27 @@ fn fleet() -> TestRepository {
     repository
 }
 
+/// Nine objects that list 35 million files: a folder that holds the one below it twelve times, seven folders deep.
+#[test]
+fn a_tree_that_holds_itself_is_refused_before_it_is_listed() {
+    let repository = TestRepository::new();
+    repository.write("empty", "");
+    let blob = repository.git(&["hash-object", "-w", "empty"]);
+    for number in 0..12 {
+        repository.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},f{number}")]);
+    }
+    let mut id = repository.git(&["write-tree"]);
+    for _ in 0..6 {
+        let lines: String = (0..12).map(|number| format!("040000 tree {id}\td{number:02}\n")).collect();
+        repository.write("lines", &lines);
+        id = repository.git(&["-c", "alias.made=!git mktree <lines", "made"]);
+    }
+    let commit = repository.git(&["commit-tree", "-m", "Twelve to the seventh", &id]);
+    let checkout = Checkout::open(Some(repository.path())).unwrap();
+    let error = checkout.commit(&commit).map(|_| "it is listed").unwrap_err();
+    assert!(error.to_string().contains("more than 500000 files and folders"), "{error}");
+}
+
 #[test]
 fn a_clean_work_tree_has_the_tree_ids_that_git_has() {
     let repository = fleet();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::fields::{Conflict, Create, FieldSpec, split_path};
 use super::id::Gvk;
-use crate::render::budget::{Budget, LOOK};
+use crate::render::budget::Budget;
 use crate::render::error::RenderError;
 use crate::render::keys::{fields_of, spelled};
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -177,6 +177,9 @@ struct Definitions<'a> {
     budget: &'a Budget,
 }
 
+/// Steps of looking at one property of a definition.
+const PROPERTY: usize = 1_024;
+
 /// How deep definitions may refer to one another.
 const DEEPEST: usize = 32;
 
@@ -192,7 +195,7 @@ impl Definitions<'_> {
         else {
             return Ok(());
         };
-        self.budget.pairs(properties.len(), LOOK, self.place)?;
+        self.budget.pairs(properties.len(), PROPERTY, self.place)?;
         for (field, property) in properties {
             way.push(field.clone());
             self.take(config, property, way)?;

@@ -3,11 +3,9 @@
 //! Two readings, as in kustomize: a source's path leads to one value, a target's to all that fit
 //! (<https://github.com/kubernetes-sigs/kustomize/tree/master/kyaml/yaml>, `PathGetter` and `PathMatcher`).
 
-use regex::Regex;
-
 use super::fields::split_path;
 use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::selector::go_spelling;
+use crate::render::selector::{compiled, go_spelling};
 
 /// The parts of a path. Brackets hold a part together; those of `[a.b]` go, those of `[a=b]` stay.
 pub(super) fn split(path: &str) -> Vec<String> {
@@ -189,7 +187,7 @@ fn change_items(
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let fits =
-        Regex::new(&go_spelling(pattern)).map_err(|_| format!("`{pattern}` is no regular expression"))?;
+        compiled(&go_spelling(pattern)).map_err(|_| format!("`{pattern}` is no regular expression"))?;
     let mut changed = 0;
     let mut seen = false;
     let Content::Sequence(items) = &mut value.content else {

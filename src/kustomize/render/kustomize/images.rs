@@ -9,7 +9,7 @@ use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
-use crate::render::selector::go_spelling;
+use crate::render::selector::{compiled, go_spelling};
 
 /// An entry of `images`.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl Name {
             return Some(Self::Plain(name.to_owned()));
         }
         let pattern = format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", go_spelling(name));
-        Regex::new(&pattern).ok().map(Self::Regex)
+        compiled(&pattern).ok().map(Self::Regex)
     }
 
     fn fits(&self, image: &str) -> bool {

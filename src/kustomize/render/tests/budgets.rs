@@ -116,3 +116,111 @@ fn many_objects_are_joined_at_the_price_of_their_number() {
     all.push(("c/base/kustomization.yaml", &kustomization));
     assert_eq!(try_render(&all).unwrap().objects.len(), 4_000);
 }
+
+/// A base of one kustomization and the files that it names, of which `a.yaml` is [`OBJECT`] unless it is given.
+fn base(kustomization: &str, more: &[(&str, &str)]) -> Vec<(String, String)> {
+    let files = [("kustomization.yaml", kustomization), ("a.yaml", OBJECT)];
+    let is_own = |(name, _): &&(&str, &str)| !more.iter().any(|(other, _)| other == name);
+    let file = |(name, text): &(&str, &str)| (format!("c/base/{name}"), (*text).to_owned());
+    files.iter().filter(is_own).chain(more).map(file).collect()
+}
+
+#[test]
+fn replacements_that_double() {
+    let mut text = String::from("resources: [a.yaml]\nreplacements:\n");
+    for number in 0..26 {
+        let _ = writeln!(
+            text,
+            "- source: {{kind: ConfigMap, fieldPath: a}}\n  targets: [{{select: {{kind: ConfigMap}}, fieldPaths: [a.c{number}], options: {{create: true}}}}]"
+        );
+    }
+    let object = OBJECT.replace("a: {}", "a: {b: text}");
+    let told = refused(base(&text, &[("a.yaml", object.as_str())]));
+    assert_eq!(told, "c/base/kustomization.yaml:40:54 the render holds more than 1000000 values");
+    let mut text = String::from("resources: [a.yaml]\nreplacements:\n");
+    for _ in 0..40 {
+        let _ = writeln!(
+            text,
+            "- source: {{kind: ConfigMap, fieldPath: a.b}}\n  targets: [{{select: {{kind: ConfigMap}}, fieldPaths: [a.b], options: {{delimiter: '|', index: 9}}}}]"
+        );
+    }
+    let told = refused(base(&text, &[("a.yaml", object.as_str())]));
+    assert_eq!(told, "c/base/kustomization.yaml:48:54 the render holds more than 64 MiB of text");
+}
+
+#[test]
+fn variables_that_stand_in_a_text_again_and_again() {
+    let text = "resources: [a.yaml]\nconfigurations: [fields.yaml]\nvars:\n- {name: A, objref: {apiVersion: v1, kind: ConfigMap, name: a}, fieldref: {fieldPath: long}}\n";
+    let object = format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, long: {}, a: {}}}\n",
+        "x".repeat(1 << 18),
+        "$(A)".repeat(1 << 16)
+    );
+    let files = [("a.yaml", object.as_str()), ("fields.yaml", "varReference: [{path: a}]\n")];
+    assert_eq!(
+        refused(base(text, &files)),
+        "c/base/a.yaml:1:262211 the render holds more than 64 MiB of text"
+    );
+}
+
+#[test]
+fn fields_of_a_configuration_that_lie_deep() {
+    let text = "resources: [a.yaml]\ncommonLabels: {l: r}\nconfigurations: [fields.yaml]\n";
+    let fields = format!("commonLabels: [{{path: {}, create: true}}]\n", vec!["a"; 100_000].join("/"));
+    assert_eq!(
+        refused(base(text, &[("fields.yaml", &fields)])),
+        "c/base/kustomization.yaml:2:19 the object is nested deeper than 200 levels"
+    );
+}
+
+#[test]
+fn definitions_that_refer_to_others_twice() {
+    let text = "resources: [a.yaml]\ncrds: [crds.json]\n";
+    let mut definitions = Vec::new();
+    for number in 0..40 {
+        let next = number + 1;
+        definitions.push(format!(
+            "\"d{number}\": {{\"Schema\": {{\"properties\": {{\"kind\": {{}}, \"apiVersion\": {{}}, \"metadata\": {{}}, \"a\": {{\"$ref\": \"d{next}\"}}, \"b\": {{\"$ref\": \"d{next}\"}}}}}}}}"
+        ));
+    }
+    let definitions = format!("{{{}}}", definitions.join(",\n"));
+    assert_eq!(
+        refused(base(text, &[("crds.json", &definitions)])),
+        "c/base/crds.json:1:1 the render takes more than 1000 million steps"
+    );
+}
+
+#[test]
+fn patches_in_a_kustomization_that_expand_aliases() {
+    let mut text = String::from("resources: [a.yaml]\npatches:\n");
+    for _ in 0..30 {
+        text.push_str("- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n");
+        text.push_str(
+            "    a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n    b: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n",
+        );
+        text.push_str(
+            "    c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\n    d: &d [*c, *c, *c, *c, *c, *c, *c, *c]\n",
+        );
+        text.push_str("    e: [*d, *d, *d, *d, *d, *d, *d, *d]\n");
+    }
+    assert_eq!(
+        refused(base(&text, &[])),
+        "c/base/kustomization.yaml:174:10 the render holds more than 1000000 values"
+    );
+}
+
+#[test]
+fn a_long_chain_of_kustomizations_is_a_chain_and_no_recursion() {
+    let mut files = vec![("c/base/a.yaml".to_owned(), OBJECT.to_owned())];
+    for number in 0..20_000 {
+        let text = format!("resources: [../k{}]\n", number + 1);
+        files.push((format!("c/k{number}/kustomization.yaml"), text));
+    }
+    files.push(("c/overlay/kustomization.yaml".to_owned(), "resources: [../k0]\n".to_owned()));
+    let told = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        try_render(&files).map(|_| "it is rendered").unwrap_err().trouble()
+    });
+    assert_eq!(told.unwrap().join().unwrap(), Trouble::Cycle);
+}
