@@ -155,11 +155,6 @@ impl Scope<'_> {
         out.push('}');
     }
 
-    /// A scalar with its variables substituted.
-    pub(crate) fn scalar(&self, scalar: &Scalar) -> NodeKind {
-        Self::with_text(scalar, self.text(&scalar.text))
-    }
-
     /// A scalar with another text.
     fn with_text(scalar: &Scalar, text: String) -> NodeKind {
         if is_collection(scalar) {
@@ -306,7 +301,7 @@ mod tests {
         let value = |written: Scalar, bound: &str| {
             let (own, bindings) = (BTreeMap::new(), bindings(&[("V", bound)]));
             let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
-            Node::new(scope.scalar(&written)).value()
+            scope.node(&Node::scalar(written)).value()
         };
         let plain = |bound| value(Scalar::plain("${V}"), bound);
         assert_eq!(plain("3"), Value::from(3));
