@@ -123,7 +123,7 @@ pub fn look_up(tree: &dyn Tree, layout: &Layout, class: &ClassRef, roots: &BTree
     if roots.len() > MOST_ROOTS {
         return Found::unknown(format!(
             "ClusterClass `{name}` is applied with {}: more than the {MOST_ROOTS} places that are looked at.",
-            list(&roots.iter().map(ToString::to_string).collect::<Vec<_>>())
+            list(&few(roots, NAMED, "more"))
         ));
     }
     let mut held: Vec<Held> = Vec::new();
