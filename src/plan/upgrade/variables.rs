@@ -37,8 +37,8 @@ fn shown(context: Context<'_>, found: &Found) -> String {
         Value::String(text) => format!("`{text}`"),
         _ => "a secret value".to_owned(),
     };
-    let line = context.base.position(found.object, found.at).line;
-    format!("{value} at {}:{line} ({})", context.base.file_of(found.object).path, found.path)
+    let line = context.base.line(found.object, Some(found.at));
+    format!("{value} at {line} ({})", found.path)
 }
 
 /// What is written down twice and differently: by two Kustomizations of Flux, by Flux and the
