@@ -200,7 +200,7 @@ fn huge_texts_are_bounded() {
     assert!(
         matches!(&file.documents()[0].root.get("a").unwrap().kind, NodeKind::Scalar(scalar) if scalar.text.len() == 1 << 20)
     );
-    let repeated = format!("- &a {}\n{}", "x".repeat(1 << 16), "- *a\n".repeat(511));
+    let repeated = format!("- &a {}\n{}", "x".repeat(1 << 16), "- *a\n".repeat(512));
     assert!(error(&repeated).contains("repeat more than 33554432 bytes"));
     assert!(YamlFile::read(repeated.strip_suffix("- *a\n").unwrap()).is_ok());
     assert!(error(&"# x\n".repeat(limits::BYTES / 4 + 1)).contains("bytes are more than"));
