@@ -106,7 +106,7 @@ impl Pattern {
 
 /// Bytes that one compiled expression may take: a few characters (`\w{999}`) ask for megabytes, and a
 /// kustomization may have thousands of them.
-const EXPRESSION_BYTES: usize = 256 << 10;
+const EXPRESSION_BYTES: usize = 2 << 20;
 
 /// A regular expression of a kustomization.
 pub(super) fn compiled(expression: &str) -> Result<Regex, regex::Error> {
@@ -341,6 +341,12 @@ fn parse_requirement(part: &str) -> Option<Requirement> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_any_length_that_kubernetes_has_may_be_asked_for() {
+        assert!(compiled(r"^(?:\w{1,63})$").is_ok());
+        assert!(compiled(r"^(?:\w{999})$").is_err());
+    }
 
     #[test]
     fn words_fit_what_their_regular_expression_fits() {
