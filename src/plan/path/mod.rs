@@ -4,7 +4,7 @@
 //! Standing (where a cluster is) + EffectiveSettings + Catalogue + a day -> Offer
 //! ```
 //!
-//! [`way()`] is the same, told to its end.
+//! [`upgrade_path()`] is the same, told to its end.
 //!
 //! Owns which release comes next, what follows after it, and the sentence that says why nothing does.
 //!
