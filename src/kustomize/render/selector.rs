@@ -106,7 +106,7 @@ impl Pattern {
 
 /// Bytes that one compiled expression may take: a few characters (`\w{999}`) ask for megabytes, and a
 /// kustomization may have thousands of them.
-const EXPRESSION_BYTES: usize = 2 << 20;
+const EXPRESSION_BYTES: usize = 4 << 20;
 
 /// A regular expression of a kustomization.
 pub(super) fn compiled(expression: &str) -> Result<Regex, regex::Error> {
