@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl plane flux
+.PHONY: help demo demo-fleet test check bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane flux
 
 CARGO ?= cargo
 
@@ -18,7 +18,7 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
 
-test: prepare-test conformance-descriptions kubectl plane ## everything that CI runs: format, lints, docs, audit, all tests
+test: prepare-test conformance-descriptions kubectl plane advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -33,6 +33,17 @@ check: ## the quick inner loop: format, lints, unit tests
 
 bench: prepare-build kubectl plane flux ## figures, measured side by side and printed as tables
 	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
+
+release: prepare-build ## the program as it is shipped: without the demo and its forge
+	$(CARGO) build --release --locked --no-default-features --bin capstan
+
+sbom: ## what the released program is made of, as CycloneDX
+	$(CARGO) test --locked --quiet --test sbom
+
+# Licences, sources, duplicates and unwanted crates are checked by the tests (tests/suite/dependencies.rs), which need
+# no network. Advisories come from a database that is fetched.
+advisories: ## known vulnerabilities in what is shipped, where cargo-deny and its database can be had
+	@tests/advisories
 
 FUZZ_TARGETS ?= commands variables payloads yaml merge
 FUZZ_SECONDS ?= 60

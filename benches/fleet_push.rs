@@ -19,11 +19,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use capstan::app::planner::{Generator, Planner as _};
 use capstan::app::ports::{Mirror as _, Repository, RepositoryName};
 use capstan::git::{MirrorLimits, Mirrors};
+use capstan::planner_process::{ProcessPlanner, Processes};
 use capstan_model::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// The program's own.
@@ -69,6 +70,37 @@ fn measure(clusters: usize) {
     print_row(clusters, "first look", &looks[0]);
     let quickest = looks[1..].iter().min_by(|a, b| a.milliseconds().total_cmp(&b.milliseconds()));
     print_row(clusters, "push of 5", quickest.unwrap());
+
+    // The same through a process with limits, as the bot does it: the first look starts the process.
+    let planner = ProcessPlanner::new(Processes {
+        program: env!("CARGO_BIN_EXE_capstan").into(),
+        count: 1,
+        memory: 4 << 30,
+        patience: Duration::from_secs(600),
+        remembered: None,
+    });
+    let apart: Vec<f64> =
+        commits.iter().map(|commit| runtime.block_on(look_apart(&mirrors, &planner, commit))).collect();
+    print_ratio(clusters, "first, apart", apart[0], looks[0].plan);
+    let quickest_apart = apart[1..].iter().copied().fold(f64::INFINITY, f64::min);
+    print_ratio(clusters, "push, apart", quickest_apart, quickest.unwrap().plan);
+}
+
+/// Milliseconds from the listed commit to the plans, in another process.
+async fn look_apart(mirrors: &Mirrors, planner: &ProcessPlanner, commit: &str) -> f64 {
+    let commit = CommitId::parse(commit).unwrap();
+    let snapshot = mirrors.snapshot(&repository(), &"".into(), &commit).await.unwrap();
+    let start = Instant::now();
+    let fleet = planner.open(snapshot.tree, jiff::civil::date(2026, 1, 1)).unwrap();
+    assert!(fleet.missing_contents().is_empty());
+    let plans = fleet.plan_all().unwrap();
+    let planned = start.elapsed();
+    assert!(plans.iter().all(|(_, plan)| plan.as_ref().is_ok_and(|upgrade| !upgrade.files.is_empty())));
+    planned.as_secs_f64() * 1e3
+}
+
+fn print_ratio(clusters: usize, name: &str, apart: f64, here: f64) {
+    println!("{clusters:>8}  {name:<12}  {:>9}  {apart:>9.1}  {:.2} times as long as here", "", apart / here);
 }
 
 /// What one look cost.
@@ -96,7 +128,7 @@ async fn look(mirrors: &Mirrors, generator: &Generator, commit: &str) -> Look {
     let tree = Arc::new(Counting { tree: snapshot.tree, reads: AtomicUsize::new(0) });
     let fleet = generator.open(tree.clone(), jiff::civil::date(2026, 1, 1)).unwrap();
     assert!(fleet.missing_contents().is_empty());
-    let plans = fleet.plan_all();
+    let plans = fleet.plan_all().unwrap();
     let planned = start.elapsed() - listed;
     assert!(plans.iter().all(|(_, plan)| plan.as_ref().is_ok_and(|upgrade| !upgrade.files.is_empty())));
     let now = generator.plan_cache().counts();

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
+use capstan::app::worker::Heartbeats;
 use capstan::database::Database;
-use capstan::server::{self, Parts, Probe};
+use capstan::server::{self, Limits, Listeners, Parts, Probe};
 use capstan::telemetry;
 use serde_json::{Map, Value, json};
 use sqlx::{Connection, Row, SqliteConnection};
@@ -43,15 +44,21 @@ fn main() {
             deliveries: database.clone(),
             fleet: database,
             github: Probe::new(|| async { Ok(()) }),
+            workers: Heartbeats::default(),
             metrics: telemetry::install_metrics().unwrap(),
             webhook_secrets: vec![SECRET.into()],
             web_url: "https://github.com".parse().unwrap(),
             clock: Arc::new(SystemClock),
             agents: None,
+            limits: Limits::default(),
         };
-        let listener = server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn(server::serve(listener, parts, async {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let listeners = Listeners {
+            public: server::bind(any, "--listen").await.unwrap(),
+            internal: server::bind(any, "--internal-listen").await.unwrap(),
+        };
+        let address = listeners.public.local_addr().unwrap();
+        let serving = tokio::spawn(server::serve(listeners, parts, async {
             stopped.await.ok();
         }));
         (address, serving)
@@ -67,7 +74,7 @@ fn main() {
     });
     let (sent, mut latencies) = clients.join().unwrap();
     stop.send(()).unwrap();
-    runtime.block_on(serving).unwrap().unwrap();
+    runtime.block_on(serving).unwrap();
     let stored = runtime.block_on(count(&url));
     assert_eq!(stored, sent, "every 202 is in the database, and nothing else");
 

@@ -107,6 +107,8 @@ fn start_bot(forge: &Forge, folder: &std::path::Path) -> Bot {
             "serve",
             "--listen",
             &address,
+            "--internal-listen",
+            "127.0.0.1:0",
             "--github-api-url",
             forge.url(),
             "--github-app-id",

@@ -24,6 +24,8 @@
 //! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
+//! | [`planner_process`] | planning in processes with limits: started, asked, ended | `app` |
+//! | [`state_folder`] | the reconciler's state folder: its lock, notes for the next process | `app` |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
 //! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
 //! | [`server`] | webhook intake, agent API, pages, health, metrics | `app` |
@@ -100,7 +102,7 @@
 //!
 //! # The rule
 //!
-//! Arrows run one way: `heart <- app <- {git, github, database, k8s}`, `{server, controllers, cli}` call `app`,
+//! Arrows run one way: `heart <- app <- {git, github, database, k8s, state_folder}`, `{server, controllers, cli}` call `app`,
 //! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
 //! breaks it.
 
@@ -113,5 +115,7 @@ pub mod database;
 pub mod git;
 pub mod github;
 pub mod k8s;
+pub mod planner_process;
 pub mod server;
+pub mod state_folder;
 pub mod telemetry;

@@ -10,6 +10,8 @@ use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::fmt::{FormatFields, format};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,10 +76,38 @@ pub fn start_logging(
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     match format {
-        LogFormat::Text => subscriber.try_init(),
+        LogFormat::Text => subscriber.fmt_fields(text_fields()).try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
     }
     .map_err(|error| TelemetryError::Twice(error.to_string()))
+}
+
+/// Fields as text for people. What others named (folders, branches) forges no line and moves no cursor.
+fn text_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
+    format::debug_fn(|writer, field, value| {
+        let value = in_one_line(&format!("{value:?}"));
+        match field.name() {
+            "message" => write!(writer, "{value}"),
+            name => write!(writer, "{name}={value}"),
+        }
+    })
+    .delimited(" ")
+}
+
+/// The text with every character written out that ends a line, controls a terminal or reorders what is read.
+fn in_one_line(text: &str) -> String {
+    let is_plain = |c: char| {
+        !(c.is_control()
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
+    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
+        if is_plain(c) {
+            line.push(c)
+        } else {
+            line.extend(c.escape_default())
+        }
+        line
+    })
 }
 
 /// Installs the process' metrics recorder; the handle renders `/metrics`. To be called in a Tokio
@@ -119,4 +149,45 @@ fn builder() -> Result<PrometheusBuilder, BuildError> {
             Matcher::Suffix("_deliveries".to_owned()),
             &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0],
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_folders_name_forges_no_line_and_moves_no_cursor() {
+        let written = Written::default();
+        let writer = written.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .without_time()
+            .with_target(false)
+            .fmt_fields(text_fields())
+            .finish();
+        let name = "a\n ERROR forged\u{1b}[2K\u{202e}ü";
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(cluster = %name, text = name, number = 3, "looked at {name}");
+        });
+        let line = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let shown = r"a\n ERROR forged\u{1b}[2K\u{202e}ü";
+        assert_eq!(line, format!(" INFO looked at {shown} cluster={shown} text=\"{shown}\" number=3\n"));
+    }
 }

@@ -108,14 +108,8 @@ impl Shelf {
         Ok(Some(fetched))
     }
 
-    /// Checks an archive, and keeps it instead of the one before.
-    pub(super) async fn keep(
-        &self,
-        signed: Signed,
-        enrolment: &Enrolment,
-        repository: &RepositoryName,
-    ) -> Result<Fetched, AgentError> {
-        let fetched = open(signed.clone(), enrolment, repository).await?;
+    /// Keeps an archive that was checked and opened instead of the one before.
+    pub(super) async fn keep(&self, signed: Signed, fetched: Fetched) -> Result<(), AgentError> {
         let current = Current {
             commit: signed.commit.clone(),
             sha256: signed.sha256.clone(),
@@ -136,8 +130,8 @@ impl Shelf {
             })
         };
         keep.await.map_err(|error| disk(error.to_string()))??;
-        *known = Some((current, fetched.clone()));
-        Ok(fetched)
+        *known = Some((current, fetched));
+        Ok(())
     }
 }
 

@@ -65,11 +65,12 @@ impl AgentClient {
 
     async fn enrol(&self) -> Result<Enrolment, AgentError> {
         let Some(given) = &self.join_code else {
-            return Err(AgentError::Settings(
-                "this reconciler has not enrolled with the bot yet: make a join code with `capstan agents invite` \
-                 where the bot runs, and put it into the Secret that the Fleet names, under `joinCode`"
-                    .to_owned(),
-            ));
+            return Err(AgentError::Settings(format!(
+                "this reconciler has not enrolled with the bot yet: make a join code with `capstan agents invite \
+                 --management-cluster {}` where the bot runs, and put it into the Secret that the Fleet names, under \
+                 `joinCode`",
+                self.management_cluster.uid
+            )));
         };
         let code = parsed(given).ok_or_else(|| {
             AgentError::Settings(
@@ -90,9 +91,10 @@ impl AgentClient {
                     url: self.url().to_string(),
                     doing: "enrolling",
                     reason: format!(
-                        "{why} The join code is used, over, or meant for another management cluster than {}: make \
-                         another one with `capstan agents invite`",
-                        self.management_cluster.uid
+                        "{why} The join code is used, over, or meant for another management cluster than {uid}, or \
+                         that has a reconciler already: make another one with `capstan agents invite \
+                         --management-cluster {uid}` where the bot runs",
+                        uid = self.management_cluster.uid
                     ),
                 });
             }

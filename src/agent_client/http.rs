@@ -1,16 +1,16 @@
 //! Requests to the bot, bounded in time and size.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use capstan_live::agent::limits::ARCHIVE_BYTES;
 use capstan_live::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
+use capstan_model::plain_http;
 use capstan_model::tree::CommitId;
 use reqwest::{Client, Method, Response, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use url::{Host, Url};
+use url::Url;
 
 use super::AgentError;
 use super::signed_archive::Signed;
@@ -58,15 +58,11 @@ pub(super) enum Answer {
 
 impl Http {
     pub(super) fn new(mut url: Url) -> Result<Self, AgentError> {
-        let on_this_machine = match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
-            Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
-            None => false,
-        };
-        if !(url.scheme() == "https" || (url.scheme() == "http" && on_this_machine)) {
+        let private = url.host_str().is_some_and(plain_http::is_private);
+        if !(url.scheme() == "https" || (url.scheme() == "http" && private)) {
             return Err(AgentError::Settings(format!(
-                "the bot's URL must begin with https:// (http:// is for this machine alone): {}",
+                "the bot's URL must begin with https:// (http:// is taken {} alone): {}",
+                plain_http::WHERE,
                 without_credentials(&url)
             )));
         }
@@ -227,12 +223,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_http_is_for_this_machine_alone() {
+    fn plain_http_is_for_this_machine_and_the_cluster_alone() {
         for (url, taken) in [
             ("https://capstan.example", true),
             ("http://127.0.0.1:8080", true),
             ("http://[::1]:8080/base", true),
             ("http://localhost", true),
+            ("http://capstan.capstan-system.svc:8080", true),
+            ("http://capstan.capstan-system.svc.cluster.local", true),
+            ("http://capstan.svc.example", false),
             ("http://capstan.example", false),
             ("http://10.0.0.1", false),
             ("ftp://127.0.0.1", false),

@@ -2,10 +2,10 @@
 //!
 //! *Expected flow.* [`AgentClient::open`] reads or makes the key and talks to nobody. The first call that
 //! needs the bot enrols with the join code. [`AgentClient::work`] waits for commits and questions;
-//! [`AgentClient::fetch`] brings the archive of a commit, checks digest and signature, and keeps it on disk;
-//! [`AgentClient::report`] stores a report, and a task of its own sends what is stored, in order.
+//! [`AgentClient::fetch`] brings the archive of a commit and checks digest and signature; once somebody has opened
+//! it, [`AgentClient::keep`] keeps it on disk; [`AgentClient::report`] stores a report, and a task of its own sends what is stored, in order.
 //!
-//! *Guarantees.* What was fetched last is there after a restart, without the bot. A report is on disk when
+//! *Guarantees.* What was kept last is there after a restart, without the bot. A report is on disk when
 //! `report` returns, and stays there until the bot has taken it. Nothing of an archive is ever unpacked into
 //! a folder. Key and enrolment are readable by their owner alone; no error names a secret.
 //!
@@ -131,6 +131,8 @@ pub struct AgentClient {
     folder: PathBuf,
     enrolment: tokio::sync::Mutex<Option<Enrolment>>,
     shelf: Shelf,
+    /// What was fetched last, where it is not on the shelf.
+    newest: tokio::sync::Mutex<Option<(Signed, Fetched)>>,
     outbox: Mutex<Outbox>,
     /// Notified when a report was stored.
     stored: Arc<Notify>,
@@ -172,6 +174,7 @@ impl AgentClient {
             management_cluster: options.management_cluster,
             join_code: options.join_code,
             shelf: Shelf::open(&folder.join("source"))?,
+            newest: tokio::sync::Mutex::default(),
             folder,
             enrolment: tokio::sync::Mutex::new(enrolment),
             outbox: Mutex::new(outbox),
@@ -219,7 +222,7 @@ impl AgentClient {
         self.http.json(self.authorised(call).await?).await
     }
 
-    /// The tree that was fetched last, from disk; `None` where there is none.
+    /// The tree that was kept last, from disk; `None` where there is none.
     ///
     /// # Errors
     /// What is kept cannot be read, or is not what the bot signed.
@@ -228,19 +231,20 @@ impl AgentClient {
         self.shelf.kept(&enrolment, &self.repository).await
     }
 
-    /// The newest tree, which is kept from then on; one short request where nothing is new.
+    /// The newest tree; one short request where nothing is new.
     ///
     /// # Errors
     /// The bot is away or refuses, or the archive is not believed.
     pub async fn fetch(&self) -> Result<Fetched, AgentError> {
-        let kept = match self.kept().await {
-            Ok(kept) => kept,
-            Err(error) => {
+        let mut newest = self.newest.lock().await;
+        let known = match newest.as_ref() {
+            Some((_, fetched)) => Some(fetched.clone()),
+            None => self.kept().await.unwrap_or_else(|error| {
                 tracing::warn!(error = %error, "the kept archive cannot be used: it is fetched again");
                 None
-            }
+            }),
         };
-        let after = kept.as_ref().map(|kept| &kept.commit);
+        let after = known.as_ref().map(|known| &known.commit);
         // Questions wait for whoever answers them.
         let work = self.ask_for_work(after, Duration::ZERO, "true").await?;
         let Some(commit) = work.commit else {
@@ -250,13 +254,28 @@ impl AgentClient {
                 reason: format!("it has not looked at {} yet", self.repository),
             });
         };
-        match kept {
-            Some(kept) if kept.commit == commit => Ok(kept),
+        match known {
+            Some(known) if known.commit == commit => Ok(known),
             _ => {
                 let (signed, enrolment) = self.signed_archive(&commit).await?;
-                self.shelf.keep(signed, &enrolment, &self.repository).await
+                let fetched = archive::open(signed.clone(), &enrolment, &self.repository).await?;
+                *newest = Some((signed, fetched.clone()));
+                Ok(fetched)
             }
         }
+    }
+
+    /// Keeps what was fetched last, where it is of that commit.
+    ///
+    /// # Errors
+    /// The disk does not take it.
+    pub async fn keep(&self, commit: &CommitId) -> Result<(), AgentError> {
+        let mut newest = self.newest.lock().await;
+        if let Some((signed, fetched)) = newest.as_ref().filter(|(_, fetched)| fetched.commit == *commit) {
+            self.shelf.keep(signed.clone(), fetched.clone()).await?;
+            *newest = None;
+        }
+        Ok(())
     }
 
     /// The tree of another commit, for a preflight; what [`Self::kept`] gives stays.

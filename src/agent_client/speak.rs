@@ -39,6 +39,10 @@ impl TreeSource for BotSource {
         Ok(SourceTree { commit: fetched.commit, tree: fetched.tree })
     }
 
+    async fn keep(&self, commit: &CommitId) -> Result<(), SourceError> {
+        self.0.keep(commit).await.map_err(|error| self.source_error(error))
+    }
+
     async fn at(&self, commit: &CommitId) -> Result<SourceTree, SourceError> {
         let tree = self.0.at(commit).await.map_err(|error| self.source_error(error))?;
         Ok(SourceTree { commit: commit.clone(), tree })

@@ -9,5 +9,6 @@ pub mod intake;
 pub mod planner;
 pub mod ports;
 pub mod reconcile;
+pub mod retention;
 pub mod sync;
 pub mod worker;

@@ -1,9 +1,14 @@
-//! The worker: takes jobs from the queue, brings their repositories up to date, keeps its claim alive.
+//! The workers: each takes a job from the queue, brings its repository up to date, keeps its claim alive.
+//!
+//! *Guarantees*: one repository never stops another: a job has a deadline, a panic ends its job and nothing else, a
+//! worker that ends is replaced, and one installation never has all workers of a process.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::SignedDuration;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
@@ -13,44 +18,191 @@ use super::sync::{Ports, SyncError, Synced, notify_consumers, sync_and_consumers
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a worker sleeps at most while nothing is due.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long it takes to replace a worker: one that ends at once should not fill the log.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How long deliveries are known by their id: GitHub redelivers for three days.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// How many work, and how long a job may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Workforce {
+    /// Workers of this process, at least one.
+    pub workers: usize,
+    /// The deadline of a job: what it did stays, and it is put back.
+    pub deadline: Duration,
+}
+
+impl Workforce {
+    /// So many jobs of one installation are worked on at once: one worker is left for the others.
+    const fn per_installation(self) -> usize {
+        if self.workers < 2 { 1 } else { self.workers - 1 }
+    }
+}
+
+/// When each worker was last seen to go on.
+#[derive(Debug, Clone, Default)]
+pub struct Heartbeats(Arc<Mutex<BTreeMap<usize, Instant>>>);
+
+impl Heartbeats {
+    /// A worker is dead or stuck that has not been seen for so long: it is seen every few seconds, at work or idle.
+    const SILENCE: Duration = Duration::from_secs(90);
+
+    fn beat(&self, worker: usize) {
+        self.beats().insert(worker, Instant::now());
+    }
+
+    fn beats(&self) -> MutexGuard<'_, BTreeMap<usize, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether every worker goes on.
+    ///
+    /// # Errors
+    /// How many do not, and for how long the one that was silent longest, as a sentence without a full stop.
+    pub fn check(&self) -> Result<(), String> {
+        self.check_at(Instant::now())
+    }
+
+    fn check_at(&self, now: Instant) -> Result<(), String> {
+        let silent: Vec<Duration> = self
+            .beats()
+            .values()
+            .map(|seen| now.saturating_duration_since(*seen))
+            .filter(|silence| *silence > Self::SILENCE)
+            .collect();
+        match silent.iter().max() {
+            None => Ok(()),
+            Some(longest) => Err(format!(
+                "{} of the workers did not go on, the first of them {} s ago",
+                silent.len(),
+                longest.as_secs()
+            )),
+        }
+    }
+}
+
 /// Works until cancelled; a job in hand is finished as far as the caller lets it, and taken again by
-/// the next process otherwise.
-pub async fn work(ports: &Ports, jobs: &Arc<dyn Jobs>, worker: &str, stop: &CancellationToken) {
-    while !stop.is_cancelled() {
-        match jobs.claim(worker, LEASE).await {
-            Ok(Some(job)) => {
-                if let Err(error) = perform(ports, jobs, &job).await {
-                    tracing::error!(repository = %job.name, error = %error, "the job's end could not be recorded");
+/// the next process otherwise. A worker that panics is replaced, and its job fails.
+pub async fn work(
+    ports: &Ports,
+    jobs: &Arc<dyn Jobs>,
+    name: &str,
+    workforce: Workforce,
+    heartbeats: &Heartbeats,
+    stop: &CancellationToken,
+) {
+    let mut workers = JoinSet::new();
+    let mut numbers = HashMap::new();
+    let hire = |workers: &mut JoinSet<()>, number: usize| {
+        let worker = Worker {
+            ports: ports.clone(),
+            jobs: Arc::clone(jobs),
+            name: name.to_owned(),
+            number,
+            workforce,
+            heartbeats: heartbeats.clone(),
+            stop: stop.clone(),
+        };
+        workers.spawn(worker.work()).id()
+    };
+    for number in 0..workforce.workers.max(1) {
+        numbers.insert(hire(&mut workers, number), number);
+    }
+    while let Some(ended) = workers.join_next_with_id().await {
+        let (id, error) = match ended {
+            Ok((id, ())) => (id, None),
+            Err(error) => (error.id(), Some(error)),
+        };
+        let Some(number) = numbers.remove(&id) else { continue };
+        if stop.is_cancelled() {
+            continue;
+        }
+        metrics::counter!("capstan_worker_restarts_total").increment(1);
+        tracing::error!(
+            worker = number,
+            error = error.map(tracing::field::display),
+            "a worker ended and is replaced"
+        );
+        tokio::time::sleep(PAUSE).await;
+        numbers.insert(hire(&mut workers, number), number);
+    }
+}
+
+/// One of those that take jobs.
+struct Worker {
+    ports: Ports,
+    jobs: Arc<dyn Jobs>,
+    /// What records call its process.
+    name: String,
+    number: usize,
+    workforce: Workforce,
+    heartbeats: Heartbeats,
+    stop: CancellationToken,
+}
+
+impl Worker {
+    async fn work(self) {
+        while !self.stop.is_cancelled() {
+            self.heartbeats.beat(self.number);
+            match self.jobs.claim(&self.name, LEASE, self.workforce.per_installation()).await {
+                Ok(Some(job)) => {
+                    if let Err(error) = self.perform(&job).await {
+                        tracing::error!(repository = %job.name, error = %error, "the job's end could not be recorded");
+                    }
+                }
+                Ok(None) => {
+                    tokio::select! {
+                        () = self.jobs.wait_for_work(IDLE) => {}
+                        () = self.stop.cancelled() => {}
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(error = %error, "the queue cannot be read");
+                    tokio::select! {
+                        () = tokio::time::sleep(IDLE) => {}
+                        () = self.stop.cancelled() => {}
+                    }
                 }
             }
-            Ok(None) => {
-                tokio::select! {
-                    () = jobs.wait_for_work(IDLE) => {}
-                    () = stop.cancelled() => {}
-                }
+        }
+    }
+
+    /// [`perform`], in a task of its own, so that a panic is the job's and not the worker's.
+    async fn perform(&self, job: &ClaimedJob) -> Result<(), RecordsError> {
+        let (ports, jobs, claimed) = (self.ports.clone(), Arc::clone(&self.jobs), job.clone());
+        let deadline = self.workforce.deadline;
+        let mut task = tokio::spawn(async move { perform(&ports, &jobs, &claimed, deadline).await });
+        let ended = loop {
+            tokio::select! {
+                ended = &mut task => break ended,
+                () = tokio::time::sleep(IDLE) => self.heartbeats.beat(self.number),
             }
+        };
+        match ended {
+            Ok(recorded) => recorded,
             Err(error) => {
-                tracing::error!(error = %error, "the queue cannot be read");
-                tokio::select! {
-                    () = tokio::time::sleep(IDLE) => {}
-                    () = stop.cancelled() => {}
-                }
+                tracing::error!(repository = %job.name, error = %error, "the work on a repository stopped in the middle");
+                let reason =
+                    "the work on it stopped in the middle: a fault of Capstan's, which its log shows";
+                self.jobs.fail(job, reason, None).await.map(drop)
             }
         }
     }
 }
 
-/// Does one job and records how it ended.
+/// Does one job and records how it ended. `deadline` is how long it may take.
 ///
 /// # Errors
 /// The queue could not record it; the lease runs out and the job is taken again.
-pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<(), RecordsError> {
-    let started = std::time::Instant::now();
+pub async fn perform(
+    ports: &Ports,
+    jobs: &Arc<dyn Jobs>,
+    job: &ClaimedJob,
+    deadline: Duration,
+) -> Result<(), RecordsError> {
+    let started = Instant::now();
     let result = tokio::select! {
-        result = run(ports, jobs, job) => result,
+        result = tokio::time::timeout(deadline, run(ports, jobs, job)) => result,
         () = keep_alive(jobs, job) => {
             tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
             return Ok(());
@@ -58,17 +210,22 @@ pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> R
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match result {
-        Ok(Synced::Done) => {
+        Ok(Ok(Synced::Done)) => {
             tracing::info!(repository = %job.name, duration_ms, "repository is up to date");
             jobs.complete(job).await?;
         }
-        Ok(Synced::Again) => {
+        Ok(Ok(Synced::Again)) => {
             tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
             jobs.put_off(job, "GitHub is still computing, or somebody wrote meanwhile").await?;
         }
-        Err(error) => {
+        Ok(Err(error)) => {
             tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "repository could not be brought up to date");
             jobs.fail(job, &error.to_string(), error.retry_after()).await?;
+        }
+        Err(_) => {
+            let reason = format!("it took more than the {} s that it may", deadline.as_secs());
+            tracing::warn!(repository = %job.name, duration_ms, reason, "repository could not be brought up to date");
+            jobs.fail(job, &reason, None).await?;
         }
     }
     Ok(())
@@ -176,5 +333,22 @@ pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, 
             () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_is_not_seen_for_long_is_told() {
+        let heartbeats = Heartbeats::default();
+        heartbeats.beat(0);
+        heartbeats.beat(1);
+        let now = Instant::now();
+        assert_eq!(heartbeats.check_at(now + Duration::from_secs(80)), Ok(()));
+        heartbeats.beats().insert(1, now + Duration::from_secs(100));
+        let told = heartbeats.check_at(now + Duration::from_secs(120)).unwrap_err();
+        assert!(told.starts_with("1 of the workers did not go on, the first of them 1"), "{told}");
     }
 }

@@ -6,12 +6,13 @@
 use std::io::Write as _;
 
 use capstan_live::agent::AgentId;
+use capstan_model::dns_name::is_label;
 use capstan_plan::settings::ManagementClusterUid;
 use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};
 use super::failure::Failure;
-use crate::app::agents::invite;
+use crate::app::agents::{Invitee, NotInvited, invite};
 use crate::app::ports::{Agent, Clock, Enrolment, RecordsError};
 
 fn failed(error: RecordsError) -> Failure {
@@ -22,12 +23,22 @@ fn failed(error: RecordsError) -> Failure {
 ///
 /// # Errors
 /// What was named does not exist, or the records fail.
-pub async fn run(records: &dyn Enrolment, clock: &dyn Clock, command: &AgentsCommand) -> Result<(), Failure> {
+pub async fn run(
+    records: &dyn Enrolment,
+    clock: &dyn Clock,
+    by: &str,
+    command: &AgentsCommand,
+) -> Result<(), Failure> {
     match command {
-        AgentsCommand::Invite { management_cluster } => {
-            let uid = management_cluster.as_deref().map(ManagementClusterUid::parse).transpose();
-            let uid = uid.map_err(|error| Failure::Usage(format!("--management-cluster: {error}")))?;
-            let invited = invite(records, clock, uid).await.map_err(failed)?;
+        AgentsCommand::Invite { management_cluster, name } => {
+            let management_cluster = ManagementClusterUid::parse(management_cluster)
+                .map_err(|error| Failure::Usage(format!("--management-cluster: {error}")))?;
+            let name = name.as_deref().map(agent_name).transpose()?;
+            let invitee = Invitee { management_cluster, name, invited_by: by.to_owned() };
+            let invited = invite(records, clock, invitee).await.map_err(|error| match error {
+                NotInvited::Records(error) => failed(error),
+                error => Failure::Usage(error.to_string()),
+            })?;
             let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
             anstream::eprintln!(
                 "This join code is good once, until {until}. It is not shown again: put it into the Secret that \
@@ -43,12 +54,24 @@ pub async fn run(records: &dyn Enrolment, clock: &dyn Clock, command: &AgentsCom
             let id = AgentId::parse(agent).map_err(|error| {
                 Failure::Usage(format!("`{agent}`: {error}; `capstan agents list` prints them"))
             })?;
-            if records.revoke(&id).await.map_err(failed)? {
+            if records.revoke(&id, by).await.map_err(failed)? {
                 Ok(writeln!(anstream::stdout(), "revoked {id}")?)
             } else {
                 Err(Failure::Usage(format!("there is no agent {id} that is not revoked already")))
             }
         }
+    }
+}
+
+/// A name that can be told from another in a table.
+fn agent_name(text: &str) -> Result<String, Failure> {
+    if is_label(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(Failure::Usage(format!(
+            "--name: `{}` is no name of a reconciler: lower-case letters, digits and `-`, at most 63",
+            text.escape_debug()
+        )))
     }
 }
 
@@ -64,6 +87,7 @@ fn list(agents: &[Agent], output: Format) -> Result<String, Failure> {
                     "managementCluster": agent.management_cluster,
                     "name": agent.name,
                     "key": agent.public_key.fingerprint(),
+                    "invitedBy": agent.invited_by,
                     "enrolledAt": time(Some(agent.enrolled_at)),
                     "seenAt": time(agent.seen_at),
                     "revokedAt": time(agent.revoked_at),
@@ -88,16 +112,19 @@ fn table(agents: &[Agent]) -> String {
         return "No reconciler has enrolled yet; `capstan agents invite` prints a join code.\n".to_owned();
     }
     let minute = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M").to_string();
-    let mut text =
-        format!("{:26}  {:36}  {:16}  {:16}  NAME\n", "AGENT", "MANAGEMENT CLUSTER", "SEEN (UTC)", "STATE");
+    let mut text = format!(
+        "{:26}  {:36}  {:16}  {:8}  {:16}  INVITED BY\n",
+        "AGENT", "MANAGEMENT CLUSTER", "SEEN (UTC)", "STATE", "NAME"
+    );
     for agent in agents {
         let seen = agent.seen_at.map_or_else(|| "never".to_owned(), minute);
         let state = if agent.revoked_at.is_some() { "revoked" } else { "enrolled" };
         text.push_str(&format!(
-            "{:26}  {:36}  {seen:16}  {state:16}  {}\n",
+            "{:26}  {:36}  {seen:16}  {state:8}  {:16}  {}\n",
             agent.id.as_str(),
             agent.management_cluster.as_str(),
-            agent.name
+            agent.name,
+            agent.invited_by
         ));
     }
     text

@@ -58,6 +58,17 @@ pub enum Service {
     /// Run the whole bot on an embedded forge with sample data
     #[cfg(feature = "demo")]
     Demo(Demo),
+    /// Plan what the bot asks on standard input; the bot starts it itself
+    #[command(hide = true)]
+    PlannerProcess(PlannerProcess),
+}
+
+/// `capstan planner-process`
+#[derive(Debug, Args)]
+pub struct PlannerProcess {
+    /// Memory that it may take, in bytes
+    #[arg(long, value_name = "BYTES")]
+    pub memory: u64,
 }
 
 /// `capstan crds`
@@ -87,9 +98,12 @@ pub enum AgentsCommand {
     /// Print a join code: good for one reconciler, once, within the hour
     Invite {
         /// UID of the one management cluster that it is good for
-        /// (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`) [default: any]
+        /// (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`)
         #[arg(long, value_name = "UID")]
-        management_cluster: Option<String>,
+        management_cluster: String,
+        /// Name of the reconciler, where it comes beside another one of the same management cluster
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
     },
     /// List the reconcilers that enrolled
     List {

@@ -34,7 +34,9 @@ use std::process::ExitCode;
 pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
-pub use arguments::{Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use arguments::{
+    Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, PlannerProcess, Service,
+};
 pub use crds::print_definitions;
 pub use failure::{Failure, Outcome};
 

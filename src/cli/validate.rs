@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::boundary::Neighbours;
 use capstan_plan::policy::{self, Scope, Snapshot};
 use capstan_plan::{layout, upgrade};
 use capstan_report::{sarif, workflow_command};
@@ -59,6 +60,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
             before.map_or_else(|_| layout::discover(tree.as_ref(), settings), |fleet| fleet.layout().clone());
         (tree, layout)
     });
+    let neighbours = Neighbours::read(now.as_ref(), fleet.layout(), settings, &mut |_, read| read());
     let findings = policy::validate(
         Snapshot {
             tree: now.as_ref(),
@@ -66,6 +68,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
             schemas: fleet.schemas(),
             cluster_api: fleet.cluster_api(),
             flux: Some(fleet.flux_index()),
+            neighbours: Some(&neighbours),
         },
         before.as_ref().map(|(tree, layout)| Snapshot {
             tree: tree.as_ref(),
@@ -73,6 +76,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
             schemas: fleet.schemas(),
             cluster_api: fleet.cluster_api(),
             flux: None,
+            neighbours: None,
         }),
         settings,
         Scope::Everything,

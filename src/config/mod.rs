@@ -4,18 +4,22 @@
 //! Secrets come from files or the environment, never as flags: those are visible to every process of the
 //! machine. `Debug` never shows one.
 
+mod private;
 mod reconciler;
 mod sources;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::SecretString;
 use url::Url;
 
+use private::{given_key, kept_or_made_key, make_private_folder};
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
@@ -23,16 +27,74 @@ use sources::{Origin, Setting, Sources};
 /// Everything that `capstan serve` is told.
 #[derive(Debug)]
 pub struct Config {
-    /// Where to listen.
+    /// Where GitHub and reconcilers connect.
     pub listen: SocketAddr,
-    /// How GitHub and people reach the bot, where that is known.
+    /// Where people and monitoring connect; `None` where nobody said: [`INTERNAL_LISTEN`], then.
+    pub internal_listen: Option<SocketAddr>,
+    /// What those who connect may cost.
+    pub intake: Intake,
+    /// How long records are kept that are only looked up.
+    pub retention: Duration,
+    /// How GitHub and reconcilers reach the bot, where that is known.
     pub public_url: Option<Url>,
     /// `sqlite:` or `postgres:` URL; may hold a password.
     pub database_url: SecretString,
     /// For mirrors and the SQLite database; exists and can be written to.
     pub state_dir: PathBuf,
+    /// A key of this bot's own, 32 bytes in base64: outlives the App's.
+    pub key: SecretString,
     /// The GitHub App.
     pub github: GithubApp,
+    /// How much is done at once, and how much of the machine it may take.
+    pub work: Work,
+}
+
+/// How much is done at once, and how much of the machine it may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Repositories that are worked on at once.
+    pub workers: usize,
+    /// How long the work on one may take.
+    pub job: Duration,
+    /// How long planning or judging one cluster may take.
+    pub planner: Duration,
+    /// Memory that a planning process may take, in bytes.
+    pub planner_memory: u64,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        let (job, planner) = (Duration::from_secs(900), Duration::from_secs(60));
+        Self { workers: 4, job, planner, planner_memory: 1024 << 20 }
+    }
+}
+
+/// Where the internal listener listens where nobody said.
+pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8082);
+
+/// What those who connect may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Intake {
+    /// Connections at a time.
+    pub connections: usize,
+    /// How long a request's head may take, and how long a connection may be without a request.
+    pub header_timeout: Duration,
+    /// How long a request's body may take.
+    pub body_timeout: Duration,
+    /// Bytes that large bodies may take together.
+    pub body_bytes: usize,
+}
+
+impl Default for Intake {
+    /// GitHub gives up after 10 s.
+    fn default() -> Self {
+        Self {
+            connections: connections_by_default(),
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(10),
+            body_bytes: 64 << 20,
+        }
+    }
 }
 
 /// How to be the GitHub App.
@@ -96,6 +158,9 @@ impl Config {
         let mut checked = Checked { problems: &mut problems };
 
         let listen = checked.take(listen(&sources, 8080));
+        let internal_listen = checked.take(internal_listen(&sources));
+        let intake = checked.take(intake(&sources));
+        let retention = checked.take(retention(&sources));
         let public_url = checked.take(public_url(&sources));
         let api_url = checked.take(api_url(&sources));
         let app_id = checked.take(app_id(&sources));
@@ -103,10 +168,29 @@ impl Config {
         let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
         let state_dir = checked.take(state_dir(&sources, environment));
         let database_url = checked.take(database_url(&sources, state_dir.as_deref()));
+        let work = checked.take(work(&sources));
+        let key = state_dir.as_deref().and_then(|state_dir| checked.take(key(&sources, state_dir)));
 
-        match (listen, public_url, api_url, app_id, private_key, webhook_secrets, state_dir, database_url) {
+        match (
+            listen,
+            internal_listen,
+            intake,
+            retention,
+            public_url,
+            api_url,
+            app_id,
+            private_key,
+            webhook_secrets,
+            state_dir,
+            database_url,
+            key,
+            work,
+        ) {
             (
                 Some(listen),
+                Some(internal_listen),
+                Some(intake),
+                Some(retention),
                 Some(public_url),
                 Some(api_url),
                 Some(app_id),
@@ -114,12 +198,19 @@ impl Config {
                 Some(webhook_secrets),
                 Some(state_dir),
                 Some(database_url),
+                Some(key),
+                Some(work),
             ) => Ok(Self {
                 listen,
+                internal_listen,
+                intake,
+                retention,
                 public_url,
                 database_url,
                 state_dir,
+                key,
                 github: GithubApp { api_url, app_id, private_key, webhook_secrets },
+                work,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -161,14 +252,80 @@ impl Checked<'_> {
 }
 
 fn listen(sources: &Sources, default_port: u16) -> Result<SocketAddr, String> {
-    let Some(setting) = sources.setting("listen") else {
-        return Ok(SocketAddr::from(([127, 0, 0, 1], default_port)));
-    };
+    let default = SocketAddr::from(([127, 0, 0, 1], default_port));
+    sources.setting("listen").map_or(Ok(default), |setting| address(&setting))
+}
+
+fn internal_listen(sources: &Sources) -> Result<Option<SocketAddr>, String> {
+    sources.setting("internal-listen").map(|setting| address(&setting)).transpose()
+}
+
+fn address(setting: &Setting) -> Result<SocketAddr, String> {
     setting.text.parse().map_err(|_| {
         setting.wrong(
             "is no address with a port; expected one such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080",
         )
     })
+}
+
+fn work(sources: &Sources) -> Result<Work, String> {
+    let default = Work::default();
+    let seconds = |name, default: Duration| {
+        let seconds = number(sources, name, 1..=86_400)?;
+        Ok::<_, String>(seconds.map_or(default, |seconds| Duration::from_secs(seconds as u64)))
+    };
+    Ok(Work {
+        workers: number(sources, "workers", 1..=64)?.unwrap_or(default.workers),
+        job: seconds("job-seconds", default.job)?,
+        planner: seconds("planner-seconds", default.planner)?,
+        planner_memory: number(sources, "planner-mebibytes", 128..=1_048_576)?
+            .map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
+    })
+}
+
+fn intake(sources: &Sources) -> Result<Intake, String> {
+    let default = Intake::default();
+    let seconds = |name, default: Duration| {
+        let seconds = number(sources, name, 1..=3600)?;
+        Ok::<_, String>(seconds.map_or(default, |seconds| Duration::from_secs(seconds as u64)))
+    };
+    Ok(Intake {
+        connections: number(sources, "connections", 8..=100_000)?.unwrap_or(default.connections),
+        header_timeout: seconds("header-timeout-seconds", default.header_timeout)?,
+        body_timeout: seconds("body-timeout-seconds", default.body_timeout)?,
+        // The largest delivery is one of 25 MiB.
+        body_bytes: number(sources, "body-memory-mib", 25..=65_536)?
+            .map_or(default.body_bytes, |mebibytes| mebibytes << 20),
+    })
+}
+
+/// Records that are kept where nobody says for how long.
+pub const RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
+
+fn retention(sources: &Sources) -> Result<Duration, String> {
+    // A week: GitHub delivers again for three days, and comments are read again for as long.
+    let days = number(sources, "retention-days", 7..=36_500)?;
+    Ok(days.map_or(RETENTION, |days| Duration::from_secs(days as u64 * 24 * 3600)))
+}
+
+fn number(
+    sources: &Sources,
+    name: &'static str,
+    taken: RangeInclusive<usize>,
+) -> Result<Option<usize>, String> {
+    let Some(setting) = sources.setting(name) else { return Ok(None) };
+    match setting.text.parse() {
+        Ok(number) if taken.contains(&number) => Ok(Some(number)),
+        _ => Err(setting.wrong(&format!("is no number from {} to {}", taken.start(), taken.end()))),
+    }
+}
+
+/// Half of the file handles that this process may have: the others are for the database, Git and GitHub.
+fn connections_by_default() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let handles = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = handles.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    soft.map_or(512, |handles| (handles / 2).clamp(8, 512))
 }
 
 fn public_url(sources: &Sources) -> Result<Option<Url>, String> {
@@ -238,6 +395,9 @@ fn private_key(sources: &Sources, environment: Environment<'_>) -> Result<Secret
     }
 }
 
+/// Characters that a webhook secret has at least.
+const SECRET_CHARACTERS: usize = 16;
+
 fn webhook_secrets(sources: &Sources, environment: Environment<'_>) -> Result<Vec<SecretString>, String> {
     let secret = sources.secret(
         environment,
@@ -245,13 +405,32 @@ fn webhook_secrets(sources: &Sources, environment: Environment<'_>) -> Result<Ve
         "CAPSTAN_GITHUB_WEBHOOK_SECRET",
         "the webhook secret that is set on the App's settings page",
     )?;
-    let lines: Vec<&str> = secret.text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines = secret.text.lines().map(str::trim).zip(1..).filter(|(line, _)| !line.is_empty());
+    let lines: Vec<(&str, usize)> = lines.collect();
+    for &(line, number) in &lines {
+        // A line that was meant as a comment would be a secret that everybody can guess.
+        if line.starts_with('#') {
+            return Err(format!(
+                "{}: line {number} begins with `#`, and every line is a secret: remove the comment (and where it is a \
+                 secret, choose one that begins otherwise)",
+                secret.origin
+            ));
+        }
+        let length = line.chars().count();
+        if length < SECRET_CHARACTERS {
+            return Err(format!(
+                "{}: the secret in line {number} has {length} characters; one of fewer than {SECRET_CHARACTERS} can be \
+                 guessed: make one with `openssl rand -hex 32`, here and on the App's settings page",
+                secret.origin
+            ));
+        }
+    }
     match lines.len() {
         0 => Err(format!(
             "{} is empty: write the webhook secret there that is set on the App's settings page",
             secret.origin
         )),
-        1 | 2 => Ok(lines.into_iter().map(SecretString::from).collect()),
+        1 | 2 => Ok(lines.into_iter().map(|(line, _)| line.into()).collect()),
         many => Err(format!(
             "{} holds {many} secrets, one per line; at most two may be valid at once",
             secret.origin
@@ -277,18 +456,21 @@ fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf,
     };
     make_private_folder(&path).map_err(|error| {
         format!(
-            "{origin} cannot be used: {error}; give a folder that this user may write to, by --state-dir or \
-             CAPSTAN_STATE_DIR"
+            "{origin} cannot be used: {error}; give a folder that this user may write to and nobody else looks \
+             into, by --state-dir or CAPSTAN_STATE_DIR"
         )
     })?;
     std::path::absolute(&path).map_err(|error| format!("{origin} cannot be found: {error}"))
 }
 
-/// Creates the folder for its owner alone (mirrors hold private repositories), and tries to write there.
-fn make_private_folder(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    tempfile::tempfile_in(path).map(drop)
+/// The key that seals what lies in the database, and authenticates decisions beside the App's.
+fn key(sources: &Sources, state_dir: &Path) -> Result<SecretString, String> {
+    match sources.setting("key-file") {
+        Some(setting) => given_key(&setting.path()).map_err(|why| format!("{}: {why}", setting.named())),
+        None => kept_or_made_key(&state_dir.join("capstan.key")).map_err(|why| {
+            format!("key-file (the default): {why}; give a file with a key by --key-file or CAPSTAN_KEY_FILE")
+        }),
+    }
 }
 
 fn database_url(sources: &Sources, state_dir: Option<&Path>) -> Result<SecretString, String> {

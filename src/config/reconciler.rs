@@ -3,11 +3,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use capstan_model::dns_name::is_label;
 
 use super::sources::{Flags, Sources, typed};
-use super::{Checked, ConfigError, Environment, listen, state_dir};
+use super::{Checked, ConfigError, Environment, listen, number, state_dir};
 
 /// Flags of `capstan reconcile`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
 /// (`listen: …`); a flag wins over a variable, and that over the file.
@@ -36,14 +37,21 @@ pub struct ReconcileOptions {
     /// [env: CAPSTAN_NAMESPACE_WATCHES] [default: 200]
     #[arg(long, value_name = "NUMBER")]
     pub namespace_watches: Option<String>,
+    /// How many seconds reading and rendering one cluster folder may take; what takes longer is refused, and
+    /// the others go on [env: CAPSTAN_RENDER_TIMEOUT_SECONDS] [default: 60]
+    #[arg(long, value_name = "NUMBER")]
+    pub render_timeout_seconds: Option<String>,
 }
+
+/// How long a folder may take where nobody says so: the largest take a second.
+const RENDER_TIMEOUT_SECONDS: u64 = 60;
 
 /// Namespaces that are watched one by one where nobody says how many.
 const NAMESPACE_WATCHES: usize = 200;
 
 impl Flags for ReconcileOptions {
     const NAMES: &'static [&'static str] =
-        &["kubeconfig", "namespace", "state-dir", "listen", "namespace-watches"];
+        &["kubeconfig", "namespace", "state-dir", "listen", "namespace-watches", "render-timeout-seconds"];
 
     fn config(&self) -> Option<&Path> {
         self.config.as_deref()
@@ -56,6 +64,7 @@ impl Flags for ReconcileOptions {
             "state-dir" => typed(self.state_dir.as_ref()),
             "listen" => self.listen.clone(),
             "namespace-watches" => self.namespace_watches.clone(),
+            "render-timeout-seconds" => self.render_timeout_seconds.clone(),
             _ => None,
         }
     }
@@ -74,6 +83,8 @@ pub struct ReconcilerConfig {
     pub listen: SocketAddr,
     /// Namespaces that are watched one by one at most.
     pub namespace_watches: usize,
+    /// How long reading and rendering one folder may take.
+    pub render_timeout: Duration,
 }
 
 impl ReconcilerConfig {
@@ -91,10 +102,16 @@ impl ReconcilerConfig {
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
         let watches = checked.take(namespace_watches(&sources));
-        match (kubeconfig, namespace, state_dir, listen, watches) {
-            (Some(kubeconfig), Some(namespace), Some(state_dir), Some(listen), Some(namespace_watches)) => {
-                Ok(Self { kubeconfig, namespace, state_dir, listen, namespace_watches })
-            }
+        let timeout = checked.take(render_timeout(&sources));
+        match (kubeconfig, namespace, state_dir, listen, watches, timeout) {
+            (
+                Some(kubeconfig),
+                Some(namespace),
+                Some(state_dir),
+                Some(listen),
+                Some(namespace_watches),
+                Some(render_timeout),
+            ) => Ok(Self { kubeconfig, namespace, state_dir, listen, namespace_watches, render_timeout }),
             _ => Err(ConfigError { problems }),
         }
     }
@@ -121,11 +138,17 @@ fn namespace(sources: &Sources) -> Result<String, String> {
 }
 
 fn namespace_watches(sources: &Sources) -> Result<usize, String> {
-    let Some(setting) = sources.setting("namespace-watches") else { return Ok(NAMESPACE_WATCHES) };
     // A connection each, and a process has some thousands.
+    Ok(number(sources, "namespace-watches", 0..=10_000)?.unwrap_or(NAMESPACE_WATCHES))
+}
+
+fn render_timeout(sources: &Sources) -> Result<Duration, String> {
+    let Some(setting) = sources.setting("render-timeout-seconds") else {
+        return Ok(Duration::from_secs(RENDER_TIMEOUT_SECONDS));
+    };
     match setting.text.parse() {
-        Ok(number) if number <= 10_000 => Ok(number),
-        _ => Err(setting.wrong("is no number from 0 to 10000")),
+        Ok(seconds) if (1..=3600).contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        _ => Err(setting.wrong("is no number from 1 to 3600")),
     }
 }
 
@@ -150,6 +173,7 @@ mod tests {
         assert_eq!(config.listen.to_string(), "127.0.0.1:8081");
         assert_eq!(config.kubeconfig, None);
         assert_eq!(config.namespace_watches, 200);
+        assert_eq!(config.render_timeout, Duration::from_secs(60));
     }
 
     #[test]
@@ -161,9 +185,13 @@ mod tests {
             state_dir: Some(state.path().to_path_buf()),
             ..ReconcileOptions::default()
         };
-        let variables = [("CAPSTAN_LISTEN", "8081"), ("CAPSTAN_NAMESPACE_WATCHES", "many")];
+        let variables = [
+            ("CAPSTAN_LISTEN", "8081"),
+            ("CAPSTAN_NAMESPACE_WATCHES", "many"),
+            ("CAPSTAN_RENDER_TIMEOUT_SECONDS", "0"),
+        ];
         let error = load(&options, &variables).unwrap_err();
-        assert_eq!(error.problems.len(), 4, "{error}");
+        assert_eq!(error.problems.len(), 5, "{error}");
         assert!(error.problems[0].starts_with("kubeconfig (from --kubeconfig): `/nonexistent/kubeconfig`"));
         assert!(error.problems[1].starts_with("namespace (from --namespace): `Capstan_System`"));
         assert!(error.problems[2].starts_with("listen (from CAPSTAN_LISTEN): `8081`"));
@@ -171,5 +199,6 @@ mod tests {
             error.problems[3]
                 .starts_with("namespace-watches (from CAPSTAN_NAMESPACE_WATCHES): `many` is no number")
         );
+        assert!(error.problems[4].ends_with("`0` is no number from 1 to 3600"), "{}", error.problems[4]);
     }
 }

@@ -26,13 +26,24 @@ pub(super) fn typed(path: Option<&PathBuf>) -> Option<String> {
 /// The settings of `capstan serve`.
 const SERVE: &[&str] = &[
     "listen",
+    "internal-listen",
+    "connections",
+    "header-timeout-seconds",
+    "body-timeout-seconds",
+    "body-memory-mib",
+    "retention-days",
     "public-url",
     "database-url",
     "state-dir",
+    "key-file",
     "github-api-url",
     "github-app-id",
     "github-private-key-file",
     "github-webhook-secret-file",
+    "workers",
+    "job-seconds",
+    "planner-seconds",
+    "planner-mebibytes",
 ];
 
 /// Flags of `capstan serve`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
@@ -42,10 +53,34 @@ pub struct ServeOptions {
     /// YAML file with settings, named like the flags [env: CAPSTAN_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Address and port to listen on [env: CAPSTAN_LISTEN] [default: 127.0.0.1:8080]
+    /// Address and port of the webhook, the reconcilers' API and /healthz [env: CAPSTAN_LISTEN] [default:
+    /// 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
-    /// URL at which GitHub and people reach the bot [env: CAPSTAN_PUBLIC_URL]
+    /// Address and port of the fleet page, /readyz and /metrics, for which nobody logs in [env:
+    /// CAPSTAN_INTERNAL_LISTEN] [default: 127.0.0.1:8082]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub internal_listen: Option<String>,
+    /// Connections to --listen at a time; where there are more, those are closed that said nothing for longest
+    /// [env: CAPSTAN_CONNECTIONS] [default: half of the file handles that this process may have, at most 512]
+    #[arg(long, value_name = "NUMBER")]
+    pub connections: Option<String>,
+    /// How long the head of a request may take, and how long a connection may be without a request [env:
+    /// CAPSTAN_HEADER_TIMEOUT_SECONDS] [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub header_timeout_seconds: Option<String>,
+    /// How long the body of a request may take [env: CAPSTAN_BODY_TIMEOUT_SECONDS] [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub body_timeout_seconds: Option<String>,
+    /// Memory for bodies above 64 KiB, all together; further ones wait their turn [env:
+    /// CAPSTAN_BODY_MEMORY_MIB] [default: 64]
+    #[arg(long, value_name = "MIB")]
+    pub body_memory_mib: Option<String>,
+    /// How long records are kept that are only looked up: checks, answered comments, audit [env:
+    /// CAPSTAN_RETENTION_DAYS] [default: 90]
+    #[arg(long, value_name = "DAYS")]
+    pub retention_days: Option<String>,
+    /// URL at which GitHub and reconcilers reach the bot [env: CAPSTAN_PUBLIC_URL]
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
     /// Database: sqlite:///path or postgres://user@host/name [env: CAPSTAN_DATABASE_URL] [default: SQLite
@@ -55,6 +90,10 @@ pub struct ServeOptions {
     /// Folder for mirrors and the database [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
+    /// File with a key of the bot's own, 32 bytes in base64: seals keys in the database and authenticates
+    /// decisions [env: CAPSTAN_KEY_FILE] [default: capstan.key in the state directory, made where it is missing]
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
     /// REST API of GitHub, GitHub Enterprise Server or a test forge [env: CAPSTAN_GITHUB_API_URL]
     /// [default: public GitHub]
     #[arg(long, value_name = "URL")]
@@ -70,6 +109,19 @@ pub struct ServeOptions {
     /// secret itself in CAPSTAN_GITHUB_WEBHOOK_SECRET]
     #[arg(long, value_name = "FILE")]
     pub github_webhook_secret_file: Option<PathBuf>,
+    /// How many repositories are worked on at once, each with a planning process [env: CAPSTAN_WORKERS]
+    /// [default: 4]
+    #[arg(long, value_name = "NUMBER")]
+    pub workers: Option<String>,
+    /// How long the work on a repository may take before it is put back [env: CAPSTAN_JOB_SECONDS] [default: 900]
+    #[arg(long, value_name = "SECONDS")]
+    pub job_seconds: Option<String>,
+    /// How long planning or judging one cluster may take [env: CAPSTAN_PLANNER_SECONDS] [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub planner_seconds: Option<String>,
+    /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEBIBYTES] [default: 1024]
+    #[arg(long, value_name = "MIB")]
+    pub planner_mebibytes: Option<String>,
 }
 
 impl Flags for ServeOptions {
@@ -82,13 +134,24 @@ impl Flags for ServeOptions {
     fn flag(&self, name: &str) -> Option<String> {
         match name {
             "listen" => self.listen.clone(),
+            "internal-listen" => self.internal_listen.clone(),
+            "connections" => self.connections.clone(),
+            "header-timeout-seconds" => self.header_timeout_seconds.clone(),
+            "body-timeout-seconds" => self.body_timeout_seconds.clone(),
+            "body-memory-mib" => self.body_memory_mib.clone(),
+            "retention-days" => self.retention_days.clone(),
             "public-url" => self.public_url.clone(),
             "database-url" => self.database_url.clone(),
             "state-dir" => typed(self.state_dir.as_ref()),
+            "key-file" => typed(self.key_file.as_ref()),
             "github-api-url" => self.github_api_url.clone(),
             "github-app-id" => self.github_app_id.clone(),
             "github-private-key-file" => typed(self.github_private_key_file.as_ref()),
             "github-webhook-secret-file" => typed(self.github_webhook_secret_file.as_ref()),
+            "workers" => self.workers.clone(),
+            "job-seconds" => self.job_seconds.clone(),
+            "planner-seconds" => self.planner_seconds.clone(),
+            "planner-mebibytes" => self.planner_mebibytes.clone(),
             _ => None,
         }
     }

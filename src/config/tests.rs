@@ -17,7 +17,7 @@ impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("key.pem"), KEY).unwrap();
-        fs::write(folder.path().join("secret"), "first secret\n").unwrap();
+        fs::write(folder.path().join("secret"), "the first secret\n").unwrap();
         let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let variables = HashMap::from([
             ("XDG_STATE_HOME".to_owned(), at("state")),
@@ -158,11 +158,14 @@ fn a_key_and_a_key_file_in_the_environment_contradict_each_other() {
 #[test]
 fn two_webhook_secrets_may_be_valid_and_no_more() {
     let place = Place::new();
-    place.write("secret", "old\n\n new \n");
+    place.write("secret", "the one before this\n\n the one that is new \n");
     let secrets = place.load(&ServeOptions::default()).unwrap().github.webhook_secrets;
-    assert_eq!(secrets.iter().map(ExposeSecret::expose_secret).collect::<Vec<_>>(), ["old", "new"]);
+    assert_eq!(
+        secrets.iter().map(ExposeSecret::expose_secret).collect::<Vec<_>>(),
+        ["the one before this", "the one that is new"]
+    );
 
-    place.write("secret", "a\nb\nc\n");
+    place.write("secret", &format!("{0}1\n{0}2\n{0}3\n", "0123456789abcdef"));
     assert!(place.problems(&ServeOptions::default()).contains("FOLDER/secret holds 3 secrets"));
     place.write("secret", "\n");
     assert!(place.problems(&ServeOptions::default()).contains("FOLDER/secret is empty"));
@@ -202,7 +205,9 @@ fn a_password_may_stand_in_a_variable_but_not_in_a_flag_and_is_never_shown() {
     assert_eq!(config.database_url.expose_secret(), url);
     let shown = format!("{config:?}");
     assert!(
-        !shown.contains("hunter2") && !shown.contains("first secret") && !shown.contains("not a real one")
+        !shown.contains("hunter2")
+            && !shown.contains("the first secret")
+            && !shown.contains("not a real one")
     );
 }
 
@@ -243,4 +248,72 @@ fn a_state_directory_that_cannot_be_made_is_told() {
         problems.contains("state-dir (from --state-dir, `FOLDER/a-file/below`) cannot be used"),
         "{problems}"
     );
+}
+
+#[test]
+fn a_comment_or_a_short_word_is_no_webhook_secret() {
+    let place = Place::new();
+    place.write("secret", "the first secret\n  # changed in May\n");
+    let problems = place.problems(&ServeOptions::default());
+    assert!(problems.contains("FOLDER/secret: line 2 begins with `#`"), "{problems}");
+    place.write("secret", "\nfifteen letters\n");
+    let problems = place.problems(&ServeOptions::default());
+    assert!(problems.contains("FOLDER/secret: the secret in line 2 has 15 characters"), "{problems}");
+    assert!(!problems.contains("fifteen"), "{problems}");
+    place.write("secret", "sixteen letters!\n");
+    assert!(place.load(&ServeOptions::default()).is_ok());
+}
+
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn open_to_all(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_state_folder_and_its_files_are_closed_to_others() {
+    let place = Place::new();
+    let state = place.load(&ServeOptions::default()).unwrap().state_dir;
+    assert_eq!((mode(&state), mode(&state.join("capstan.key"))), (0o700, 0o600));
+    // As an earlier version, or somebody, left it.
+    fs::write(state.join("capstan.sqlite"), "").unwrap();
+    for path in [state.clone(), state.join("capstan.key"), state.join("capstan.sqlite")] {
+        open_to_all(&path);
+    }
+    place.load(&ServeOptions::default()).unwrap();
+    assert_eq!((mode(&state), mode(&state.join("capstan.key"))), (0o700, 0o600));
+    assert_eq!(mode(&state.join("capstan.sqlite")), 0o600);
+}
+
+#[test]
+fn a_folder_of_other_things_is_not_closed_but_refused() {
+    let place = Place::new();
+    let shared = place.at("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::write(shared.join("letter.txt"), "").unwrap();
+    open_to_all(&shared);
+    let options = ServeOptions { state_dir: Some(shared.clone()), ..ServeOptions::default() };
+    let problems = place.problems(&options);
+    assert!(problems.contains("it holds what is not Capstan's (letter.txt)"), "{problems}");
+    assert_eq!(mode(&shared), 0o755);
+}
+
+#[test]
+fn the_key_is_kept_or_the_one_that_is_given() {
+    let place = Place::new();
+    let load = |options: &ServeOptions| place.load(options).unwrap().key.expose_secret().to_owned();
+    let made = load(&ServeOptions::default());
+    assert_eq!(made.len(), 44);
+    assert_eq!(load(&ServeOptions::default()), made);
+    let given = place.write("key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+    let options = ServeOptions { key_file: Some(given), ..ServeOptions::default() };
+    assert_eq!(load(&options), "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    place.write("key", "hunter2");
+    let problems = place.problems(&options);
+    assert!(problems.contains("FOLDER/key holds no key: expected 32 random bytes in base64"), "{problems}");
+    assert!(!problems.contains("hunter2"));
 }

@@ -1,11 +1,14 @@
 //! The loop of one Fleet: reconciliations for its clusters, and its own status.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_live::kept_tree::Standing;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
+use futures_util::FutureExt as _;
 use tokio::sync::{Mutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -16,12 +19,13 @@ use super::follow::{Followed, Follower, Problem};
 use super::gauges::Counted;
 use super::preflight_worker::PreflightWorker;
 use super::schedule::{Requeue, Schedule};
+use super::sleep_until;
 use crate::app::ports::{Change, LiveChange, LiveError};
 use crate::app::reconcile::names::resource_names;
 use crate::app::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetRecord, OpenSource, SourceError, Sources,
 };
-use crate::app::reconcile::rename_migration::{migrate, migration_sources};
+use crate::app::reconcile::rename_migration::{Migrated, migrate, migration_sources};
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::report_unclaimed;
@@ -38,6 +42,9 @@ const RELIST: Duration = Duration::from_secs(5);
 
 /// The Fleet's status follows its clusters that soon.
 const SAY: Duration = Duration::from_secs(2);
+
+/// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
+const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
 
 /// What wakes a loop.
 #[derive(Debug)]
@@ -78,8 +85,12 @@ struct State {
     counted: Counted,
     names: BTreeMap<ClusterId, String>,
     revision: Option<Arc<Revision>>,
+    /// How that came to be the one that is applied from.
+    standing: Standing,
     problem: Option<Problem>,
     status: FleetStatus,
+    /// The Fleet as it was written last.
+    record: FleetRecord,
     /// What each cluster's last reconciliation wrote: the echo of it is no news.
     echoes: BTreeMap<ClusterId, BTreeMap<ObjectId, String>>,
     /// What happened to live objects of clusters while they were reconciled.
@@ -107,8 +118,10 @@ impl FleetLoop {
             counted: Counted::default(),
             names: BTreeMap::new(),
             revision: None,
+            standing: Standing::Kept,
             problem: None,
             status: self.fleet.status.clone(),
+            record: self.fleet.clone(),
             echoes: BTreeMap::new(),
             heard: BTreeMap::new(),
             touched: BTreeSet::new(),
@@ -154,7 +167,9 @@ impl FleetLoop {
                     Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "reconciling a cluster died"),
                 },
                 () = sleep_until(due) => self.begin(&mut state, &source, &followed),
-                () = sleep_until(state.unsaid) => self.say(&mut state).await,
+                () = sleep_until(state.unsaid) => {
+                    let _said = self.say(&mut state).await;
+                }
             }
         }
         // Each reconciliation sees the stop before its next phase; what it does until then it finishes.
@@ -181,7 +196,7 @@ impl FleetLoop {
                         message: error.to_string(),
                         in_commit: false,
                     });
-                    self.say(state).await;
+                    let _said = self.say(state).await;
                 }
             }
             tokio::select! {
@@ -216,21 +231,42 @@ impl FleetLoop {
     /// Goes on with what the source gives now.
     async fn take_over(&self, state: &mut State, followed: Followed) {
         state.problem = followed.problem;
+        let is_confirmed_now = std::mem::replace(&mut state.standing, followed.standing) != followed.standing;
         let earlier = std::mem::replace(&mut state.revision, followed.revision);
+        let is_same = match (&earlier, &state.revision) {
+            (Some(earlier), Some(revision)) => Arc::ptr_eq(earlier, revision) && !is_confirmed_now,
+            _ => false,
+        };
         match &state.revision {
-            Some(revision) if earlier.as_ref().is_none_or(|earlier| earlier.commit != revision.commit) => {
+            Some(revision) if !is_same => {
                 let revision = Arc::clone(revision);
                 let migrating = Arc::clone(&state.migrating);
                 let _nobody_hands_over = migrating.lock().await;
                 let Some(records) = self.list_records().await else { return };
-                self.adopt_revision(state, &revision, earlier.as_deref(), &records).await;
+                // What could not be done on the word of a kept tree is looked at again.
+                let earlier = earlier.filter(|_| !is_confirmed_now);
+                self.adopt_revision(state, &revision, earlier.as_deref(), &records);
+                self.note_commit(state).await;
+                self.hand_over(state, &revision, &records).await;
+                return;
             }
             Some(_) => {}
             // Of a commit whose settings cannot be read nothing is applied, and nothing of an earlier one:
             // nobody knows whose the clusters are now.
             None => state.schedule.keep([], Instant::now()),
         }
-        self.say(state).await;
+        let _said = self.say(state).await;
+    }
+
+    /// Says from which commit is applied, before anything is: whoever finds another one kept on its disk knows by this
+    /// that it may be older. Tried until it is written, or the loop ends.
+    async fn note_commit(&self, state: &mut State) {
+        while !self.say(state).await {
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = tokio::time::sleep(RELIST) => {}
+            }
+        }
     }
 
     /// The ManagedClusters, asked for until there is an answer; `None` where the loop ends.
@@ -249,7 +285,7 @@ impl FleetLoop {
         }
     }
 
-    async fn adopt_revision(
+    fn adopt_revision(
         &self,
         state: &mut State,
         revision: &Arc<Revision>,
@@ -277,6 +313,16 @@ impl FleetLoop {
                 self.drift.set(&self.fleet.key, id, &self.fleet.spec.service_account, ids);
                 state.counted.seed(id, &record.status);
             }
+        }
+    }
+
+    /// Finds out which folder takes over what of folders that are gone, and says so of those of which none does.
+    async fn hand_over(&self, state: &mut State, revision: &Arc<Revision>, records: &[ClusterRecord]) {
+        let now = Instant::now();
+        if !state.standing.may_delete() {
+            // Whose folder is gone or renamed says a tree that is the newest.
+            state.migration_sources.clear();
+            return;
         }
         let (migration_sources, alone) = migration_sources(records, revision);
         migration_sources.keys().for_each(|owner| state.schedule.ask(owner, now));
@@ -306,7 +352,7 @@ impl FleetLoop {
                 {
                     tracing::warn!(fleet = %self.fleet.key, %error, "the annotation capstan.dev/reconcile stays");
                 }
-                self.say(state).await;
+                let _said = self.say(state).await;
             }
             Wake::Resource(key) => {
                 let named = state.names.iter().find(|(_, name)| **name == key.name).map(|(id, _)| id.clone());
@@ -356,7 +402,7 @@ impl FleetLoop {
             let (ports, fleet, bot) = (self.ports.clone(), self.fleet.clone(), Arc::clone(&source.bot));
             let (revision, followed, stop) = (Arc::clone(&revision), followed.clone(), self.stop.clone());
             let migration_sources = state.migration_sources.get(&id).cloned().unwrap_or_default();
-            let migrating = Arc::clone(&state.migrating);
+            let (migrating, standing) = (Arc::clone(&state.migrating), state.standing);
             state.running.spawn(async move {
                 let started = Instant::now();
                 let is_over = || {
@@ -375,11 +421,17 @@ impl FleetLoop {
                     bot: bot.as_ref(),
                     fleet: &fleet,
                     revision: &revision,
+                    standing,
                     id: &id,
                     is_over: &is_over,
                 };
-                let result = reconcile_one(&request, &key, &migration_sources, &migrating).await;
-                Ran { id: id.clone(), took: started.elapsed(), migration_sources, result }
+                let mut migrated = migration_sources;
+                let reconciling = reconcile_one(&request, &key, &mut migrated, &migrating);
+                let result = AssertUnwindSafe(reconciling).catch_unwind().await.unwrap_or_else(|_| {
+                    let (doing, reason) = (format!("reconciling {id}"), PANICKED.to_owned());
+                    Err(LiveError::Malformed { doing, reason })
+                });
+                Ran { id: id.clone(), took: started.elapsed(), migration_sources: migrated, result }
             });
         }
     }
@@ -439,8 +491,8 @@ impl FleetLoop {
         Some(Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or_default())
     }
 
-    /// Writes the Fleet's status, where it says something new.
-    async fn say(&self, state: &mut State) {
+    /// Writes the Fleet's status, where it says something new; whether it stands there.
+    async fn say(&self, state: &mut State) -> bool {
         state.unsaid = None;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let facts = FleetState {
@@ -454,28 +506,50 @@ impl FleetLoop {
         metrics::gauge!("capstan_source_up", "fleet" => self.fleet.key.to_string()).set(up);
         let status = fleet_status(&self.fleet, &state.status, &facts, self.ports.clock.now());
         if status == state.status {
-            return;
+            return true;
         }
-        match self.ports.status_store.write_fleet(&self.fleet.key, &status).await {
-            Ok(()) => state.status = status,
+        let status_store = &self.ports.status_store;
+        let written = match status_store.write_fleet(&state.record, &status).await {
+            // Somebody touched the Fleet: what it says now is what is gone on from.
+            Err(error) if error.is_conflict() => match status_store.fleet(&self.fleet.key).await {
+                Ok(Some(now)) if now.uid == self.fleet.uid => {
+                    state.status.clone_from(&now.status);
+                    state.record = now;
+                    let status = fleet_status(&self.fleet, &state.status, &facts, self.ports.clock.now());
+                    let written = status_store.write_fleet(&state.record, &status).await;
+                    written.map(|version| (version, status))
+                }
+                _ => Err(error),
+            },
+            written => written.map(|version| (version, status)),
+        };
+        match written {
+            Ok((version, status)) => {
+                state.record.resource_version = version;
+                state.status = status;
+                true
+            }
             Err(error) => {
                 tracing::warn!(fleet = %self.fleet.key, %error, "the Fleet's status cannot be written");
+                false
             }
         }
     }
 }
 
-/// Takes over what renamed folders had of the cluster, and reconciles it.
+/// Takes over what renamed folders had of the cluster, and reconciles it; of the sources those stay that it took over.
 async fn reconcile_one(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
-    migration_sources: &[ClusterKey],
+    migration_sources: &mut Vec<ClusterKey>,
     migrating: &Mutex<()>,
 ) -> Result<Option<ReconcileOutcome>, LiveError> {
     if !migration_sources.is_empty() {
         let _migrating = migrating.lock().await;
-        if migrate(request, key, migration_sources).await?.is_some() {
-            return Ok(None);
+        match migrate(request, key, migration_sources).await? {
+            Migrated::Over(_) => return Ok(None),
+            // Tried again at its next turn.
+            Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
         }
     }
     reconcile(request, key).await.map(Some)
@@ -514,14 +588,7 @@ fn requeue(outcome: &ReconcileOutcome) -> Requeue {
         Ended::Waiting(_) => Requeue::Soon,
         Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
         Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
-        Ended::Interrupted(Interruption::Stopping) => Requeue::Usual,
+        Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
         Ended::Failed(_) => Requeue::Retry,
-    }
-}
-
-async fn sleep_until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }

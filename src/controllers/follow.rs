@@ -1,30 +1,54 @@
 //! Following a source: each new commit is opened once, and what was kept serves until there is one.
+//!
+//! *Expected flow*: the source is asked for its tip first; where it does not answer, or where its tip cannot be judged
+//! at all, what was kept serves, as far as nobody has applied anything newer ([`capstan_live::kept_tree`]). A commit is
+//! kept once it was opened. Folders that an earlier process died of are passed over, and tried once more when
+//! everything else has had its turn ([`capstan_live::quarantine`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_live::applying::Inventory;
+use capstan_live::kept_tree::{Standing, is_newest};
+use capstan_live::quarantine::Turn;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::sleep_until;
 use crate::app::ports::LiveError;
 use crate::app::reconcile::Ports;
+use crate::app::reconcile::judge::Unjudged;
 use crate::app::reconcile::ports::{ClusterRecord, FleetRecord, SourceError, SourceTree, TreeSource};
 use crate::app::reconcile::revision::{Opened, Revision, Unusable, Viewpoint};
 
 /// A source is asked at least that often for a newer commit.
 const LOOK: Duration = Duration::from_secs(30);
 
+/// How long the first tip is waited for before what was kept serves.
+const FIRST_LOOK: Duration = Duration::from_secs(30);
+
+/// How long all others have before what is suspected is tried once more.
+const SECOND_TURN: Duration = Duration::from_secs(10);
+
 /// What is known of a source.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Followed {
     /// The newest commit that can be applied from.
     pub(super) revision: Option<Arc<Revision>>,
+    /// How it came to be that.
+    pub(super) standing: Standing,
     /// Why there is no newer one.
     pub(super) problem: Option<Problem>,
+}
+
+impl Default for Followed {
+    fn default() -> Self {
+        Self { revision: None, standing: Standing::Kept, problem: None }
+    }
 }
 
 /// Why a source gives nothing that can be applied.
@@ -34,7 +58,7 @@ pub(super) struct Problem {
     pub(super) reason: &'static str,
     /// What was found and what to do.
     pub(super) message: String,
-    /// Whether the commit itself is at fault: then nothing is applied, from no earlier commit either.
+    /// Whether the commit itself is at fault: it stays so while it is the newest.
     pub(super) in_commit: bool,
 }
 
@@ -55,49 +79,159 @@ pub(super) struct Follower {
     pub(super) poke: Arc<Notify>,
 }
 
+/// How far a follower is.
+#[derive(Default)]
+struct Progress {
+    /// The commit that was opened last, or found unusable.
+    opened: Option<CommitId>,
+    /// A commit that could not be judged: it is not begun again before the second turn.
+    unjudged: Option<CommitId>,
+    /// The commit that is on disk.
+    kept: Option<CommitId>,
+    /// Whether the source was asked.
+    has_looked: bool,
+    /// What is to be opened once more.
+    second_turn: Option<SecondTurn>,
+}
+
+/// A commit that is opened once more, for what was passed over.
+struct SecondTurn {
+    at: Instant,
+    tree: SourceTree,
+    standing: Standing,
+}
+
 impl Follower {
     /// Follows until cancelled.
     pub(super) async fn run(self, tell: watch::Sender<Followed>, stop: CancellationToken) {
-        let mut opened: Option<CommitId> = None;
-        match self.source.kept().await {
-            Ok(Some(kept)) => self.open(&kept, &mut opened, &tell).await,
-            Ok(None) => {}
-            Err(error) => tracing::warn!(fleet = %self.fleet.key, %error, "what was kept cannot be read"),
-        }
+        let mut progress = Progress::default();
         while !stop.is_cancelled() {
-            match self.source.fetch().await {
-                Ok(tree) if opened.as_ref() == Some(&tree.commit) => report_problem(&tell, None),
-                Ok(tree) => self.open(&tree, &mut opened, &tell).await,
-                Err(error) => {
-                    tracing::warn!(fleet = %self.fleet.key, %error, "the source cannot be read");
-                    report_problem(&tell, Some(of_source(&error)));
-                }
-            }
+            self.look(&mut progress, &tell).await;
             let patience = LOOK.min(self.fleet.spec.interval);
+            let second_turn = progress.second_turn.as_ref().map(|second| second.at);
             tokio::select! {
-                () = self.source.wait(opened.as_ref(), patience) => {}
+                () = self.source.wait(progress.opened.as_ref(), patience) => {}
                 () = self.poke.notified() => {}
+                () = sleep_until(second_turn) => {
+                    if let Some(SecondTurn { tree, standing, .. }) = progress.second_turn.take() {
+                        let is_open = progress.opened.as_ref() == Some(&tree.commit);
+                        let standing = if is_open { tell.borrow().standing } else { standing };
+                        self.open(&tree, standing, Turn::Second, &mut progress, &tell).await;
+                    }
+                }
                 () = stop.cancelled() => {}
             }
         }
     }
 
-    async fn open(&self, tree: &SourceTree, opened: &mut Option<CommitId>, tell: &watch::Sender<Followed>) {
-        match self.open_revision(tree).await {
+    /// Asks the source for its tip, and opens it where it is new.
+    async fn look(&self, progress: &mut Progress, tell: &watch::Sender<Followed>) {
+        let patience = if progress.has_looked { Duration::MAX } else { FIRST_LOOK };
+        let fetched = timeout(patience, self.source.fetch()).await.unwrap_or_else(|_| {
+            let reason = format!("no answer within {} s", FIRST_LOOK.as_secs());
+            Err(SourceError::Away { source_name: "the source".to_owned(), reason })
+        });
+        match fetched {
+            Ok(tree) if progress.unjudged.as_ref() == Some(&tree.commit) => {}
+            Ok(tree) if progress.opened.as_ref() == Some(&tree.commit) => {
+                // The branch went back to it from one that could not be judged.
+                let is_back = progress.unjudged.take().is_some();
+                confirm(tell, is_back);
+                self.keep(&tree.commit, progress, tell).await;
+            }
+            Ok(tree) => {
+                self.open(&tree, Standing::Confirmed, Turn::First, progress, tell).await;
+                if progress.unjudged.is_some() {
+                    let problem = tell.borrow().problem.clone();
+                    self.go_on_with_kept(problem, progress, tell).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(fleet = %self.fleet.key, %error, "the source cannot be read");
+                self.go_on_with_kept(Some(of_source(&error)), progress, tell).await;
+            }
+        }
+        progress.has_looked = true;
+    }
+
+    /// Tells a problem with the tip; opens what was kept where nothing else is open, and nobody has applied anything
+    /// else since.
+    async fn go_on_with_kept(
+        &self,
+        mut problem: Option<Problem>,
+        progress: &mut Progress,
+        tell: &watch::Sender<Followed>,
+    ) {
+        let kept = if progress.opened.is_none() { self.source.kept().await } else { Ok(None) };
+        match kept {
+            Ok(Some(kept)) if progress.unjudged.as_ref() == Some(&kept.commit) => {}
+            Ok(Some(kept)) if is_newest(&kept.commit, self.fleet.status.commit.as_deref()) => {
+                self.open(&kept, Standing::Kept, Turn::First, progress, tell).await;
+            }
+            Ok(Some(kept)) => {
+                if let Some(problem) = &mut problem {
+                    let applied_from = self.fleet.status.commit.as_deref();
+                    problem.message = format!(
+                        "{}. What was kept is commit {}, and clusters were applied from {} last: nothing is applied or \
+                         deleted before the source was reached",
+                        problem.message,
+                        short(&kept.commit),
+                        applied_from
+                            .map_or("one that nobody knows", |commit| commit.get(..12).unwrap_or(commit)),
+                    );
+                }
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(fleet = %self.fleet.key, %error, "what was kept cannot be read"),
+        }
+        report_problem(tell, problem);
+    }
+
+    async fn open(
+        &self,
+        tree: &SourceTree,
+        standing: Standing,
+        turn: Turn,
+        progress: &mut Progress,
+        tell: &watch::Sender<Followed>,
+    ) {
+        let opened = self.open_revision(tree, turn).await;
+        self.ports.judge.rest();
+        let mut is_tried_again = false;
+        match opened {
             Ok(revision) => {
                 tracing::info!(
                     fleet = %self.fleet.key, commit = %tree.commit, clusters = revision.claims.len(),
                     "a commit was opened"
                 );
-                *opened = Some(tree.commit.clone());
-                tell.send_replace(Followed { revision: Some(Arc::new(revision)), problem: None });
+                is_tried_again = revision.is_tried_again;
+                progress.opened = Some(tree.commit.clone());
+                tell.send_modify(|followed| {
+                    followed.revision = Some(Arc::new(revision));
+                    followed.standing = standing;
+                    // Whoever goes on with what was kept does so because of a problem.
+                    followed.problem = followed.problem.take().filter(|_| standing == Standing::Kept);
+                });
+                if standing == Standing::Confirmed {
+                    progress.unjudged = None;
+                    self.keep(&tree.commit, progress, tell).await;
+                }
+            }
+            Err(NotOpened::Unusable(Unusable::Unjudged(unjudged))) => {
+                is_tried_again = unjudged.is_tried_again();
+                self.leave(tree, of_unjudged(unjudged, tree), progress, tell);
+            }
+            Err(NotOpened::Died(message)) => {
+                let problem = Problem { reason: "InternalError", message, in_commit: true };
+                self.leave(tree, problem, progress, tell);
             }
             Err(NotOpened::Unusable(unusable)) => {
-                // Not opened again: only another commit, or another Fleet, makes it better.
-                *opened = Some(tree.commit.clone());
+                // Not opened again: only another commit, or another Fleet, makes it better. Nothing of it is applied,
+                // and nothing of an earlier one: nobody knows whose the clusters are now.
+                progress.opened = Some(tree.commit.clone());
                 let problem = of_commit(&unusable, tree);
                 tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = problem.message, "nothing is applied from this commit");
-                tell.send_replace(Followed { revision: None, problem: Some(problem) });
+                tell.send_replace(Followed { revision: None, standing, problem: Some(problem) });
             }
             Err(NotOpened::Live(error)) => {
                 report_problem(
@@ -109,20 +243,54 @@ impl Follower {
                     }),
                 );
             }
-            Err(NotOpened::Died(message)) => {
-                report_problem(tell, Some(Problem { reason: "InternalError", message, in_commit: false }));
+        }
+        let second = SecondTurn { at: Instant::now() + SECOND_TURN, tree: tree.clone(), standing };
+        match standing {
+            Standing::Confirmed => progress.second_turn = is_tried_again.then_some(second),
+            // The tip may have one already.
+            Standing::Kept if is_tried_again => {
+                progress.second_turn.get_or_insert(second);
+            }
+            Standing::Kept => {}
+        }
+    }
+
+    /// A commit that cannot be judged: what was opened before it stays.
+    fn leave(
+        &self,
+        tree: &SourceTree,
+        problem: Problem,
+        progress: &mut Progress,
+        tell: &watch::Sender<Followed>,
+    ) {
+        tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = problem.message, "a commit is not opened");
+        progress.unjudged = Some(tree.commit.clone());
+        report_problem(tell, Some(problem));
+    }
+
+    /// Keeps a commit that was opened, once.
+    async fn keep(&self, commit: &CommitId, progress: &mut Progress, tell: &watch::Sender<Followed>) {
+        if progress.kept.as_ref() == Some(commit) {
+            return;
+        }
+        match self.source.keep(commit).await {
+            Ok(()) => progress.kept = Some(commit.clone()),
+            Err(error) => {
+                tracing::warn!(fleet = %self.fleet.key, %error, "a commit that was opened cannot be kept");
+                report_problem(tell, Some(of_source(&error)));
             }
         }
     }
 
-    async fn open_revision(&self, tree: &SourceTree) -> Result<Revision, NotOpened> {
+    async fn open_revision(&self, tree: &SourceTree, turn: Turn) -> Result<Revision, NotOpened> {
         let records = self.ports.status_store.clusters(&self.fleet.key).await.map_err(NotOpened::Live)?;
         // Of a status the inventory is the smaller part: the rest is not held while folders are rendered.
         let recorded = records.into_iter().filter_map(|record| {
             let id = folder_of(&record)?;
             Some((id, record.status.inventory))
         });
-        open_revision(&self.ports, &self.fleet, &self.uid, tree, recorded.collect(), None).await
+        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid, turn };
+        open_revision(&opening, tree, recorded.collect(), None).await
     }
 }
 
@@ -136,24 +304,41 @@ pub(super) fn inventories(records: &[ClusterRecord]) -> BTreeMap<ClusterId, Inve
     records.iter().filter_map(|record| Some((folder_of(record)?, record.status.inventory.clone()))).collect()
 }
 
+/// Who opens a commit, and for whom.
+#[derive(Clone, Copy)]
+pub(super) struct Opening<'a> {
+    pub(super) ports: &'a Ports,
+    pub(super) fleet: &'a FleetRecord,
+    pub(super) uid: &'a str,
+    /// Whether what is suspected is tried.
+    pub(super) turn: Turn,
+}
+
 /// Opens a commit, or a head under the settings of `base`.
 pub(super) async fn open_revision(
-    ports: &Ports,
-    fleet: &FleetRecord,
-    uid: &str,
+    opening: &Opening<'_>,
     tree: &SourceTree,
     recorded: BTreeMap<ClusterId, Inventory>,
     base: Option<Arc<Revision>>,
 ) -> Result<Revision, NotOpened> {
+    let Opening { ports, fleet, uid, turn } = *opening;
     let recorded = Arc::new(recorded);
     let mut settled = false;
     loop {
         let (tree, base, recorded) = (tree.clone(), base.clone(), Arc::clone(&recorded));
         let (name, uid) = (fleet.spec.management_cluster.clone(), uid.to_owned());
-        let scopes = ports.kinds.known();
+        let (scopes, judge) = (ports.kinds.known(), Arc::clone(&ports.judge));
         let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
         let opened = tokio::task::spawn_blocking(move || {
-            let view = Viewpoint { name: &name, uid: &uid, scopes: &scopes, recorded: &recorded, today };
+            let view = Viewpoint {
+                name: &name,
+                uid: &uid,
+                scopes: &scopes,
+                recorded: &recorded,
+                today,
+                judge: &judge,
+                turn,
+            };
             match base {
                 Some(base) => Revision::open_head(&base, &tree, &view, settled),
                 None => Revision::open(&tree, &view, settled),
@@ -171,6 +356,17 @@ pub(super) async fn open_revision(
     }
 }
 
+/// The source names the commit that is applied from as its tip.
+fn confirm(tell: &watch::Sender<Followed>, is_back: bool) {
+    tell.send_if_modified(|followed| {
+        let is_news = followed.standing != Standing::Confirmed || is_back;
+        followed.standing = Standing::Confirmed;
+        followed.problem = followed.problem.take().filter(|_| !is_back);
+        is_news
+    });
+    report_problem(tell, None);
+}
+
 fn report_problem(tell: &watch::Sender<Followed>, problem: Option<Problem>) {
     tell.send_if_modified(|followed| {
         // What is wrong with a commit stays wrong while it is the newest.
@@ -185,6 +381,14 @@ fn report_problem(tell: &watch::Sender<Followed>, problem: Option<Problem>) {
 
 fn of_source(error: &SourceError) -> Problem {
     Problem { reason: error.kind(), message: error.to_string(), in_commit: false }
+}
+
+fn of_unjudged(unjudged: Unjudged, tree: &SourceTree) -> Problem {
+    Problem {
+        reason: unjudged.reason(),
+        message: format!("commit {} as a whole: {unjudged}", short(&tree.commit)),
+        in_commit: true,
+    }
 }
 
 fn of_commit(unusable: &Unusable, tree: &SourceTree) -> Problem {

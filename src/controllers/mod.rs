@@ -5,7 +5,8 @@
 //! ([`crate::app::reconcile`]) when it is due ([`schedule`]): after its interval, when its folder has changed,
 //! when somebody touched a live object of it ([`drift`]), or when a person asked. At most so many clusters of
 //! a Fleet at a time. *Guarantees*: a cluster has one reconciliation at a time; one that fails is tried again ever
-//! more seldom and never holds up the next; a stop ends reconciliations before their next phase.
+//! more seldom and never holds up the next; a stop ends reconciliations before their next phase. Before anything is
+//! applied from a commit, the Fleet says that it is that one. Whoever leads no more writes nothing more.
 //!
 //! Deliberately absent: decisions about objects, requests to the API server, HTTP calls to the bot.
 
@@ -18,5 +19,15 @@ mod probes;
 mod reconciler;
 mod schedule;
 
+use tokio::time::Instant;
+
 pub use probes::{Health, bind, serve_probes};
 pub use reconciler::{Parts, Reconciler};
+
+/// Sleeps until then; for ever where there is no such time.
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

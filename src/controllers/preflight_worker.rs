@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::follow::{Followed, NotOpened, inventories, open_revision, short};
+use super::follow::{Followed, NotOpened, Opening, inventories, open_revision, short};
 use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{
     FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
@@ -14,6 +14,7 @@ use crate::app::reconcile::ports::{
 use crate::app::reconcile::preflight::{is_for_good, preflight};
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::SourceSpec;
+use capstan_live::quarantine::Turn;
 use capstan_model::finding::Severity;
 use capstan_plan::templates::TemplateNames;
 
@@ -136,7 +137,11 @@ impl PreflightWorker {
         };
         let Ok(records) = self.ports.status_store.clusters(&self.fleet.key).await else { return None };
         let recorded = inventories(&records);
-        match open_revision(&self.ports, &self.fleet, &self.uid, &tree, recorded, Some(base)).await {
+        // Whoever asks waits, so nothing that is suspected is tried here.
+        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid, turn: Turn::First };
+        let opened = open_revision(&opening, &tree, recorded, Some(base)).await;
+        self.ports.judge.rest();
+        match opened {
             Ok(head) => {
                 let answers = preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await;
                 is_for_good(&answers).then_some(answers)

@@ -65,8 +65,10 @@ impl Reconciler {
             tracing::info!("this process leads");
             metrics::gauge!("capstan_leader").set(1.0);
             let acting = stop.child_token();
+            // A process that was stopped for longer than it may lead finds out before it writes.
+            let ports = self.parts.ports.fenced(&term.fence());
             let ended = {
-                let act = self.act(&acting);
+                let act = self.act(&ports, &acting);
                 tokio::pin!(act);
                 tokio::select! {
                     () = &mut act => true,
@@ -89,20 +91,21 @@ impl Reconciler {
     }
 
     /// Acts until cancelled.
-    async fn act(&self, stop: &CancellationToken) {
-        let Some(uid) = self.learn_uid(stop).await else { return };
+    async fn act(&self, ports: &Ports, stop: &CancellationToken) {
+        let Some(uid) = learn_uid(ports, stop).await else { return };
         let drift = Arc::new(Drift::new());
-        let mut changes = self.parts.ports.status_store.changes();
-        let mut live = self.parts.ports.live.watch(drift.watched());
+        let acting = Acting { ports, sources: &self.parts.sources, uid: &uid, drift: &drift, stop };
+        let mut changes = ports.status_store.changes();
+        let mut live = ports.live.watch(drift.watched());
         let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
         let mut resync = tokio::time::interval(RESYNC);
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                _ = resync.tick() => self.resync(&mut fleets, &uid, &drift, stop).await,
+                _ = resync.tick() => acting.resync(&mut fleets).await,
                 Some(change) = changes.next() => match change {
-                    StatusStoreChange::Fleet(key) => match self.parts.ports.status_store.fleet(&key).await {
-                        Ok(found) => self.settle(&mut fleets, key, found, &uid, &drift, stop).await,
+                    StatusStoreChange::Fleet(key) => match ports.status_store.fleet(&key).await {
+                        Ok(found) => acting.settle(&mut fleets, key, found).await,
                         Err(error) => tracing::warn!(fleet = %key, %error, "a Fleet cannot be read"),
                     },
                     StatusStoreChange::Cluster(key) => {
@@ -125,28 +128,34 @@ impl Reconciler {
             tracing::warn!("reconciling was cut off after {} s; the next leader goes on", GRACE.as_secs());
         }
     }
+}
 
-    async fn learn_uid(&self, stop: &CancellationToken) -> Option<String> {
-        loop {
-            match self.parts.ports.live.uid().await {
-                Ok(uid) => return Some(uid),
-                Err(error) => tracing::warn!(%error, "the UID of the management cluster cannot be read"),
-            }
-            tokio::select! {
-                () = tokio::time::sleep(PAUSE) => {}
-                () = stop.cancelled() => return None,
-            }
+async fn learn_uid(ports: &Ports, stop: &CancellationToken) -> Option<String> {
+    loop {
+        match ports.live.uid().await {
+            Ok(uid) => return Some(uid),
+            Err(error) => tracing::warn!(%error, "the UID of the management cluster cannot be read"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PAUSE) => {}
+            () = stop.cancelled() => return None,
         }
     }
+}
 
-    async fn resync(
-        &self,
-        fleets: &mut BTreeMap<FleetKey, Running>,
-        uid: &str,
-        drift: &Arc<Drift>,
-        stop: &CancellationToken,
-    ) {
-        let found = match self.parts.ports.status_store.fleets().await {
+/// What the loops of one term have in common.
+struct Acting<'a> {
+    /// Behind the fence of this term.
+    ports: &'a Ports,
+    sources: &'a Arc<dyn Sources>,
+    uid: &'a str,
+    drift: &'a Arc<Drift>,
+    stop: &'a CancellationToken,
+}
+
+impl Acting<'_> {
+    async fn resync(&self, fleets: &mut BTreeMap<FleetKey, Running>) {
+        let found = match self.ports.status_store.fleets().await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "the Fleets cannot be listed");
@@ -156,10 +165,10 @@ impl Reconciler {
         let gone: Vec<FleetKey> =
             fleets.keys().filter(|key| found.iter().all(|fleet| fleet.key != **key)).cloned().collect();
         for key in gone {
-            self.settle(fleets, key, None, uid, drift, stop).await;
+            self.settle(fleets, key, None).await;
         }
         for fleet in found {
-            self.settle(fleets, fleet.key.clone(), Some(fleet), uid, drift, stop).await;
+            self.settle(fleets, fleet.key.clone(), Some(fleet)).await;
         }
     }
 
@@ -169,9 +178,6 @@ impl Reconciler {
         fleets: &mut BTreeMap<FleetKey, Running>,
         key: FleetKey,
         found: Option<FleetRecord>,
-        uid: &str,
-        drift: &Arc<Drift>,
-        stop: &CancellationToken,
     ) {
         let stays = match (fleets.get_mut(&key), &found) {
             (Some(running), Some(fleet))
@@ -195,17 +201,17 @@ impl Reconciler {
             }
         }
         let Some(fleet) = found else {
-            drift.keep(&key, |_| false);
+            self.drift.keep(&key, |_| false);
             return;
         };
         tracing::info!(fleet = %key, "a Fleet is followed");
         let (wake, wakes) = mpsc::unbounded_channel();
-        let stop = stop.child_token();
+        let stop = self.stop.child_token();
         let run = FleetLoop {
-            ports: self.parts.ports.clone(),
-            sources: Arc::clone(&self.parts.sources),
-            drift: Arc::clone(drift),
-            uid: uid.to_owned(),
+            ports: self.ports.clone(),
+            sources: Arc::clone(self.sources),
+            drift: Arc::clone(self.drift),
+            uid: self.uid.to_owned(),
             fleet: fleet.clone(),
             wakes,
             stop: stop.clone(),

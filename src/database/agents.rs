@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{Agent, Enrolled, Enrolment, Invitation, RecordsError, TokenUse};
 
-type AgentRow = (String, String, String, String, i64, Option<i64>, Option<i64>);
+type AgentRow = (String, String, String, String, String, i64, Option<i64>, Option<i64>);
 
 const AGENTS: &str =
-    "SELECT id, management_cluster, name, public_key, enrolled_at_ms, seen_at_ms, revoked_at_ms
+    "SELECT id, management_cluster, name, public_key, invited_by, enrolled_at_ms, seen_at_ms, revoked_at_ms
                       FROM agents";
 
 #[async_trait]
@@ -36,18 +36,44 @@ impl Enrolment for Database {
         from_hex(&kept).ok_or_else(|| corrupt(DOING, "it is not hexadecimal"))
     }
 
+    async fn replace_signing_key(&self, name: &str, before: &[u8], now: &[u8]) -> Result<(), RecordsError> {
+        let sql = "UPDATE signing_keys SET pkcs8 = $3 WHERE name = $1 AND pkcs8 = $2";
+        write!(self, pool => sqlx::query(sql)
+            .bind(name)
+            .bind(hex(before))
+            .bind(hex(now))
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("sealing the bot's signing key"))
+    }
+
     async fn save_invitation(&self, invitation: &Invitation) -> Result<(), RecordsError> {
-        let sql = "INSERT INTO join_codes (hash, management_cluster, made_at_ms, expires_at_ms)
-                   VALUES ($1, $2, $3, $4)";
+        let sql =
+            "INSERT INTO join_codes (hash, management_cluster, made_at_ms, expires_at_ms, agent, invited_by)
+                   VALUES ($1, $2, $3, $4, $5, $6)";
         write!(self, pool => sqlx::query(sql)
             .bind(&invitation.hash)
-            .bind(invitation.management_cluster.as_ref().map(|uid| uid.as_str().to_ascii_lowercase()))
+            .bind(invitation.management_cluster.as_str().to_ascii_lowercase())
             .bind(self.now_ms())
             .bind(invitation.expires_at.as_millisecond())
+            .bind(&invitation.agent)
+            .bind(&invitation.invited_by)
             .execute(pool)
             .await
             .map(drop))
         .map_err(failed("saving a join code"))
+    }
+
+    async fn is_invited(&self, code_hash: &str) -> Result<bool, RecordsError> {
+        let sql = "SELECT COUNT(*) FROM join_codes WHERE hash = $1 AND expires_at_ms > $2";
+        let (codes,): (i64,) = read!(self, pool => sqlx::query_as(sql)
+            .bind(code_hash)
+            .bind(self.now_ms())
+            .fetch_one(pool)
+            .await)
+        .map_err(failed("reading a join code"))?;
+        Ok(codes > 0)
     }
 
     async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, RecordsError> {
@@ -72,16 +98,8 @@ impl Enrolment for Database {
         row.map(agent).transpose()
     }
 
-    async fn revoke(&self, id: &AgentId) -> Result<bool, RecordsError> {
-        let sql = "UPDATE agents SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL";
-        let rows = write!(self, pool => sqlx::query(sql)
-            .bind(id.as_str())
-            .bind(self.now_ms())
-            .execute(pool)
-            .await
-            .map(|done| done.rows_affected()))
-        .map_err(failed("revoking an agent"))?;
-        Ok(rows > 0)
+    async fn revoke(&self, id: &AgentId, by: &str) -> Result<bool, RecordsError> {
+        self.revoke_rows(id, by).await.map_err(failed("revoking an agent"))
     }
 
     async fn saw_agent(&self, id: &AgentId) -> Result<(), RecordsError> {
@@ -110,15 +128,35 @@ impl Enrolment for Database {
     }
 }
 
+/// Appends what concerns no repository to the audit trail, in a transaction.
+macro_rules! audit {
+    ($tx:ident, $now_ms:expr, $actor:expr, $action:expr, $detail:expr) => {
+        sqlx::query(
+            "INSERT INTO audit (id, at_ms, repository, actor, action, detail) VALUES ($1, $2, 0, $3, $4, $5)",
+        )
+        .bind(ulid::Ulid::generate().to_string())
+        .bind($now_ms)
+        .bind($actor)
+        .bind($action)
+        .bind($detail)
+        .execute(&mut *$tx)
+        .await?
+    };
+}
+
 impl Database {
     async fn enrol_rows(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, sqlx::Error> {
         let now_ms = self.now_ms();
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
         let enrolled = transaction!(self, tx => {
+            // Takes all codes of the management cluster in hand, so that of two who enrol one waits for the other.
+            sqlx::query("UPDATE join_codes SET used_by = used_by WHERE management_cluster = $1")
+                .bind(&uid)
+                .execute(&mut *tx)
+                .await?;
             let used = sqlx::query(
                 "UPDATE join_codes SET used_by = $2
-                 WHERE hash = $1 AND used_by IS NULL AND expires_at_ms > $3
-                     AND (management_cluster IS NULL OR management_cluster = $4)",
+                 WHERE hash = $1 AND used_by IS NULL AND expires_at_ms > $3 AND management_cluster = $4",
             )
             .bind(code_hash)
             .bind(agent.id.as_str())
@@ -128,18 +166,44 @@ impl Database {
             .await?
             .rows_affected();
             if used == 1 {
-                sqlx::query(
-                    "INSERT INTO agents (id, management_cluster, name, public_key, enrolled_at_ms)
-                     VALUES ($1, $2, $3, $4, $5)",
+                let (name, invited_by): (Option<String>, String) =
+                    sqlx::query_as("SELECT agent, invited_by FROM join_codes WHERE hash = $1")
+                        .bind(code_hash)
+                        .fetch_one(&mut *tx)
+                        .await?;
+                // Two codes without a name may have been made before the first was used.
+                let inserted = sqlx::query(
+                    "INSERT INTO agents (id, management_cluster, name, public_key, enrolled_at_ms, invited_by)
+                     SELECT $1, $2, $3, $4, $5, $6
+                     WHERE $7 = 1 OR NOT EXISTS (
+                         SELECT 1 FROM agents WHERE management_cluster = $2 AND revoked_at_ms IS NULL)",
                 )
                 .bind(agent.id.as_str())
                 .bind(&uid)
-                .bind(&agent.name)
+                .bind(name.as_ref().unwrap_or(&agent.name))
                 .bind(agent.public_key.to_string())
                 .bind(now_ms)
+                .bind(&invited_by)
+                .bind(i64::from(name.is_some()))
                 .execute(&mut *tx)
-                .await?;
-                Enrolled::Yes
+                .await?
+                .rows_affected();
+                if inserted == 1 {
+                    let detail = format!(
+                        "{} ({}) enrolled for the management cluster {uid}, with the key {}",
+                        agent.id,
+                        name.as_ref().unwrap_or(&agent.name),
+                        agent.public_key.fingerprint()
+                    );
+                    audit!(tx, now_ms, &invited_by, "agent-enrolled", &detail);
+                    Enrolled::Yes
+                } else {
+                    sqlx::query("UPDATE join_codes SET used_by = NULL WHERE hash = $1")
+                        .bind(code_hash)
+                        .execute(&mut *tx)
+                        .await?;
+                    Enrolled::NotAlone
+                }
             } else {
                 let before: Option<(String,)> = sqlx::query_as(
                     "SELECT a.id FROM join_codes c JOIN agents a ON a.id = c.used_by
@@ -159,6 +223,30 @@ impl Database {
             }
         });
         Ok(enrolled)
+    }
+
+    async fn revoke_rows(&self, id: &AgentId, by: &str) -> Result<bool, sqlx::Error> {
+        let now_ms = self.now_ms();
+        let revoked = transaction!(self, tx => {
+            let revoked = sqlx::query("UPDATE agents SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL")
+                .bind(id.as_str())
+                .bind(now_ms)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if revoked > 0 {
+                for forget in [
+                    "DELETE FROM standings WHERE agent = $1",
+                    "DELETE FROM waiting_reports WHERE agent = $1",
+                    "DELETE FROM agent_tokens WHERE agent = $1",
+                ] {
+                    sqlx::query(forget).bind(id.as_str()).execute(&mut *tx).await?;
+                }
+                audit!(tx, now_ms, by, "agent-revoked", &format!("{id} was revoked, and what it reported forgotten"));
+            }
+            revoked > 0
+        });
+        Ok(revoked)
     }
 
     async fn use_token_row(
@@ -201,12 +289,14 @@ impl Database {
 
 fn agent(row: AgentRow) -> Result<Agent, RecordsError> {
     const DOING: &str = "reading agents";
-    let (id, management_cluster, name, public_key, enrolled_at_ms, seen_at_ms, revoked_at_ms) = row;
+    let (id, management_cluster, name, public_key, invited_by, enrolled_at_ms, seen_at_ms, revoked_at_ms) =
+        row;
     Ok(Agent {
         id: AgentId::parse(&id).map_err(|error| corrupt(DOING, error))?,
         management_cluster: uid(DOING, &management_cluster)?,
         name,
         public_key: PublicKey::parse(&public_key).map_err(|error| corrupt(DOING, error))?,
+        invited_by,
         enrolled_at: timestamp(enrolled_at_ms),
         seen_at: seen_at_ms.map(timestamp),
         revoked_at: revoked_at_ms.map(timestamp),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{Database, corrupt, failed, read, timestamp, write};
 use crate::app::ports::{
-    Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState, RecordsError,
+    Enrolment, Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState, RecordsError,
 };
 
 type RepositoryRow = (i64, String, String, i64, Option<String>, i64, Option<i64>);
@@ -78,7 +78,7 @@ impl FleetView for Database {
                 })
             })
             .collect::<Result<_, RecordsError>>()?;
-        Ok(Fleet { repositories })
+        Ok(Fleet { repositories, agents: self.agents().await? })
     }
 
     async fn job_counts(&self) -> Result<JobCounts, RecordsError> {

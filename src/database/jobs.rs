@@ -54,7 +54,7 @@ const BURY: &str = "
         reason = 'the process that worked on it stopped without an answer, again and again'
     WHERE state = 'running' AND lease_until_ms <= $1 AND lost_leases >= $2";
 
-/// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now. Of PostgreSQL's workers each skips the row
+/// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now, `$5` most of one installation. Of PostgreSQL's workers each skips the row
 /// that another is just taking; SQLite has one writer, and no such words.
 macro_rules! claim {
     ($lock:literal) => {
@@ -63,9 +63,16 @@ macro_rules! claim {
                 lost_leases = lost_leases + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
                 state = 'running', started = requested, lease = $1, worker = $2, lease_until_ms = $3
             WHERE repository = (
-                SELECT repository FROM jobs
-                WHERE (state = 'queued' AND not_before_ms <= $4) OR (state = 'running' AND lease_until_ms <= $4)
-                ORDER BY queued_at_ms, repository LIMIT 1",
+                SELECT due.repository FROM jobs AS due
+                WHERE ((due.state = 'queued' AND due.not_before_ms <= $4)
+                        OR (due.state = 'running' AND due.lease_until_ms <= $4))
+                    AND (SELECT COUNT(*) FROM jobs AS busy
+                        WHERE busy.installation = due.installation AND busy.state = 'running'
+                            AND busy.lease_until_ms > $4 AND busy.worker = $2) < $5
+                ORDER BY CASE WHEN due.lost_leases > 1 THEN 1 ELSE 0 END, (SELECT COUNT(*) FROM jobs AS busy
+                        WHERE busy.installation = due.installation AND busy.state = 'running'
+                            AND busy.lease_until_ms > $4),
+                    due.queued_at_ms, due.repository LIMIT 1",
             $lock,
             ")
             RETURNING repository, installation, name, attempts"
@@ -126,10 +133,15 @@ impl Jobs for Database {
         Ok(())
     }
 
-    async fn claim(&self, worker: &str, lease: Duration) -> Result<Option<ClaimedJob>, RecordsError> {
+    async fn claim(
+        &self,
+        worker: &str,
+        lease: Duration,
+        per_installation: usize,
+    ) -> Result<Option<ClaimedJob>, RecordsError> {
         const DOING: &str = "claiming a job";
         let id = Ulid::generate().to_string();
-        let claimed = self.claim_row(&id, worker, lease).await.map_err(failed(DOING))?;
+        let claimed = self.claim_row(&id, worker, lease, per_installation).await.map_err(failed(DOING))?;
         let Some(((repository, installation, name, attempts), hints)) = claimed else { return Ok(None) };
         // There may be more for the next worker.
         self.work.notify_one();
@@ -230,12 +242,14 @@ impl Database {
         lease: &str,
         worker: &str,
         length: Duration,
+        per_installation: usize,
     ) -> Result<Option<(ClaimedRow, Vec<HintRow>)>, sqlx::Error> {
         let now_ms = self.now_ms();
         let until_ms = now_ms.saturating_add(milliseconds(length));
+        let most = i64::try_from(per_installation).unwrap_or(i64::MAX);
         let claim = match self.engine {
             Engine::Sqlite { .. } => claim!(""),
-            Engine::Postgres(_) => claim!(" FOR UPDATE SKIP LOCKED"),
+            Engine::Postgres(_) => claim!(" FOR UPDATE OF due SKIP LOCKED"),
         };
         if !self.anything_due(now_ms).await? {
             return Ok(None);
@@ -247,6 +261,7 @@ impl Database {
                 .bind(worker)
                 .bind(until_ms)
                 .bind(now_ms)
+                .bind(most)
                 .fetch_optional(&mut *tx)
                 .await?;
             match row {

@@ -16,6 +16,7 @@ mod jobs;
 mod open;
 mod preflights;
 mod records;
+mod retention;
 mod rollouts;
 
 use std::sync::Arc;

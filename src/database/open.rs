@@ -1,5 +1,6 @@
 //! Opens the database and brings its tables up to date.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -46,6 +47,18 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         "sources and targets",
         include_str!("../../migrations/sqlite/0005_sources_and_targets.sql"),
         include_str!("../../migrations/postgres/0005_sources_and_targets.sql"),
+    ),
+    (
+        6,
+        "doors",
+        include_str!("../../migrations/sqlite/0006_doors.sql"),
+        include_str!("../../migrations/postgres/0006_doors.sql"),
+    ),
+    (
+        7,
+        "refused writes",
+        include_str!("../../migrations/sqlite/0007_refused_writes.sql"),
+        include_str!("../../migrations/postgres/0007_refused_writes.sql"),
     ),
 ];
 
@@ -123,6 +136,11 @@ async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
     let path = Path::new(options.get_filename()).to_path_buf();
     let broken = |source| OpenError::Sqlite { path: path.clone(), source };
     let in_memory = url.contains(":memory:") || url.contains("mode=memory");
+    if !in_memory {
+        // SQLite gives what it puts beside the file the same mode.
+        let private = || std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
+        private().map_err(|error| broken(error.into()))?;
+    }
     let turn = if in_memory { None } else { turn_to_open(&path).await };
     // Connections are never recycled: a file does not go away, and reopening one costs its cache.
     let pool = || SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false);
@@ -176,7 +194,13 @@ async fn turn_to_open(database: &Path) -> Option<std::fs::File> {
     let mut beside = database.as_os_str().to_owned();
     beside.push("-opening");
     let take = move || {
-        let file = std::fs::File::options().create(true).truncate(false).write(true).open(beside).ok()?;
+        let file = std::fs::File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(beside)
+            .ok()?;
         file.lock().ok().map(|()| file)
     };
     tokio::task::spawn_blocking(take).await.ok().flatten()

@@ -1,4 +1,4 @@
-//! Proposals, checks, campaigns, answered comments and the audit trail.
+//! Proposals, checks, campaigns, answered comments, refused writes and the audit trail.
 
 use async_trait::async_trait;
 use capstan_model::source::SourceKind;
@@ -10,7 +10,11 @@ use ulid::Ulid;
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
     AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, ProposalRecord, Records, RecordsError,
+    RefusedWrite,
 };
+
+/// Writes that were refused and that nobody has tried for so long are forgotten.
+const A_MONTH_MS: i64 = 30 * 24 * 3_600_000;
 
 type ProposalRow = (String, String, Option<i64>, String, String, String, i64);
 
@@ -136,6 +140,63 @@ impl Records for Database {
             .await
             .map(drop))
         .map_err(failed("saving an answered comment"))
+    }
+
+    async fn refused_writes(&self, repository: u64) -> Result<Vec<RefusedWrite>, RecordsError> {
+        let sql =
+            "SELECT what, content, refusals, not_before_ms, reason FROM refused_writes WHERE repository = $1
+                   ORDER BY what";
+        let rows: Vec<(String, String, i64, i64, String)> =
+            read!(self, pool => sqlx::query_as(sql).bind(repository.cast_signed()).fetch_all(pool).await)
+                .map_err(failed("reading refused writes"))?;
+        let write = |(what, content, refusals, not_before_ms, reason)| RefusedWrite {
+            repository,
+            what,
+            content,
+            refusals: u32::try_from(refusals).unwrap_or(u32::MAX),
+            not_before: timestamp(not_before_ms),
+            reason,
+        };
+        Ok(rows.into_iter().map(write).collect())
+    }
+
+    async fn save_refused_write(&self, refused: &RefusedWrite) -> Result<(), RecordsError> {
+        const DOING: &str = "saving a refused write";
+        let sql = "INSERT INTO refused_writes (repository, what, content, refusals, not_before_ms, reason)
+                   VALUES ($1, $2, $3, $4, $5, $6)
+                   ON CONFLICT (repository, what) DO UPDATE SET
+                       content = excluded.content, refusals = excluded.refusals,
+                       not_before_ms = excluded.not_before_ms, reason = excluded.reason";
+        write!(self, pool => sqlx::query(sql)
+            .bind(refused.repository.cast_signed())
+            .bind(&refused.what)
+            .bind(&refused.content)
+            .bind(i64::from(refused.refusals))
+            .bind(refused.not_before.as_millisecond())
+            .bind(&refused.reason)
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed(DOING))?;
+        let sql = "DELETE FROM refused_writes WHERE repository = $1 AND not_before_ms < $2";
+        write!(self, pool => sqlx::query(sql)
+            .bind(refused.repository.cast_signed())
+            .bind(self.now_ms() - A_MONTH_MS)
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed(DOING))
+    }
+
+    async fn forget_refused_write(&self, repository: u64, what: &str) -> Result<(), RecordsError> {
+        let sql = "DELETE FROM refused_writes WHERE repository = $1 AND what = $2";
+        write!(self, pool => sqlx::query(sql)
+            .bind(repository.cast_signed())
+            .bind(what)
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("forgetting a refused write"))
     }
 
     async fn save_campaigns(

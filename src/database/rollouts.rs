@@ -1,16 +1,15 @@
 //! Reports on rollouts, and the merges that they are about.
 
 use async_trait::async_trait;
-use capstan_live::agent::{Progress, RolloutReport};
+use capstan_live::agent::{AgentId, Progress, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::uid;
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, ReportedToGitHub,
+    Agent, ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, ReportedToGitHub,
     RolloutRecords, Settled, WatchedRepository,
 };
 
@@ -18,7 +17,7 @@ use crate::app::ports::{
 const KEPT_DAYS: i64 = 60;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-type StandingRow = (String, String, String, String);
+type StandingRow = (String, String, String, String, String);
 type MergeRow = (i64, i64, String, String, i64, Option<i64>, String, i64, Option<i64>, String);
 type ClusterRow = (String, String, String, String);
 
@@ -27,18 +26,18 @@ impl RolloutRecords for Database {
     async fn take_reports(
         &self,
         repository: u64,
-        management_cluster: &ManagementClusterUid,
+        agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
     ) -> Result<(), RecordsError> {
         const DOING: &str = "taking reports";
         let texts = reports.iter().map(|report| json(DOING, report)).collect::<Result<Vec<_>, _>>()?;
-        let uid = management_cluster.as_str().to_ascii_lowercase();
-        self.take_rows(repository.cast_signed(), &uid, name, reports, &texts).await.map_err(failed(DOING))
+        self.take_rows(repository.cast_signed(), agent, name, reports, &texts).await.map_err(failed(DOING))
     }
 
     async fn standings(&self, repository: u64) -> Result<Vec<(ClusterId, ClusterStanding)>, RecordsError> {
-        let sql = "SELECT cluster, management_cluster, name, report FROM standings WHERE repository = $1
+        let sql =
+            "SELECT cluster, management_cluster, name, agent, report FROM standings WHERE repository = $1
                    ORDER BY cluster, management_cluster";
         let rows: Vec<StandingRow> = read!(self, pool => sqlx::query_as(sql)
             .bind(repository.cast_signed())
@@ -53,7 +52,7 @@ impl RolloutRecords for Database {
         repository: u64,
         cluster: &ClusterId,
     ) -> Result<Vec<ClusterStanding>, RecordsError> {
-        let sql = "SELECT cluster, management_cluster, name, report FROM standings
+        let sql = "SELECT cluster, management_cluster, name, agent, report FROM standings
                    WHERE repository = $1 AND cluster = $2 ORDER BY management_cluster";
         let rows: Vec<StandingRow> = read!(self, pool => sqlx::query_as(sql)
             .bind(repository.cast_signed())
@@ -109,17 +108,19 @@ impl RolloutRecords for Database {
 
     async fn pending_reports(&self, repository: u64) -> Result<Vec<PendingReport>, RecordsError> {
         const DOING: &str = "reading waiting reports";
-        let sql = "SELECT management_cluster, report FROM waiting_reports WHERE repository = $1 ORDER BY id LIMIT 2000";
-        let rows: Vec<(String, String)> = read!(self, pool => sqlx::query_as(sql)
+        let sql = "SELECT management_cluster, agent, report FROM waiting_reports WHERE repository = $1
+                   ORDER BY taken_at_ms, id LIMIT 2000";
+        let rows: Vec<(String, String, String)> = read!(self, pool => sqlx::query_as(sql)
             .bind(repository.cast_signed())
             .fetch_all(pool)
             .await)
         .map_err(failed(DOING))?;
         rows.into_iter()
-            .map(|(management_cluster, report)| {
+            .map(|(management_cluster, agent, report)| {
                 Ok(PendingReport {
                     repository,
                     management_cluster: uid(DOING, &management_cluster)?,
+                    agent: AgentId::parse(&agent).ok(),
                     report: from_json(DOING, &report)?,
                 })
             })
@@ -133,7 +134,10 @@ impl RolloutRecords for Database {
     }
 
     async fn use_up_reports(&self, reports: &[PendingReport]) -> Result<(), RecordsError> {
-        let ids: Vec<&str> = reports.iter().map(|pending| pending.report.id.as_str()).collect();
+        let agent =
+            |pending: &'_ PendingReport| pending.agent.as_ref().map_or("", AgentId::as_str).to_owned();
+        let ids: Vec<(String, &str)> =
+            reports.iter().map(|pending| (agent(pending), pending.report.id.as_str())).collect();
         self.delete_reports(&ids).await.map_err(failed("forgetting waiting reports"))
     }
 
@@ -146,48 +150,53 @@ impl Database {
     async fn take_rows(
         &self,
         repository: i64,
-        uid: &str,
+        agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
         texts: &[String],
     ) -> Result<(), sqlx::Error> {
         let now_ms = self.now_ms();
+        let uid = agent.management_cluster.as_str().to_ascii_lowercase();
         transaction!(self, tx => {
             for (report, text) in reports.iter().zip(texts) {
                 let newer = sqlx::query(
-                    "INSERT INTO standings (repository, cluster, management_cluster, name, report_id, report, taken_at_ms)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7)
+                    "INSERT INTO standings (repository, cluster, management_cluster, name, report_id, report, taken_at_ms,
+                                            agent)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                      ON CONFLICT (repository, cluster, management_cluster) DO UPDATE SET
                          name = excluded.name, report_id = excluded.report_id, report = excluded.report,
-                         taken_at_ms = excluded.taken_at_ms
-                     WHERE standings.report_id < excluded.report_id",
+                         taken_at_ms = excluded.taken_at_ms, agent = excluded.agent
+                     WHERE standings.agent <> excluded.agent OR standings.report_id < excluded.report_id",
                 )
                 .bind(repository)
                 .bind(report.cluster.as_str())
-                .bind(uid)
+                .bind(&uid)
                 .bind(name)
                 .bind(report.id.as_str())
                 .bind(text)
                 .bind(now_ms)
+                .bind(agent.id.as_str())
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();
                 // What comes late or twice has nothing to tell any more.
                 if newer == 1 {
                     sqlx::query(
-                        "INSERT INTO waiting_reports (id, repository, management_cluster, report)
-                         SELECT $1, $2, $3, $4
+                        "INSERT INTO waiting_reports (id, repository, management_cluster, report, agent, taken_at_ms)
+                         SELECT $1, $2, $3, $4, $6, $7
                          WHERE EXISTS (SELECT 1 FROM followed_clusters c
                              JOIN followed_merges m
                                  ON m.repository = c.repository AND m.pull_request = c.pull_request
                              WHERE m.settled = 0 AND c.repository = $2 AND c.cluster = $5)
-                         ON CONFLICT (id) DO NOTHING",
+                         ON CONFLICT (agent, id) DO NOTHING",
                     )
                     .bind(report.id.as_str())
                     .bind(repository)
-                    .bind(uid)
+                    .bind(&uid)
                     .bind(text)
                     .bind(report.cluster.as_str())
+                    .bind(agent.id.as_str())
+                    .bind(now_ms)
                     .execute(&mut *tx)
                     .await?;
                 }
@@ -305,10 +314,14 @@ impl Database {
         Ok(())
     }
 
-    async fn delete_reports(&self, ids: &[&str]) -> Result<(), sqlx::Error> {
+    async fn delete_reports(&self, ids: &[(String, &str)]) -> Result<(), sqlx::Error> {
         transaction!(self, tx => {
-            for id in ids {
-                sqlx::query("DELETE FROM waiting_reports WHERE id = $1").bind(*id).execute(&mut *tx).await?;
+            for (agent, id) in ids {
+                sqlx::query("DELETE FROM waiting_reports WHERE agent = $1 AND id = $2")
+                    .bind(agent)
+                    .bind(*id)
+                    .execute(&mut *tx)
+                    .await?;
             }
         });
         Ok(())
@@ -354,10 +367,11 @@ fn cluster_id(doing: &'static str, text: &str) -> Result<ClusterId, RecordsError
 
 fn standing(row: StandingRow) -> Result<(ClusterId, ClusterStanding), RecordsError> {
     const DOING: &str = "reading reports";
-    let (cluster, management_cluster, name, report) = row;
+    let (cluster, management_cluster, name, agent, report) = row;
     let standing = ClusterStanding {
         management_cluster: uid(DOING, &management_cluster)?,
         name,
+        agent: AgentId::parse(&agent).ok(),
         report: from_json(DOING, &report)?,
     };
     Ok((cluster_id(DOING, &cluster)?, standing))

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
+use capstan_model::plain_http;
 use gix::protocol::transport::Protocol;
 use gix::protocol::transport::client::TransportWithoutIO as _;
 use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
@@ -167,18 +168,12 @@ pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err("a clone URL must not carry credentials".to_owned());
     }
-    let loopback = match parsed.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
     match parsed.scheme() {
         "https" => Ok(()),
-        "http" if loopback => Ok(()),
+        "http" if parsed.host_str().is_some_and(plain_http::is_private) => Ok(()),
         "file" if parsed.host().is_none() && matches!(access, Access::Public) => Ok(()),
         "ssh" => Err("an ssh:// URL needs a key: `identity` and `known_hosts` in its Secret".to_owned()),
-        _ => Err("only https (and http on this machine) keeps the token secret".to_owned()),
+        _ => Err(format!("only https (and http {}) keeps the token secret", plain_http::WHERE)),
     }
 }
 
@@ -218,6 +213,9 @@ mod tests {
             ("https://git.example.com/acme/fleet.git", token(), true),
             ("https://git.example.com/acme/fleet.git", Access::Public, true),
             ("http://127.0.0.1:3000/acme/fleet.git", token(), true),
+            ("http://git.tools.svc/acme/fleet.git", token(), true),
+            ("http://git.tools.svc.cluster.local:3000/acme/fleet.git", Access::Public, true),
+            ("http://git.svc.example.com/acme/fleet.git", token(), false),
             ("http://git.example.com/acme/fleet.git", token(), false),
             ("http://git.example.com/acme/fleet.git", Access::Public, false),
             ("https://u:p@git.example.com/acme/fleet.git", token(), false),

@@ -1,9 +1,9 @@
 //! A branch of any Git repository as a source of trees for the reconciler.
 //!
 //! *Expected flow*: [`TreeSource::fetch`] asks where the branch is (one or two short requests) and fetches
-//! that commit into a mirror as the bot does, without history; then a small file names the commit. After a
-//! restart [`TreeSource::kept`] reads file and mirror, and asks nobody. *Guarantee*: the file names only
-//! commits that are in the mirror whole.
+//! that commit into a mirror as the bot does, without history. Once somebody has opened it, [`TreeSource::keep`] has
+//! a small file name the commit. After a restart [`TreeSource::kept`] reads file and mirror, and asks nobody.
+//! *Guarantee*: the file names only commits that are in the mirror whole.
 
 use std::fs;
 use std::io::Write as _;
@@ -29,7 +29,7 @@ pub struct BranchSource {
     url: String,
     branch: String,
     access: Access,
-    /// Names the commit that was fetched last.
+    /// Names the commit that is kept.
     last: PathBuf,
     /// The tree that was given last: the same commit is not listed again.
     given: Mutex<Option<SourceTree>>,
@@ -139,6 +139,17 @@ impl BranchSource {
         }
     }
 
+    /// A mirror that was made anew for another commit has the one that must be kept no more.
+    async fn restore_kept(&self) -> Result<(), SourceError> {
+        if let Some(last) = self.remembered()? {
+            let kept = self.mirrors.kept(self.repository, &last).await;
+            if kept.is_ok_and(|kept| kept.is_none()) {
+                self.tree_of(&last).await?;
+            }
+        }
+        Ok(())
+    }
+
     fn explained(&self, error: MirrorError) -> SourceError {
         let source_name = without_credentials(&self.url);
         match error {
@@ -147,6 +158,7 @@ impl BranchSource {
                 SourceError::Missing { source_name, what: format!("commit {commit}") }
             }
             MirrorError::Disk { path, reason } => SourceError::Disk(format!("{path}: {reason}")),
+            error @ MirrorError::TooLarge { .. } => SourceError::Disk(error.to_string()),
         }
     }
 
@@ -183,20 +195,26 @@ impl TreeSource for BranchSource {
 
     async fn fetch(&self) -> Result<SourceTree, SourceError> {
         let commit = self.tip().await?;
+        if let Some(given) = self.given(&commit) {
+            return Ok(given);
+        }
         let tree = self.tree_of(&commit).await?;
-        self.remember(&commit)?;
+        if let Err(error) = self.restore_kept().await {
+            tracing::warn!(%error, "the commit that was kept is here no more");
+        }
         Ok(self.give(tree))
+    }
+
+    async fn keep(&self, commit: &CommitId) -> Result<(), SourceError> {
+        match self.given(commit) {
+            Some(_) => self.remember(commit),
+            None => Ok(()),
+        }
     }
 
     async fn at(&self, commit: &CommitId) -> Result<SourceTree, SourceError> {
         let tree = self.tree_of(commit).await?;
-        // A mirror that was made anew for this commit has the one that must be kept no more.
-        if let Some(last) = self.remembered()? {
-            let kept = self.mirrors.kept(self.repository, &last).await;
-            if kept.is_ok_and(|kept| kept.is_none()) {
-                self.tree_of(&last).await?;
-            }
-        }
+        self.restore_kept().await?;
         Ok(tree)
     }
 

@@ -78,13 +78,13 @@ impl Checkout {
             Ok::<_, CheckoutError>(tree)
         })?;
         let unreadable = |reason: String| CheckoutError::Unreadable { path: self.git_dir.clone(), reason };
-        let tree = CommitTree::list(Arc::clone(&self.objects), root, None).map_err(unreadable)?.ok_or_else(
-            || {
+        let tree = CommitTree::list(Arc::clone(&self.objects), root, None)
+            .map_err(|error| unreadable(error.to_string()))?
+            .ok_or_else(|| {
                 unreadable(format!(
                     "folders of `{revision}` are missing from the object database; run `git fetch --refetch`"
                 ))
-            },
-        )?;
+            })?;
         Ok(Arc::new(tree))
     }
 

@@ -1,8 +1,9 @@
 //! The content of a commit, or of a folder found by its tree id.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use capstan_model::tree::{EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{EntryKind, Folder, RepoPath, StoredTree, Tree, TreeEntry, TreeId, Unreadable};
 use gix::ObjectId;
 
 use super::explain;
@@ -17,6 +18,23 @@ const MAXIMUM_ENTRIES: usize = 500_000;
 
 /// Bytes of all their paths.
 const MAXIMUM_PATH_BYTES: usize = 128 << 20;
+
+/// Bytes of one tree object: what is in one folder, those below it left out.
+const MAXIMUM_FOLDER_BYTES: u64 = 32 << 20;
+
+/// Why something without a name is not read.
+pub(super) const UNNAMED: &str = "its name has a backslash or is no UTF-8";
+
+/// Why a commit's files cannot be listed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ListError {
+    /// They are more than are read, whoever asks how often.
+    #[error("{0}")]
+    TooLarge(String),
+    /// An object is not what it should be.
+    #[error("{0}")]
+    Broken(String),
+}
 
 /// A snapshot over an object database. Folders are listed when it is made, contents are read when
 /// they are asked for.
@@ -34,7 +52,7 @@ impl CommitTree {
         objects: Arc<Objects>,
         root: ObjectId,
         earlier: Option<&Arc<Folder>>,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, ListError> {
         let mut listing = Listing::default();
         let root =
             objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))?;
@@ -54,6 +72,9 @@ impl Tree for CommitTree {
     }
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        if entry.kind == EntryKind::Unnamed {
+            return Err(Unreadable { path: entry.path.clone(), reason: UNNAMED.to_owned() });
+        }
         if entry.kind == EntryKind::Submodule {
             return Err(Unreadable {
                 path: entry.path.clone(),
@@ -69,6 +90,11 @@ impl Tree for CommitTree {
 
     fn root(&self) -> Option<&Arc<Folder>> {
         Some(&self.root)
+    }
+
+    fn stored(&self) -> Option<StoredTree> {
+        let git_dir = self.objects.with(|repository| std::path::absolute(repository.git_dir())).ok()?;
+        Some(StoredTree { git_dir, tree: self.root.id().clone() })
     }
 
     fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
@@ -89,8 +115,8 @@ struct Listing {
 }
 
 impl Listing {
-    /// The tree `id` that stands at `path`. A name that is no UTF-8 or holds a backslash cannot be a path
-    /// here and is left out; it still counts in its folder's id, which is Git's own.
+    /// The tree `id` that stands at `path`. What has a name that is no part of a path here (no UTF-8, or a backslash in
+    /// it) is kept as one entry under an escaped name, a folder too.
     fn folder(
         &mut self,
         repository: &gix::Repository,
@@ -98,31 +124,53 @@ impl Listing {
         path: RepoPath,
         earlier: Option<&Arc<Folder>>,
         depth: usize,
-    ) -> Result<Option<Arc<Folder>>, String> {
+    ) -> Result<Option<Arc<Folder>>, ListError> {
         if let Some(earlier) = earlier.filter(|earlier| is_id(&id, earlier.id())) {
             self.count(earlier.len(), 0, &path)?;
             return Ok(Some(Arc::clone(earlier)));
         }
         if depth > MAXIMUM_DEPTH {
-            return Err(format!("`{path}` is nested deeper than {MAXIMUM_DEPTH} folders"));
+            let reason = format!("`{path}` is nested deeper than {MAXIMUM_DEPTH} folders: keep them flatter");
+            return Err(ListError::TooLarge(reason));
         }
         self.folders_read += 1;
         self.count(1, path.as_str().len(), &path)?;
-        let object =
-            repository.try_find_object(id).map_err(|error| format!("tree {id}: {}", explain(&error)))?;
+        let broken = |error: &(dyn std::error::Error + 'static)| {
+            ListError::Broken(format!("tree {id} at `{path}`: {}", explain(error)))
+        };
+        let header = repository.try_find_header(id).map_err(|error| broken(&error))?;
+        let Some(header) = header else { return Ok(None) };
+        // Its size stands before it: nothing larger is unpacked.
+        if header.size() > MAXIMUM_FOLDER_BYTES {
+            return Err(ListError::TooLarge(format!(
+                "the list of what is in `{path}` has more than {} MiB: divide the folder",
+                MAXIMUM_FOLDER_BYTES >> 20
+            )));
+        }
+        let object = repository.try_find_object(id).map_err(|error| broken(&error))?;
         let Some(object) = object else { return Ok(None) };
-        let tree = object.try_into_tree().map_err(|_| format!("object {id} at `{path}` is not a folder"))?;
+        let tree = object
+            .try_into_tree()
+            .map_err(|_| ListError::Broken(format!("object {id} at `{path}` is not a folder")))?;
         let mut known = Known::of(earlier);
         let (mut files, mut folders) = (Vec::new(), Vec::new());
+        let mut unnamed = Vec::new();
         for entry in tree.iter() {
-            let entry = entry.map_err(|error| format!("tree {id} at `{path}`: {}", explain(&error)))?;
-            let Ok(name) = std::str::from_utf8(entry.filename()) else { continue };
+            let entry = entry.map_err(|error| broken(&error))?;
+            let name = std::str::from_utf8(entry.filename()).ok();
+            let Some((name, below)) =
+                name.and_then(|name| Some((name, RepoPath::parse(&join(&path, name)).ok()?)))
+            else {
+                self.count(1, path.as_str().len() + 1 + entry.filename().len(), &path)?;
+                unnamed.extend(blob_id(entry.oid()).map(|id| (entry.filename().to_vec(), id)));
+                continue;
+            };
             let Some(kind) = entry_kind(entry.mode()) else {
                 let earlier = known.next(name);
                 if let Some(same) = earlier.filter(|earlier| is_id(entry.oid(), earlier.id())) {
                     self.count(same.len(), 0, &path)?;
                     folders.push(Arc::clone(same));
-                } else if let Ok(below) = RepoPath::parse(&join(&path, name)) {
+                } else {
                     match self.folder(repository, entry.object_id(), below, earlier, depth + 1)? {
                         Some(folder) => folders.push(folder),
                         None => return Ok(None),
@@ -131,30 +179,38 @@ impl Listing {
                 continue;
             };
             self.count(1, path.as_str().len() + 1 + name.len(), &path)?;
-            if let (Ok(path), Some(blob)) = (RepoPath::parse(&join(&path, name)), blob_id(entry.oid())) {
-                files.push(TreeEntry { path, kind, blob });
-            }
+            files.extend(blob_id(entry.oid()).map(|blob| TreeEntry { path: below, kind, blob }));
         }
-        let id = tree_id(&id).ok_or_else(|| format!("`{id}` is no object id"))?;
+        let mut taken = HashSet::new();
+        if !unnamed.is_empty() {
+            taken.extend(files.iter().map(|file| file.path.clone()));
+            taken.extend(folders.iter().map(|folder| folder.path().clone()));
+        }
+        for (name, blob) in unnamed {
+            let path = path.join_escaped(&name, |path| taken.contains(path));
+            taken.insert(path.clone());
+            files.push(TreeEntry { path, kind: EntryKind::Unnamed, blob });
+        }
+        let id = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is no object id")))?;
         Ok(Some(Arc::new(Folder::new(path, id, files, folders))))
     }
 }
 
 impl Listing {
     /// Counts entries before they are kept; `path` is the folder that holds them.
-    fn count(&mut self, entries: usize, path_bytes: usize, path: &RepoPath) -> Result<(), String> {
+    fn count(&mut self, entries: usize, path_bytes: usize, path: &RepoPath) -> Result<(), ListError> {
         self.entries = self.entries.saturating_add(entries);
         self.path_bytes = self.path_bytes.saturating_add(path_bytes);
         if self.entries > MAXIMUM_ENTRIES {
-            return Err(format!(
+            return Err(ListError::TooLarge(format!(
                 "with the folder `{path}` the commit has more than {MAXIMUM_ENTRIES} files and folders: take out what holds them again and again, or divide the repository"
-            ));
+            )));
         }
         if self.path_bytes > MAXIMUM_PATH_BYTES {
             let limit = MAXIMUM_PATH_BYTES >> 20;
-            return Err(format!(
+            return Err(ListError::TooLarge(format!(
                 "with the folder `{path}` the paths of the commit have more than {limit} MiB: give its folders and files shorter names"
-            ));
+            )));
         }
         Ok(())
     }

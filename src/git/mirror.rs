@@ -10,6 +10,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -22,13 +23,13 @@ use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
 
 use super::access::{Access, check_url, without_credentials};
-use super::commit_tree::CommitTree;
+use super::commit_tree::{CommitTree, ListError};
 use super::explain;
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
 use super::objects::{Objects, object_id};
 use super::trailers::read_trailers;
-use crate::app::ports::{Mirror, MirrorError, Repository, Snapshot};
+use crate::app::ports::{Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
 
 /// Where the references of fetched commits stand.
 const REFERENCES: &str = "refs/capstan/";
@@ -62,6 +63,10 @@ impl Listed {
     fn earlier(&self, repository: u64) -> Option<Arc<Folder>> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.iter().find(|(id, _)| *id == repository).map(|(_, list)| Arc::clone(list))
+    }
+
+    fn forget(&self, repository: u64) {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner).retain(|(id, _)| *id != repository);
     }
 
     fn keep(&self, repository: u64, tree: &CommitTree) {
@@ -101,7 +106,8 @@ impl Mirrors {
     /// The mirrors in `<state>/mirrors`, which is made where it is missing.
     pub fn open(state: &Path, limits: MirrorLimits) -> Result<Self, MirrorError> {
         let folder = state.join("mirrors");
-        fs::create_dir_all(&folder).map_err(|error| disk(&folder, error))?;
+        let private = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        private.map_err(|error| disk(&folder, error))?;
         Ok(Self {
             shelf: Arc::new(Shelf { folder, limits, places: Mutex::default(), listed: Arc::default() }),
         })
@@ -130,7 +136,7 @@ impl Mirrors {
         commit: &CommitId,
     ) -> Result<Option<Snapshot>, MirrorError> {
         let (shelf, commit) = (Arc::clone(&self.shelf), commit.clone());
-        run_blocking(&self.shelf.folder, move || Ok(shelf.place(repository).read(&commit))).await
+        run_blocking(&self.shelf.folder, move || shelf.place(repository).read(&commit)).await
     }
 
     /// How many folders of commits were read from disk so far, for figures.
@@ -168,6 +174,19 @@ impl Mirror for Mirrors {
     }
 }
 
+#[async_trait]
+impl MirrorShelf for Mirrors {
+    async fn mirrored(&self) -> Result<Vec<(u64, u64)>, MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        run_blocking(&self.shelf.folder, move || shelf.mirrored()).await
+    }
+
+    async fn remove(&self, repository: u64) -> Result<(), MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        run_blocking(&self.shelf.folder, move || shelf.remove(repository)).await
+    }
+}
+
 pub(super) async fn run_blocking<T: Send + 'static>(
     folder: &Path,
     work: impl FnOnce() -> Result<T, MirrorError> + Send + 'static,
@@ -199,6 +218,40 @@ impl Shelf {
         });
         Arc::clone(place)
     }
+
+    /// The repositories that have a mirror, and the bytes of its packs.
+    fn mirrored(&self) -> Result<Vec<(u64, u64)>, MirrorError> {
+        let entries = fs::read_dir(&self.folder).map_err(|error| disk(&self.folder, error))?;
+        let mirrored = entries.flatten().filter_map(|entry| {
+            let id = entry.file_name().to_str()?.strip_suffix(".git")?.parse().ok()?;
+            Some((id, folder_bytes(&entry.path().join("objects/pack"))))
+        });
+        Ok(mirrored.collect())
+    }
+
+    fn remove(&self, repository: u64) -> Result<(), MirrorError> {
+        let place = self.place(repository);
+        let _alone = place.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _locked = lock(&place.lock_file, self.limits.fetch_timeout)?;
+        // Snapshots that are still read keep the files that they have open.
+        *place.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        for folder in [
+            place.folder.clone(),
+            place.folder.with_extension("git.new"),
+            place.folder.with_extension("git.old"),
+        ] {
+            remove(&folder).map_err(|failure| match failure {
+                Renewal::Disk(reason) => disk(&folder, reason),
+                Renewal::Fetch(failure) => disk(&folder, failure),
+            })?;
+        }
+        self.listed.forget(repository);
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&repository);
+        match fs::remove_file(&place.lock_file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(disk(&place.lock_file, error)),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Place {
@@ -209,14 +262,14 @@ impl Place {
         access: &Access,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
-        if let Some(snapshot) = self.read(commit) {
+        if let Some(snapshot) = self.read(commit)? {
             return Ok(snapshot);
         }
         check_url(url, access)
             .map_err(|reason| MirrorError::Fetch { url: without_credentials(url), reason })?;
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _locked = lock(&self.lock_file, limits.fetch_timeout)?;
-        if let Some(snapshot) = self.read(commit) {
+        if let Some(snapshot) = self.read(commit)? {
             return Ok(snapshot);
         }
         let id = object_id(commit.as_str())
@@ -226,7 +279,11 @@ impl Place {
             clear_leftovers(&self.folder);
             match objects.with(fetch) {
                 Ok(()) => {
-                    if let Some(snapshot) = self.read(commit).or_else(|| self.read_reopened(commit)) {
+                    let read = match self.read(commit)? {
+                        Some(snapshot) => Some(snapshot),
+                        None => self.read_reopened(commit)?,
+                    };
+                    if let Some(snapshot) = read {
                         return Ok(snapshot);
                     }
                     tracing::warn!(mirror = %self.folder.display(), "the mirror is damaged and is made anew");
@@ -241,40 +298,45 @@ impl Place {
             Renewal::Fetch(failure) => explain_failure(failure, url, commit),
             Renewal::Disk(reason) => disk(&self.folder, reason),
         })?;
-        self.read(commit)
+        self.read(commit)?
             .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched and cannot be read")))
     }
 
-    /// A snapshot of a commit that is here.
-    fn read(&self, commit: &CommitId) -> Option<Snapshot> {
-        let objects = self.open()?;
-        if objects.is_damaged() {
-            return None;
-        }
-        let (root, parents, trailers) = objects.with(|repository| {
+    /// A snapshot of a commit that is here; `None` where it is not, or cannot be read.
+    ///
+    /// # Errors
+    /// It is too large to be read, however often it is fetched.
+    fn read(&self, commit: &CommitId) -> Result<Option<Snapshot>, MirrorError> {
+        let Some(objects) = self.open().filter(|objects| !objects.is_damaged()) else { return Ok(None) };
+        let found = objects.with(|repository| {
             repository.try_find_reference(&format!("{REFERENCES}{commit}")).ok()??;
             let found = repository.find_commit(object_id(commit.as_str())?).ok()?;
             let root = found.tree_id().ok()?.detach();
             let parents = found.parent_ids().map(gix::Id::detach).collect::<Vec<_>>();
             Some((root, parents, read_trailers(found.message_raw_sloppy())))
-        })?;
+        });
+        let Some((root, parents, trailers)) = found else { return Ok(None) };
         let earlier = self.listed.earlier(self.repository);
         let tree = match CommitTree::list(Arc::clone(&objects), root, earlier.as_ref()) {
             Ok(Some(tree)) => tree,
-            Ok(None) => return None,
-            Err(reason) => {
+            Ok(None) => return Ok(None),
+            Err(ListError::TooLarge(reason)) => {
+                return Err(MirrorError::TooLarge { commit: commit.clone(), reason });
+            }
+            Err(ListError::Broken(reason)) => {
                 tracing::warn!(mirror = %self.folder.display(), reason, "a commit cannot be read");
-                return None;
+                return Ok(None);
             }
         };
         self.listed.keep(self.repository, &tree);
-        Some(Snapshot {
+        let Some(root) = tree.folder_id(&RepoPath::root()) else { return Ok(None) };
+        Ok(Some(Snapshot {
             commit: commit.clone(),
-            root: tree.folder_id(&RepoPath::root())?,
+            root,
             parents: parents.iter().filter_map(|id| CommitId::parse(&id.to_string()).ok()).collect(),
             trailers,
             tree: Arc::new(tree),
-        })
+        }))
     }
 
     fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
@@ -284,7 +346,7 @@ impl Place {
 
     /// [`Self::read`] with a database that was opened just now. An open one has room for some thirty
     /// packs more than it found (gix' table of packs does not grow), and each fetch brings a pack.
-    fn read_reopened(&self, commit: &CommitId) -> Option<Snapshot> {
+    fn read_reopened(&self, commit: &CommitId) -> Result<Option<Snapshot>, MirrorError> {
         let present = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
         earlier.retain(|objects| objects.strong_count() > 0);
@@ -375,7 +437,7 @@ fn remove(folder: &Path) -> Result<(), Renewal> {
 }
 
 /// Opens a mirror blind to the machine's and the user's Git configuration.
-fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, gix::Error> {
+pub(super) fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, gix::Error> {
     gix::open::Options::isolated().open_path_as_is(true).open(folder)
 }
 

@@ -19,6 +19,7 @@ mod identify;
 mod mirror;
 mod mirror_limits;
 mod objects;
+mod stored_trees;
 mod trailers;
 mod work_tree;
 mod workspace;
@@ -30,6 +31,7 @@ pub use checkout_error::CheckoutError;
 pub use file_writer::{WriteFailure, write_all_or_nothing};
 pub use mirror::Mirrors;
 pub use mirror_limits::MirrorLimits;
+pub use stored_trees::OpenedTrees;
 
 /// Files above this size are listed, but not read: no manifest is that large.
 pub const MAXIMUM_FILE_BYTES: u64 = 4 * 1024 * 1024;

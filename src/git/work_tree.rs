@@ -1,6 +1,6 @@
 //! The files of a checkout as `git add -A` would take them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::Read;
 use std::num::NonZero;
@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::fs::Metadata;
 use gix::objs::tree::EntryKind as GitKind;
 
+use super::commit_tree::UNNAMED;
 use super::explain;
 use super::folder_ids::{StoredFile, folder_ids};
 use super::identify::{Found, Identify, Tracked};
@@ -50,19 +51,21 @@ impl WorkTree {
         // Both lists have this order: it is that of the bytes.
         found.sort_unstable_by(|a, b| a.stored.path.cmp(&b.stored.path));
         let mut stored = Vec::with_capacity(found.len());
-        let mut entries = Vec::with_capacity(found.len());
-        let mut seen = Vec::with_capacity(found.len());
+        let mut listed = Vec::with_capacity(found.len());
+        let mut unnamed = BTreeMap::new();
         for file in found {
-            if let (Some(kind), Some(path), Some(blob)) = (
-                entry_kind(file.stored.mode),
-                file.stored.path.to_str().ok().and_then(|path| RepoPath::parse(path).ok()),
-                blob_id(&file.stored.id),
-            ) {
-                entries.push(TreeEntry { path, kind, blob });
-                seen.push(file.seen);
+            if let (Some(kind), Some(blob)) = (entry_kind(file.stored.mode), blob_id(&file.stored.id)) {
+                match file.stored.path.to_str().ok().and_then(|path| RepoPath::parse(path).ok()) {
+                    Some(path) => listed.push((TreeEntry { path, kind, blob }, file.seen)),
+                    None => drop(unnamed.insert(up_to_unnamed(file.stored.path.as_bstr()), blob)),
+                }
             }
             stored.push(file.stored);
         }
+        if !unnamed.is_empty() {
+            add_unnamed(unnamed, &mut listed);
+        }
+        let (entries, seen) = listed.into_iter().unzip();
         Ok(Self { root: root.to_owned(), objects, hash, entries, seen, stored, folders: Mutex::default() })
     }
 
@@ -79,6 +82,9 @@ impl Tree for WorkTree {
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
         let unreadable = |reason: String| Unreadable { path: entry.path.clone(), reason };
+        if entry.kind == EntryKind::Unnamed {
+            return Err(unreadable(UNNAMED.to_owned()));
+        }
         if entry.kind == EntryKind::Submodule {
             return Err(unreadable("a submodule, whose content stands in another repository".to_owned()));
         }
@@ -128,6 +134,38 @@ impl Tree for WorkTree {
         known.insert(folder.clone(), id.clone());
         id
     }
+}
+
+/// The folder and the first name in a path that is no part of one here.
+fn up_to_unnamed(path: &BStr) -> (RepoPath, BString) {
+    let mut folder = RepoPath::root();
+    for name in path.split_str("/") {
+        let below = name.to_str().ok().filter(|name| !name.is_empty() && !matches!(*name, "." | ".."));
+        match below.and_then(|name| folder.join(name).ok()) {
+            Some(below) => folder = below,
+            None => return (folder, name.into()),
+        }
+    }
+    (folder, BString::default())
+}
+
+/// Puts what has no name that could be read among the files: as a commit's listing has it, one entry a file or
+/// folder.
+fn add_unnamed(unnamed: BTreeMap<(RepoPath, BString), BlobId>, listed: &mut Vec<(TreeEntry, Option<Stat>)>) {
+    let mut taken: HashSet<RepoPath> = HashSet::new();
+    for (entry, _) in listed.iter() {
+        let mut path = Some(entry.path.clone());
+        while let Some(next) = path.filter(|path| !taken.contains(path)) {
+            path = next.parent();
+            taken.insert(next);
+        }
+    }
+    for ((folder, name), blob) in unnamed {
+        let path = folder.join_escaped(&name, |path| taken.contains(path));
+        taken.insert(path.clone());
+        listed.push((TreeEntry { path, kind: EntryKind::Unnamed, blob }, None));
+    }
+    listed.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
 }
 
 /// The files in a folder, of a list that is ordered by path.

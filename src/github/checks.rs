@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::app::ports::{CheckConclusion, CheckRun, CodeHostError, NewCheckRun, Repository};
 
+use super::access::Task;
 use super::answer::cut_to;
 use super::transport::{Call, GitHub, Identity};
 
@@ -108,7 +109,7 @@ impl GitHub {
         name: &str,
     ) -> Result<Vec<CheckRun>, CodeHostError> {
         let doing = format!("listing checks {name} on {head} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
             .in_repository(repository, &["commits", head.as_str(), "check-runs"])
             .query("check_name", name)
@@ -127,7 +128,7 @@ impl GitHub {
         let mut body = body(check, first);
         body["head_sha"] = check.head.as_str().into();
         let doing = format!("reporting check {} on {} of {}", check.name, check.head, repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Report, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/check-runs", doing)
             .in_repository(repository, &["check-runs"])
             .body(body);
@@ -170,7 +171,7 @@ impl GitHub {
         body: Value,
     ) -> Result<CheckPayload, CodeHostError> {
         let doing = format!("updating check {} on {} of {}", check.name, check.head, repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Report, repository);
         let call = Call::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing)
             .in_repository(repository, &["check-runs", &id.to_string()])
             .body(body);

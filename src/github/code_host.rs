@@ -3,15 +3,17 @@
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_plan::command::{Push, Wording};
 use secrecy::SecretString;
 
 use crate::app::ports::{
     BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
     CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun, NewPullRequest,
-    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Push, Reaction, Repository,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository,
     RepositoryName,
 };
 
+use super::access::{Access, Task};
 use super::transport::GitHub;
 
 type Outcome<T> = Result<T, CodeHostError>;
@@ -35,7 +37,7 @@ impl CodeHost for GitHub {
     }
 
     async fn git_token(&self, repository: &Repository) -> Outcome<SecretString> {
-        self.installation_token(repository.installation).await
+        self.token_for(Access::to(Task::Fetch, repository)).await
     }
 
     async fn branch(&self, repository: &Repository, branch: &str) -> Outcome<Option<CommitId>> {
@@ -76,6 +78,10 @@ impl CodeHost for GitHub {
         since: jiff::Timestamp,
     ) -> Outcome<Vec<PlacedComment>> {
         self.list_recent_comments(repository, since).await
+    }
+
+    async fn wording(&self, repository: &Repository, comment: &Comment) -> Outcome<Wording> {
+        self.read_wording(repository, comment).await
     }
 
     async fn check_runs(

@@ -1,12 +1,14 @@
 //! What happened to branches and commits: pushes, ancestry, statuses.
 
 use capstan_model::tree::CommitId;
+use capstan_plan::command::Push;
 use capstan_report::StatusState;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::app::ports::{CodeHostError, CommitStatus, Push, Repository};
+use crate::app::ports::{CodeHostError, CommitStatus, Repository};
 
+use super::access::Task;
 use super::answer::cut_to;
 use super::pulls::UserPayload;
 use super::transport::{Call, GitHub, Identity};
@@ -18,6 +20,7 @@ const DESCRIPTION_CHARACTERS: usize = 140;
 struct ActivityPayload {
     after: String,
     actor: Option<UserPayload>,
+    timestamp: jiff::Timestamp,
 }
 
 #[derive(Deserialize)]
@@ -45,19 +48,15 @@ impl GitHub {
         branch: &str,
     ) -> Result<Vec<Push>, CodeHostError> {
         let doing = format!("listing pushes to {branch} of {}", repository.name);
-        let call = Call::get(
-            Identity::Installation(repository.installation),
-            "/repos/{owner}/{repo}/activity",
-            doing,
-        )
-        .in_repository(repository, &["activity"])
-        .query("ref", format!("refs/heads/{branch}"))
-        .query("per_page", "100")
-        .conditional();
+        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/activity", doing)
+            .in_repository(repository, &["activity"])
+            .query("ref", format!("refs/heads/{branch}"))
+            .query("per_page", "100")
+            .conditional();
         let found: Vec<ActivityPayload> = self.send(&call).await?.content()?;
         let push = |activity: ActivityPayload| {
             let after = CommitId::parse(&activity.after).ok()?;
-            Some(Push { after, actor: activity.actor.map(|actor| actor.login) })
+            Some(Push { after, actor: activity.actor.map(|actor| actor.login), at: activity.timestamp })
         };
         Ok(found.into_iter().filter_map(push).collect())
     }
@@ -73,14 +72,11 @@ impl GitHub {
         }
         let doing = format!("comparing {earlier} with {later} of {}", repository.name);
         // Only the first page lists changed files, with their diffs: the second costs next to nothing.
-        let call = Call::get(
-            Identity::Installation(repository.installation),
-            "/repos/{owner}/{repo}/compare/{basehead}",
-            doing,
-        )
-        .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
-        .query("per_page", "1")
-        .query("page", "2");
+        let call =
+            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/compare/{basehead}", doing)
+                .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
+                .query("per_page", "1")
+                .query("page", "2");
         let found: Option<ComparePayload> = self.send(&call).await?.content_if_found()?;
         Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
     }
@@ -92,13 +88,10 @@ impl GitHub {
         context: &str,
     ) -> Result<Option<CommitStatus>, CodeHostError> {
         let doing = format!("reading statuses of {commit} of {}", repository.name);
-        let call = Call::get(
-            Identity::Installation(repository.installation),
-            "/repos/{owner}/{repo}/commits/{ref}/status",
-            doing,
-        )
-        .in_repository(repository, &["commits", commit.as_str(), "status"])
-        .query("per_page", "100");
+        let call =
+            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/commits/{ref}/status", doing)
+                .in_repository(repository, &["commits", commit.as_str(), "status"])
+                .query("per_page", "100");
         let found: CombinedPayload = self.send(&call).await?.content()?;
         Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
             |status| CommitStatus {
@@ -130,7 +123,7 @@ impl GitHub {
             body["target_url"] = url.as_str().into();
         }
         let call = Call::post(
-            Identity::Installation(repository.installation),
+            Identity::doing(Task::Report, repository),
             "/repos/{owner}/{repo}/statuses/{sha}",
             doing,
         )

@@ -1,13 +1,15 @@
 //! Comments, reactions, and what a person may do.
 
+use capstan_plan::command::Wording;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::app::ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction, Repository};
 
+use super::access::Task;
 use super::answer::cut_to;
 use super::pulls::{GHOST, UserPayload};
-use super::transport::{Call, GitHub, Identity};
+use super::transport::{Call, GitHub, Identity, missing_node};
 
 const BODY_CHARACTERS: usize = 65_536;
 
@@ -17,6 +19,8 @@ struct CommentPayload {
     user: Option<UserPayload>,
     body: Option<String>,
     created_at: jiff::Timestamp,
+    updated_at: jiff::Timestamp,
+    node_id: String,
     #[serde(default)]
     issue_url: String,
     #[serde(default)]
@@ -32,6 +36,8 @@ impl CommentPayload {
             by_bot,
             body: self.body.unwrap_or_default(),
             created_at: self.created_at,
+            updated_at: self.updated_at,
+            node_id: self.node_id,
         }
     }
 
@@ -54,7 +60,7 @@ impl GitHub {
         since: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
         let doing = format!("listing recent comments of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         // GitHub takes whole seconds.
         let since = jiff::Timestamp::from_second(since.as_second()).unwrap_or(since);
         let call = Call::get(identity, "/repos/{owner}/{repo}/issues/comments", doing)
@@ -67,6 +73,38 @@ impl GitHub {
         Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
     }
 
+    pub(super) async fn read_wording(
+        &self,
+        repository: &Repository,
+        comment: &Comment,
+    ) -> Result<Wording, CodeHostError> {
+        #[derive(Deserialize)]
+        struct Data {
+            node: Option<Node>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node {
+            last_edited_at: Option<serde::de::IgnoredAny>,
+        }
+        if comment.updated_at != comment.created_at {
+            return Ok(Wording::Edited);
+        }
+        let doing = format!("reading whether comment {} of {} was edited", comment.id, repository.name);
+        let answer = self
+            .query::<Data>(
+                Identity::reading(repository),
+                doing.clone(),
+                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt } } }",
+                json!({"id": comment.node_id}),
+            )
+            .await?;
+        let Some(node) = answer.data.and_then(|data| data.node) else {
+            return Err(missing_node(doing, answer.errors));
+        };
+        Ok(if node.last_edited_at.is_none() { Wording::AsWritten } else { Wording::Edited })
+    }
+
     pub(super) async fn write_comment(
         &self,
         repository: &Repository,
@@ -74,7 +112,7 @@ impl GitHub {
         body: &str,
     ) -> Result<Comment, CodeHostError> {
         let doing = format!("commenting on {number} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Answer, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
             .in_repository(repository, &["issues", &number.to_string(), "comments"])
             .body(json!({"body": cut_to(body, BODY_CHARACTERS)}));
@@ -94,7 +132,7 @@ impl GitHub {
             Reaction::Confused => "confused",
         };
         let doing = format!("reacting to comment {comment} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Answer, repository);
         let call =
             Call::post(identity, "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", doing)
                 .in_repository(repository, &["issues", "comments", &comment.to_string(), "reactions"])
@@ -109,7 +147,7 @@ impl GitHub {
         login: &str,
     ) -> Result<Permission, CodeHostError> {
         let doing = format!("reading what {login} may do in {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
             .in_repository(repository, &["collaborators", login, "permission"]);
         let found = self.send(&call).await?.content_if_found::<PermissionPayload>()?;

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::app::ports::{CodeHostError, CommitMetadata, NewTreeEntry, Repository};
 
+use super::access::Task;
 use super::transport::{Call, GitHub, Identity};
 
 #[derive(Deserialize)]
@@ -47,7 +48,7 @@ impl GitHub {
         tree: &TreeId,
     ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
         let doing = format!("reading tree {tree} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
             .in_repository(repository, &["git", "trees", tree.as_str()])
             .query("recursive", "1");
@@ -71,7 +72,7 @@ impl GitHub {
         blob: &BlobId,
     ) -> Result<Vec<u8>, CodeHostError> {
         let doing = format!("reading blob {blob} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
             .in_repository(repository, &["git", "blobs", blob.as_str()]);
         let found = self.send(&call).await?.object_if_there::<BlobPayload>()?;
@@ -110,7 +111,7 @@ impl GitHub {
             })
             .collect();
         let doing = format!("writing a tree in {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Commit, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/git/trees", doing)
             .in_repository(repository, &["git", "trees"])
             .body(json!({"base_tree": base.as_str(), "tree": entries}));
@@ -125,7 +126,7 @@ impl GitHub {
     ) -> Result<CommitId, CodeHostError> {
         let parents: Vec<&str> = commit.parents.iter().map(CommitId::as_str).collect();
         let doing = format!("writing a commit in {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Commit, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/git/commits", doing)
             .in_repository(repository, &["git", "commits"])
             .body(json!({"message": commit.message, "tree": commit.tree.as_str(), "parents": parents}));

@@ -93,7 +93,7 @@ impl GitHub {
         installation: u64,
     ) -> Result<Vec<Repository>, CodeHostError> {
         let doing = format!("listing the repositories of installation {installation}");
-        let call = Call::get(Identity::Installation(installation), "/installation/repositories", doing)
+        let call = Call::get(Identity::finding(installation), "/installation/repositories", doing)
             .path(&["installation", "repositories"])
             .conditional();
         let found = self.pages(call, |page: RepositoryPage| page.repositories).await?;
@@ -106,7 +106,7 @@ impl GitHub {
         name: &RepositoryName,
     ) -> Result<Repository, CodeHostError> {
         let doing = format!("reading {name}");
-        let call = Call::get(Identity::Installation(installation), "/repos/{owner}/{repo}", doing.clone())
+        let call = Call::get(Identity::finding(installation), "/repos/{owner}/{repo}", doing.clone())
             .path(&["repos", name.owner(), name.name()])
             .conditional();
         let found: RepositoryPayload = self.send(&call).await?.content()?;

@@ -5,6 +5,7 @@
 //! absent: when to call and what to make of it (`app`), and webhooks (`server` checks their signatures,
 //! `app::intake` reads them).
 
+mod access;
 mod answer;
 mod checks;
 mod code_host;

@@ -10,8 +10,9 @@ use crate::app::ports::{
     PullRequestState, Repository, ReviewDecision,
 };
 
+use super::access::Task;
 use super::answer::cut_to;
-use super::transport::{Call, GitHub, Identity};
+use super::transport::{Call, GitHub, Identity, missing_node};
 use super::words;
 
 /// What GitHub takes of a title and of a body, in characters.
@@ -113,7 +114,7 @@ impl GitHub {
         state: &'static str,
         doing: String,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let call = Call::get(Identity::Installation(repository.installation), LIST, doing)
+        let call = Call::get(Identity::reading(repository), LIST, doing)
             .in_repository(repository, &["pulls"])
             .query("state", state)
             .query("sort", "created")
@@ -149,7 +150,7 @@ impl GitHub {
         repository: &Repository,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
         let doing = format!("listing recently closed pull requests of {}", repository.name);
-        let call = Call::get(Identity::Installation(repository.installation), LIST, doing)
+        let call = Call::get(Identity::reading(repository), LIST, doing)
             .in_repository(repository, &["pulls"])
             .query("state", "closed")
             .query("sort", "updated")
@@ -166,7 +167,7 @@ impl GitHub {
         number: u64,
     ) -> Result<PullRequest, CodeHostError> {
         let doing = format!("reading pull request {number} of {}", repository.name);
-        let call = Call::get(Identity::Installation(repository.installation), ONE, doing)
+        let call = Call::get(Identity::reading(repository), ONE, doing)
             .in_repository(repository, &["pulls", &number.to_string()])
             .conditional();
         let pull: PullPayload = self.send(&call).await?.content()?;
@@ -193,7 +194,7 @@ impl GitHub {
             format!("reading reviews and queue of pull request {} of {}", pull.number, repository.name);
         let answer = self
             .query::<Data>(
-                repository.installation,
+                Identity::reading(repository),
                 doing.clone(),
                 "query($id: ID!) { node(id: $id) { ... on PullRequest { \
                  reviewDecision isInMergeQueue autoMergeRequest { enabledAt } } } }",
@@ -201,17 +202,7 @@ impl GitHub {
             )
             .await?;
         let Some(node) = answer.data.and_then(|data| data.node) else {
-            return Err(match answer.errors.into_iter().next() {
-                None => CodeHostError::NotFound { doing },
-                Some(error) if error.kind.as_deref() == Some("NOT_FOUND") => {
-                    CodeHostError::NotFound { doing }
-                }
-                Some(error) => CodeHostError::Unexpected {
-                    doing,
-                    status: 200,
-                    reason: super::answer::cut(&error.message),
-                },
-            });
+            return Err(missing_node(doing, answer.errors));
         };
         Ok(MergeQueueState {
             review: match node.review_decision.as_deref() {
@@ -231,7 +222,7 @@ impl GitHub {
     ) -> Result<CreatedPullRequest, CodeHostError> {
         let call = |draft: bool| {
             let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
-            Call::post(Identity::Installation(repository.installation), LIST, doing)
+            Call::post(Identity::doing(Task::Propose, repository), LIST, doing)
                 .in_repository(repository, &["pulls"])
                 .body(json!({
                     "title": cut_to(&pull.title, TITLE_CHARACTERS),
@@ -276,7 +267,7 @@ impl GitHub {
             body.insert("state".to_owned(), "closed".into());
         }
         let doing = format!("changing pull request {number} of {}", repository.name);
-        let call = Call::patch(Identity::Installation(repository.installation), ONE, doing)
+        let call = Call::patch(Identity::doing(Task::Propose, repository), ONE, doing)
             .in_repository(repository, &["pulls", &number.to_string()])
             .body(body.into());
         let pull: PullPayload = self.send(&call).await?.content()?;

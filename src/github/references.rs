@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::app::ports::{BranchHead, CodeHostError, CreatedReference, MovedReference, Repository};
 
+use super::access::Task;
 use super::answer::cut;
 use super::transport::{Call, GitHub, Identity};
 use super::words;
@@ -30,7 +31,7 @@ impl GitHub {
         branch: &str,
     ) -> Result<Option<CommitId>, CodeHostError> {
         let doing = format!("reading branch {branch} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
             .in_repository(repository, &["git", "ref", "heads", branch])
             .conditional();
@@ -44,7 +45,7 @@ impl GitHub {
         prefix: &str,
     ) -> Result<Vec<BranchHead>, CodeHostError> {
         let doing = format!("listing branches {prefix}* of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/matching-refs/{ref}", doing)
             .in_repository(repository, &["git", "matching-refs", "heads", prefix])
             .conditional();
@@ -66,7 +67,7 @@ impl GitHub {
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError> {
         let doing = format!("creating branch {branch} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
+        let identity = Identity::doing(Task::Commit, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/git/refs", doing)
             .in_repository(repository, &["git", "refs"])
             .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
@@ -108,7 +109,7 @@ impl GitHub {
         let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
             .mutate::<Data>(
-                repository.installation,
+                Identity::doing(Task::Commit, repository),
                 doing,
                 "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }",
                 json!({"input": {

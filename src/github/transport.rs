@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable as _};
+use capstan_model::plain_http;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -17,6 +18,7 @@ use url::Url;
 
 use crate::app::ports::{CodeHostError, Repository};
 
+use super::access::{Access, Task};
 use super::answer::{Answer, asked_to_wait, cut};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
@@ -84,10 +86,10 @@ pub struct GitHub {
     pub(super) limits: GitHubLimits,
     pub(super) slug: OnceCell<String>,
     memory: Memory,
-    lanes: Mutex<HashMap<Identity, Arc<Lane>>>,
+    lanes: Mutex<HashMap<Option<u64>, Arc<Lane>>>,
 }
 
-/// What all calls under one identity share.
+/// What all calls of one installation share.
 struct Lane {
     concurrent: Semaphore,
     /// GitHub asks that writes are made one after the other.
@@ -101,8 +103,33 @@ struct Lane {
 pub(super) enum Identity {
     /// The App itself.
     App,
-    /// One of its installations.
-    Installation(u64),
+    /// One of its installations, for a task.
+    Installation(Access),
+}
+
+impl Identity {
+    /// For reading in a repository.
+    pub(super) const fn reading(repository: &Repository) -> Self {
+        Self::Installation(Access::to(Task::Read, repository))
+    }
+
+    /// For a task in a repository.
+    pub(super) const fn doing(task: Task, repository: &Repository) -> Self {
+        Self::Installation(Access::to(task, repository))
+    }
+
+    /// For finding out which repositories there are.
+    pub(super) const fn finding(installation: u64) -> Self {
+        Self::Installation(Access::find(installation))
+    }
+
+    /// The installation; `None` for the App itself. GitHub's limits count by these.
+    const fn installation(self) -> Option<u64> {
+        match self {
+            Self::App => None,
+            Self::Installation(access) => Some(access.installation),
+        }
+    }
 }
 
 /// Whether a call may be repeated when its fate is unknown.
@@ -198,14 +225,11 @@ impl GitHub {
                 reason: "must be like https://api.github.com, without credentials",
             });
         }
-        let loopback = match api_url.host() {
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            Some(url::Host::Domain(name)) => name == "localhost",
-            None => false,
-        };
-        if api_url.scheme() != "https" && !(api_url.scheme() == "http" && loopback) {
-            return Err(refuse("only https (and http on this machine) keeps tokens secret"));
+        let private = api_url.host_str().is_some_and(plain_http::is_private);
+        if api_url.scheme() != "https" && !(api_url.scheme() == "http" && private) {
+            return Err(refuse(
+                "only https (and http within the cluster (*.svc) and on this machine) keeps tokens secret",
+            ));
         }
         let mut rest = api_url.clone();
         rest.set_query(None);
@@ -214,10 +238,12 @@ impl GitHub {
             .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
             // What may be repeated is decided here.
             .retry(reqwest::retry::never())
+            // A redirect leads to no place that the network could read.
+            .https_only(api_url.scheme() == "https")
             .connect_timeout(limits.timeout.min(Duration::from_secs(10)))
             .read_timeout(limits.timeout);
-        // Nobody asks a proxy for this machine.
-        let client = if loopback { client.no_proxy() } else { client };
+        // Nobody asks a proxy for this machine or this cluster.
+        let client = if private { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| ConnectError::Client(explain(&error)))?;
         Ok(Self {
             graphql: graphql_url(&rest),
@@ -234,7 +260,7 @@ impl GitHub {
 
     fn lane(&self, identity: Identity) -> Arc<Lane> {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.entry(identity).or_insert_with(|| {
+        let lane = lanes.entry(identity.installation()).or_insert_with(|| {
             Arc::new(Lane {
                 concurrent: Semaphore::new(self.limits.concurrent),
                 writes: Semaphore::new(1),
@@ -246,15 +272,15 @@ impl GitHub {
 
     /// Makes a call. Answers of every status come back, except those that ask to wait.
     pub(super) async fn send(&self, call: &Call) -> Result<Answer, CodeHostError> {
-        let Identity::Installation(installation) = call.identity else { return self.send_as_app(call).await };
-        let token = self.installation_token(installation).await?;
+        let Identity::Installation(access) = call.identity else { return self.send_as_app(call).await };
+        let token = self.token_for(access).await?;
         let answer = self.send_with(call, &token).await?;
         if answer.status != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         // Revoked or expired before its time. A 401 has no effect, so that a write may be repeated too.
-        self.tokens.forget(installation, &token).await;
-        let token = self.installation_token(installation).await?;
+        self.tokens.forget(access, &token).await;
+        let token = self.token_for(access).await?;
         self.send_with(call, &token).await
     }
 
@@ -296,9 +322,9 @@ impl GitHub {
         let unreachable =
             |reason: String| CodeHostError::Unreachable { doing: call.doing.clone(), reason: cut(&reason) };
         let url = self.url(call);
-        let key = match call.identity {
-            Identity::App => format!("app {url}"),
-            Identity::Installation(id) => format!("installation {id} {url}"),
+        let key = match call.identity.installation() {
+            None => format!("app {url}"),
+            Some(id) => format!("installation {id} {url}"),
         };
         let remembered = if call.keep == Keep::ForNextTime { self.memory.recall(&key) } else { None };
         let request = build_request(call, &url, token, remembered.as_ref())
@@ -509,38 +535,49 @@ pub(super) struct GraphQlError {
     pub(super) message: String,
 }
 
+/// The error that a GraphQL answer without the node that was asked for is.
+pub(super) fn missing_node(doing: String, errors: Vec<GraphQlError>) -> CodeHostError {
+    match errors.into_iter().next() {
+        None => CodeHostError::NotFound { doing },
+        Some(error) => match error.kind.as_deref() {
+            Some("NOT_FOUND") => CodeHostError::NotFound { doing },
+            Some("FORBIDDEN") => CodeHostError::Forbidden { doing, reason: cut(&error.message) },
+            _ => CodeHostError::Unexpected { doing, status: 200, reason: cut(&error.message) },
+        },
+    }
+}
+
 impl GitHub {
     /// Reads by GraphQL.
     pub(super) async fn query<T: DeserializeOwned>(
         &self,
-        installation: u64,
+        identity: Identity,
         doing: String,
         query: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(installation, doing, query, variables, Effect::Reads).await
+        self.graphql(identity, doing, query, variables, Effect::Reads).await
     }
 
     /// Writes by GraphQL.
     pub(super) async fn mutate<T: DeserializeOwned>(
         &self,
-        installation: u64,
+        identity: Identity,
         doing: String,
         mutation: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(installation, doing, mutation, variables, Effect::Writes).await
+        self.graphql(identity, doing, mutation, variables, Effect::Writes).await
     }
 
     async fn graphql<T: DeserializeOwned>(
         &self,
-        installation: u64,
+        identity: Identity,
         doing: String,
         query: &str,
         variables: serde_json::Value,
         effect: Effect,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        let identity = Identity::Installation(installation);
         let call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
             .body(serde_json::json!({"query": query, "variables": variables}));
         let answer: GraphQl<T> = self.send(&call).await?.content()?;

@@ -28,6 +28,18 @@ pub(super) fn nothing_between(message: &str) -> bool {
     message.contains("No commits between")
 }
 
+/// A token was asked for a repository that the App is not installed in: `There is at least one repository that does not
+/// exist or is not accessible to the parent installation.`
+pub(super) fn repository_out_of_reach(message: &str) -> bool {
+    message.contains("not accessible to the parent installation")
+}
+
+/// A token was asked for more than the installation's owner has granted: `The permissions requested are not granted to
+/// this installation.`
+pub(super) fn rights_not_granted(message: &str) -> bool {
+    message.contains("permissions requested are not granted")
+}
+
 /// A limit besides the counted one: `You have exceeded a secondary rate limit. …`, or as it was called before,
 /// `You have triggered an abuse detection mechanism. …`.
 pub(super) fn is_secondary_limit(message: &str) -> bool {
@@ -43,7 +55,7 @@ mod tests {
     #[test]
     fn each_sentence_has_one_meaning() {
         type Reads = fn(&str) -> bool;
-        let meanings: [(Reads, &[&str]); 6] = [
+        let meanings: [(Reads, &[&str]); 8] = [
             (reference_exists, &["Reference already exists"]),
             (
                 breaks_a_rule,
@@ -57,6 +69,13 @@ mod tests {
             ),
             (pull_request_exists, &["Validation Failed: A pull request already exists for acme:work."]),
             (nothing_between, &["Validation Failed: No commits between main and work"]),
+            (
+                repository_out_of_reach,
+                &[
+                    "There is at least one repository that does not exist or is not accessible to the parent installation.",
+                ],
+            ),
+            (rights_not_granted, &["The permissions requested are not granted to this installation."]),
             (
                 is_secondary_limit,
                 &[

@@ -1,4 +1,4 @@
-//! Deleting one object, and no other of its name.
+//! Deleting one object as it was looked at, and no other of its name.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -6,28 +6,31 @@ use serde_json::{Value, json};
 use super::cluster::{KubeCluster, in_run, path};
 use super::discovery::Served;
 use super::rest::Call;
-use crate::app::ports::{ApiObject, As, Deleted, LiveError, Run};
+use crate::app::ports::{ApiObject, As, Deleted, LiveError, Preconditions, Run};
 
 pub(super) async fn delete(
     cluster: &KubeCluster,
     by: &As,
     object: &ApiObject,
-    uid: &str,
+    only: Preconditions<'_>,
     run: Run,
 ) -> Result<Deleted, LiveError> {
     let doing = match run {
         Run::Dry => format!("trying to delete {object}"),
         Run::Real => format!("deleting {object}"),
     };
-    if uid.is_empty() {
+    if only.uid.is_empty() {
         // An empty precondition would be none.
         return Err(LiveError::Malformed { doing, reason: "it has no UID to be known by".to_owned() });
     }
     let mut options = json!({
         "apiVersion": "v1", "kind": "DeleteOptions",
-        "preconditions": {"uid": uid},
+        "preconditions": {"uid": only.uid},
         "propagationPolicy": "Background",
     });
+    if let Some(version) = only.resource_version {
+        options["preconditions"]["resourceVersion"] = json!(version);
+    }
     if run == Run::Dry {
         options["dryRun"] = json!(["All"]);
     }
@@ -54,6 +57,9 @@ pub(super) async fn delete(
         }
         StatusCode::NOT_FOUND => Ok(Deleted::Absent),
         StatusCode::CONFLICT if is_other_uid(&answer.body) => Ok(Deleted::Replaced),
+        StatusCode::CONFLICT if only.resource_version.is_some() && is_other_version(&answer.body) => {
+            Ok(Deleted::Changed)
+        }
         _ => Err(call.refused(&answer)),
     }
 }
@@ -63,6 +69,14 @@ pub(super) async fn delete(
 fn is_other_uid(status: &Value) -> bool {
     let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
     message.contains("UID in precondition") || message.contains("UID in the precondition")
+}
+
+/// `Operation cannot be fulfilled on configmaps "a": the ResourceVersion in the precondition (1) does not match the
+/// ResourceVersion in record (2). …`, or `Precondition failed: ResourceVersion in precondition: 1, …`.
+fn is_other_version(status: &Value) -> bool {
+    let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
+    message.contains("ResourceVersion in precondition")
+        || message.contains("ResourceVersion in the precondition")
 }
 
 #[cfg(test)]

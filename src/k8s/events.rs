@@ -68,6 +68,8 @@ enum Step {
 impl Events {
     /// `instance` tells this process from others.
     pub(super) fn new(rest: Rest, instance: &str) -> Self {
+        // As long as the API server takes it.
+        let instance: String = instance.chars().take(128).collect();
         Self { rest, instance: instance.into(), series: Arc::default() }
     }
 

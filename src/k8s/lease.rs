@@ -3,11 +3,14 @@
 //! # Guarantees
 //! No clock of another machine is believed: a Lease counts as held for as long as it was last *seen* to be
 //! renewed less than its duration ago. A leader that cannot renew for [`Timing::renew`] says so before anybody
-//! else may take the Lease ([`Timing::duration`]).
+//! else may take the Lease ([`Timing::duration`]). One that was stopped meanwhile finds out at its next write, which
+//! asks for the Lease first ([`Fence`]). A Lease whose holder is known to be dead need not run out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_live::fencing::{self, Fencing};
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use rand::RngExt as _;
@@ -17,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connect::Connection;
 use super::rest::{Call, Rest};
-use crate::app::ports::{As, Leadership, LiveError, Term};
+use crate::app::ports::{As, Fence, Leadership, LiveError, Term};
 
 /// How long things take; client-go's defaults.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +50,16 @@ pub struct KubeLease {
     namespace: String,
     name: String,
     identity: String,
+    /// A process that is known to be dead.
+    dead: Option<String>,
     timing: Timing,
+}
+
+/// One term, as the Lease has it.
+struct LeaseFence {
+    lease: KubeLease,
+    term: Fencing,
+    lost: CancellationToken,
 }
 
 /// A Lease as it was seen, and when it was first seen so.
@@ -67,7 +79,8 @@ enum Attempt {
 }
 
 impl KubeLease {
-    /// The Lease of a namespace and name; `identity` tells this process from all others (`pod name_random`).
+    /// The Lease of a namespace and name; `identity` tells this process from all others, earlier ones
+    /// too (`pod name_random`).
     pub fn new(
         connection: &Connection,
         namespace: impl Into<String>,
@@ -79,8 +92,16 @@ impl KubeLease {
             namespace: namespace.into(),
             name: name.into(),
             identity: identity.into(),
+            dead: None,
             timing: Timing::default(),
         }
+    }
+
+    /// The same after a process of that identity which is known to be dead.
+    #[must_use]
+    pub fn after(mut self, dead: Option<String>) -> Self {
+        self.dead = dead;
+        self
     }
 
     /// The same with other times.
@@ -120,7 +141,8 @@ impl KubeLease {
         }
         let seen = self.seen(&answer.body, before);
         let is_own = seen.holder == self.identity;
-        let is_free = seen.holder.is_empty() || seen.since.elapsed() >= seen.duration;
+        let is_free =
+            fencing::is_free(&seen.holder, self.dead.as_deref()) || seen.since.elapsed() >= seen.duration;
         if !is_own && !is_free {
             return Ok(Attempt::Other(seen));
         }
@@ -179,6 +201,7 @@ impl KubeLease {
 
     /// Renews until told to resign, or until it does not succeed any more.
     async fn keep(self, mut held: Seen, lost: CancellationToken, resigned: CancellationToken) {
+        let term = held.transitions;
         let mut renewed = Instant::now();
         loop {
             tokio::select! {
@@ -191,9 +214,14 @@ impl KubeLease {
             let left = self.timing.renew.saturating_sub(renewed.elapsed());
             let attempt = timeout(left.max(Duration::from_millis(1)), self.attempt(Some(&held))).await;
             match attempt {
-                Ok(Ok(Attempt::Held(seen))) => {
+                Ok(Ok(Attempt::Held(seen))) if seen.transitions == term => {
                     held = seen;
                     renewed = Instant::now();
+                }
+                Ok(Ok(Attempt::Held(_))) => {
+                    tracing::error!("the Lease was made anew, or another reconciler has led meanwhile");
+                    lost.cancel();
+                    return;
                 }
                 Ok(Ok(Attempt::Other(seen))) => {
                     tracing::error!(holder = %seen.holder, "the Lease was taken by another reconciler");
@@ -226,6 +254,28 @@ impl KubeLease {
 }
 
 #[async_trait]
+impl Fence for LeaseFence {
+    async fn check(&self, doing: &str) -> Result<(), LiveError> {
+        let not_leading = || LiveError::NotLeading { doing: doing.to_owned() };
+        if self.lost.is_cancelled() {
+            return Err(not_leading());
+        }
+        let lease = &self.lease;
+        let read = lease.call("reading", Method::GET, format!("{}/{}", lease.path(), lease.name));
+        let answer = lease.rest.answer(&read).await?;
+        if answer.status.is_success() && self.term.holds(&answer.body) {
+            return Ok(());
+        }
+        if answer.status.is_success() || answer.status == StatusCode::NOT_FOUND {
+            tracing::error!(doing, "another reconciler leads: nothing more is written");
+            self.lost.cancel();
+            return Err(not_leading());
+        }
+        Err(read.refused(&answer))
+    }
+}
+
+#[async_trait]
 impl Leadership for KubeLease {
     async fn lead(&self, stop: &CancellationToken) -> Option<Term> {
         let mut seen: Option<Seen> = None;
@@ -238,8 +288,10 @@ impl Leadership for KubeLease {
                 Ok(Attempt::Held(held)) => {
                     tracing::info!(lease = %format_args!("{}/{}", self.namespace, self.name), "this reconciler leads");
                     let (lost, resigned) = (CancellationToken::new(), CancellationToken::new());
+                    let term = Fencing { holder: held.holder.clone(), transitions: held.transitions };
+                    let fence = LeaseFence { lease: self.clone(), term, lost: lost.clone() };
                     let keeping = tokio::spawn(self.clone().keep(held, lost.clone(), resigned.clone()));
-                    return Some(Term::new(lost, resigned, keeping));
+                    return Some(Term::new(Arc::new(fence), lost, resigned, keeping));
                 }
                 Ok(Attempt::Other(other)) => {
                     if seen.as_ref().is_none_or(|seen| seen.holder != other.holder) {

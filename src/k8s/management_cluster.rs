@@ -12,8 +12,8 @@ use super::discovery::Served;
 use super::rest::Call;
 use super::{delete, take_over, watch};
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
-    Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Preconditions,
+    Run, Scope, Watched,
 };
 
 /// How many objects one page of a list holds.
@@ -97,8 +97,14 @@ impl ManagementCluster for KubeCluster {
         self.demand(&doing, &object.kind, call).await
     }
 
-    async fn delete(&self, by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError> {
-        delete::delete(self, by, object, uid, run).await
+    async fn delete(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        only: Preconditions<'_>,
+        run: Run,
+    ) -> Result<Deleted, LiveError> {
+        delete::delete(self, by, object, only, run).await
     }
 
     async fn take_over(

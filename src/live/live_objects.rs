@@ -8,7 +8,7 @@ use capstan_model::object::{ObjectId, api_group};
 use capstan_plan::templates::Reference;
 
 /// The label by which objects belong to a Cluster.
-pub(crate) const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
+pub(crate) use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
 
 /// The field manager under which Capstan applies.
 pub const MANAGER: &str = "capstan";

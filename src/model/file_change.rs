@@ -1,9 +1,11 @@
 //! What becomes of a file.
 
+use serde::{Deserialize, Serialize};
+
 use crate::tree::RepoPath;
 
 /// One file's new content.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file.
     pub path: RepoPath,

@@ -13,6 +13,7 @@
 //! | [`digest`] | digests of texts, as they are stored and shown | nothing |
 //! | [`dns_name`] | what Kubernetes takes for a name | nothing |
 //! | [`object`] | identity and field paths of Kubernetes objects | nothing |
+//! | [`plain_http`] | where http without encryption keeps a secret | nothing |
 //! | [`spelling`] | the nearest right word for a wrong one | nothing |
 //! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
 //! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
@@ -31,6 +32,7 @@ pub mod finding;
 pub mod ids;
 pub mod kinds;
 pub mod object;
+pub mod plain_http;
 pub mod source;
 pub mod spelling;
 pub mod target;

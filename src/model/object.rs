@@ -142,6 +142,15 @@ impl fmt::Display for FieldPath {
     }
 }
 
+impl<'de> Deserialize<'de> for FieldPath {
+    /// As [`Self::parse`] reads it: a key of digits comes back as an index, which is written the same.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pointer = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&pointer)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{pointer}` is no JSON Pointer")))
+    }
+}
+
 impl Serialize for FieldPath {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -17,13 +17,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::tree::{BlobId, RepoPath, TreeId};
 
 /// What stands between the kind and the path of a source or target that is not of the kind that goes without saying.
 pub const SCHEME_END: &str = "://";
 
 /// A kind of source. Texts use its name as a noun: "The release itself has changed".
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SourceKind(Cow<'static, str>);
 
 impl SourceKind {
@@ -59,7 +62,8 @@ impl fmt::Display for SourceKind {
 }
 
 /// Which source: its kind, and its path among those of that kind.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SourceId {
     kind: SourceKind,
     path: Arc<str>,
@@ -128,7 +132,8 @@ impl fmt::Display for SourceId {
 
 /// What tells one content of a source from any other: a Git id, and where more than one tree or file counts, `+` and
 /// 16 hex digits that tell the rest.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SourceContent(Arc<str>);
 
 impl SourceContent {
@@ -164,6 +169,31 @@ impl From<&BlobId> for SourceContent {
     fn from(blob: &BlobId) -> Self {
         Self(blob.as_str().into())
     }
+}
+
+/// Goes between processes as it is written.
+macro_rules! as_written {
+    ($($name:ident, $what:literal;)*) => {$(
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text).ok_or_else(|| format!("`{text}` is no {}", $what))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.to_string()
+            }
+        }
+    )*};
+}
+
+as_written! {
+    SourceKind, "kind of source";
+    SourceId, "source";
+    SourceContent, "content of a source";
 }
 
 #[cfg(test)]

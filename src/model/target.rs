@@ -7,13 +7,16 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::ClusterId;
 use crate::source::SCHEME_END;
 use crate::tree::RepoPath;
 
 /// What receives change. Another kind of target is another variant, so that the compiler shows every place that has
 /// to know.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Target {
     /// A cluster folder.
     Cluster(ClusterId),
@@ -66,6 +69,20 @@ impl From<ClusterId> for Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is no target"))
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
     }
 }
 

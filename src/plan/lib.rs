@@ -8,8 +8,9 @@
 //! | [`giant_swarm`] | where clusters of Giant Swarm name their release (U16) | nothing |
 //! | [`patch`] | unified diffs that `git apply` accepts | nothing |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | nothing |
-//! | [`command`] | the grammar of slash-commands | `settings` |
+//! | [`command`] | the grammar of slash-commands, and whose are obeyed | `settings` |
 //! | [`layout`] | which folders are releases and which are clusters; where definitions lie | `giant_swarm`, `settings` |
+//! | [`boundary`] | what a cluster's folder may bring to its management cluster | `layout`, `settings` |
 //! | [`templates`] | who names templates, rotation, names | `settings` |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it | `layout` |
 //! | [`substitution`] | templated scalars: expressions, variables and what binds them (U3) | `flux` |
@@ -19,7 +20,7 @@
 //! | [`inference`] | which release a base comes from that records none | `merge` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
-//! | [`policy`] | rules, one a file, and their catalogue | `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
+//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade` |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
 //! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
@@ -50,6 +51,7 @@
 //! | U15 | machines that are replaced | `capstan_live::rollout` |
 //! | U16 | releases of Giant Swarm | [`upgrade`](upgrade#u16) |
 
+pub mod boundary;
 pub mod campaign;
 pub mod classes;
 pub mod cluster;

@@ -1,5 +1,7 @@
 //! Answers to slash-commands.
 
+use capstan_plan::command::Push;
+
 use super::body::{Proposal, visible_plan};
 use super::markdown::{MAX_BODY, code, prose};
 
@@ -37,6 +39,45 @@ pub fn refusal(command: &str) -> String {
     )
 }
 
+/// For somebody whose comment was edited, by themselves or by others.
+pub fn edited_refusal(prefix: &str) -> String {
+    format!(
+        "Nothing of this comment was carried out: it was edited after it had been written, and so it may not be its author's words any more. Write {} in a new comment.\n",
+        code(&format!("{prefix} …"), 200)
+    )
+}
+
+/// For somebody who asked for a branch to be written anew and had not seen what came to it since.
+pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> String {
+    const NAMED: usize = 5;
+    let who =
+        |push: &Push| push.actor.as_deref().map_or_else(|| "somebody".to_owned(), |actor| code(actor, 80));
+    let named: Vec<String> = pushes
+        .iter()
+        .take(NAMED)
+        .map(|push| format!("- {} by {}, {}\n", code(push.after.as_str(), 80), who(push), push.at))
+        .collect();
+    let more = match pushes.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("- and {more} more\n"),
+    };
+    let command = code(command, 200);
+    format!(
+        "{command} was not carried out: commits came to {} after the comment was written (or in the same second), and they would have been overwritten:\n\n{}{more}\nNothing was overwritten. Have a look at them; where they may go, comment {command} again.\n",
+        code(branch, 300),
+        named.concat(),
+    )
+}
+
+/// The same where GitHub does not tell what came to the branch.
+pub fn untold_refusal(command: &str, branch: &str) -> String {
+    let command = code(command, 200);
+    let branch = code(branch, 300);
+    format!(
+        "{command} was not carried out: GitHub does not tell when the head of {branch} was pushed, so that commits after the comment cannot be told from those before it. Nothing was overwritten. Where all that stands there may go, delete the branch, and comment {command} here once more.\n"
+    )
+}
+
 /// The plan of one cluster, at length.
 pub fn plan_answer(proposal: &Proposal<'_>) -> String {
     visible_plan(proposal, 55_000)
@@ -64,6 +105,33 @@ mod tests {
         let text = answer(42, &["x".repeat(60_000), "y".repeat(60_000)]);
         assert!(text.len() <= 65_536);
         assert_eq!(answered_comment(&text), Some(42));
+    }
+
+    #[test]
+    fn what_was_not_seen_is_named_and_a_login_calls_nobody() {
+        let push = |after: char, actor: Option<&str>| Push {
+            after: capstan_model::tree::CommitId::parse(&after.to_string().repeat(40)).unwrap(),
+            actor: actor.map(str::to_owned),
+            at: "2026-11-23T02:00:00Z".parse().unwrap(),
+        };
+        let text = unseen_refusal(
+            "/capstan replan",
+            "capstan/upgrade/gauss/peu01",
+            &[push('b', Some("mallory")), push('a', None)],
+        );
+        let (b, a) = ("b".repeat(40), "a".repeat(40));
+        let expected = format!(
+            "`/capstan replan` was not carried out: commits came to `capstan/upgrade/gauss/peu01` after the comment was written (or in the same second), and they would have been overwritten:
+
+- `{b}` by `mallory`, 2026-11-23T02:00:00Z
+- `{a}` by somebody, 2026-11-23T02:00:00Z
+
+Nothing was overwritten. Have a look at them; where they may go, comment `/capstan replan` again.
+"
+        );
+        assert_eq!(text, expected);
+        let many = unseen_refusal("/capstan replan", "x", &vec![push('b', Some("mallory")); 100]);
+        assert!(many.contains("\n- and 95 more\n"), "{many}");
     }
 
     #[test]

@@ -13,10 +13,13 @@ use capstan_plan::upgrade::Retarget;
 
 const HEAD: &str = "<details><summary>Capstan's record</summary>";
 const FENCE: &str = "```capstan-record";
+/// Codes of a block that are looked at.
+const CODES: usize = 4;
 
-/// Capstan's own key for blocks. Derived from a secret that outlives the database.
+/// Capstan's own keys for blocks, derived from secrets that outlive the database. Each block is authenticated
+/// with all of them and believed for any one: so one secret may change, or be lost, and no decision with it.
 #[derive(Clone)]
-pub struct BlockKey([u8; 32]);
+pub struct BlockKey(Vec<[u8; 32]>);
 
 impl std::fmt::Debug for BlockKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -27,11 +30,23 @@ impl std::fmt::Debug for BlockKey {
 impl BlockKey {
     /// Derives the key from a secret of the App (its private key), for this purpose only.
     pub fn derive(secret: &[u8]) -> Self {
-        Self(hmac_sha256(secret, b"capstan block v1"))
+        Self(vec![Self::of(secret)])
     }
 
-    fn code(&self, payload: &[u8]) -> [u8; 32] {
-        hmac_sha256(&self.0, payload)
+    /// The same, and a key that is derived from another secret.
+    #[must_use]
+    pub fn and(mut self, secret: &[u8]) -> Self {
+        self.0.push(Self::of(secret));
+        self
+    }
+
+    fn of(secret: &[u8]) -> [u8; 32] {
+        hmac_sha256(secret, b"capstan block v1")
+    }
+
+    /// A code in hex for each key.
+    fn codes(&self, payload: &[u8]) -> impl Iterator<Item = String> {
+        self.0.iter().map(|key| hex(&hmac_sha256(key, payload)))
     }
 }
 
@@ -102,9 +117,9 @@ impl Block {
         };
         // One line of ASCII: what is not, and the backtick that could end the fence, is escaped.
         let json = ascii(&serde_json::to_string(&payload).unwrap_or_default());
-        let code = hex(&key.code(json.as_bytes()));
+        let codes = key.codes(json.as_bytes()).collect::<Vec<_>>().join("\n");
         format!(
-            "\n{HEAD}\n\nWritten and read by Capstan; an edit here is ignored.\n\n{FENCE}\n{json}\n{code}\n```\n\n</details>\n"
+            "\n{HEAD}\n\nWritten and read by Capstan; an edit here is ignored.\n\n{FENCE}\n{json}\n{codes}\n```\n\n</details>\n"
         )
     }
 
@@ -118,8 +133,10 @@ impl Block {
     pub fn read(body: &str, key: &BlockKey, repository: u64, proposal: &ProposalId) -> Option<Self> {
         let (_, after) = body.rsplit_once(FENCE)?;
         let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
-        let (json, code) = (lines.next()?, lines.next()?);
-        if !equal(code.as_bytes(), hex(&key.code(json.as_bytes())).as_bytes()) {
+        let json = lines.next()?;
+        let own: Vec<String> = key.codes(json.as_bytes()).collect();
+        let mut codes = lines.take(CODES).take_while(|line| *line != "```");
+        if !codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))) {
             return None;
         }
         let payload: Payload = serde_json::from_str(json).ok()?;
@@ -203,6 +220,21 @@ pub(super) mod tests {
             assert_eq!(Block::read(&allowed.render(&key), &key, 7, &id(cluster)), Some(allowed));
             assert_eq!(Block::read(&body.replace('\n', "\r\n"), &key, 7, &id(cluster)), Some(block(cluster)));
         }
+    }
+
+    #[test]
+    fn a_block_outlives_the_change_of_one_of_two_secrets() {
+        let before = BlockKey::derive(b"the App's").and(b"own");
+        let body = block("gauss/peu01").render(&before);
+        let read = |key: BlockKey| Block::read(&body, &key, 7, &id("gauss/peu01"));
+        assert_eq!(read(before.clone()), Some(block("gauss/peu01")));
+        assert_eq!(read(BlockKey::derive(b"the App's new one").and(b"own")), Some(block("gauss/peu01")));
+        assert_eq!(read(BlockKey::derive(b"the App's").and(b"another disk's")), Some(block("gauss/peu01")));
+        assert_eq!(read(BlockKey::derive(b"the App's")), Some(block("gauss/peu01")), "an earlier Capstan");
+        assert_eq!(read(BlockKey::derive(b"the App's new one").and(b"another disk's")), None);
+        let earlier = block("gauss/peu01").render(&BlockKey::derive(b"the App's"));
+        assert!(Block::read(&earlier, &before, 7, &id("gauss/peu01")).is_some());
+        assert_eq!(Block::read(&body.replace("v22", "v23"), &before, 7, &id("gauss/peu01")), None);
     }
 
     #[test]

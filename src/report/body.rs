@@ -1,6 +1,6 @@
 //! Title and body of a proposal's pull request.
 
-use super::markdown::{MAX_BODY, Page, code, one_line, prose};
+use super::markdown::{MAX_BODY, Page, code, one_line, plain, prose};
 use super::{Block, BlockKey, tables};
 use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
@@ -30,15 +30,15 @@ pub struct Proposal<'a> {
 /// The title, at most 256 characters.
 pub fn proposal_title(proposal: &Proposal<'_>) -> String {
     let to = proposal.source.source();
-    let target = one_line(proposal.upgrade.target.as_str(), 90);
-    let to_name = one_line(&to.to_string(), 70);
+    let target = plain(proposal.upgrade.target.as_str(), 90);
+    let to_name = plain(&to.to_string(), 70);
     match &proposal.upgrade.from {
         // Nothing was there to be refreshed: nobody had written it down.
         Some(_) if records_inferred(proposal.upgrade, proposal.source) => {
             format!("Record {target} at {to_name}")
         }
         Some(from) if from == to => format!("Refresh {target} to {to_name} as it is now"),
-        Some(from) => format!("Upgrade {target} from {} to {to_name}", one_line(&from.to_string(), 70)),
+        Some(from) => format!("Upgrade {target} from {} to {to_name}", plain(&from.to_string(), 70)),
         None => format!("Upgrade {target} to {to_name}"),
     }
 }

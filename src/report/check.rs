@@ -19,6 +19,7 @@ use capstan_model::tree::RepoPath;
 use capstan_model::wording::{count, sentence};
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
+use serde::{Deserialize, Serialize};
 
 /// Annotations sent at most: four calls. The summary names all findings that fit, and counts the rest.
 const MAX_ANNOTATIONS: usize = 200;
@@ -55,7 +56,7 @@ pub enum MergeBasis {
 }
 
 /// One cluster, judged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JudgedCluster {
     /// The cluster.
     pub cluster: ClusterId,
@@ -64,7 +65,7 @@ pub struct JudgedCluster {
 }
 
 /// What changes for a cluster between two trees.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Judgement {
     /// Difference of the rendered objects.
     pub changes: Vec<Change>,

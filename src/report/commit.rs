@@ -1,7 +1,7 @@
 //! Messages of Capstan's commits.
 
 use super::body::records_inferred;
-use super::markdown::one_line;
+use super::markdown::plain;
 use super::tables;
 use capstan_model::wording::count;
 use capstan_plan::proposal::{
@@ -16,8 +16,8 @@ pub fn commit_message(
     plan: &PlanDigest,
     origin: Option<&ReleasesOrigin>,
 ) -> String {
-    let target = one_line(upgrade.target.as_str(), 120);
-    let to = one_line(&source.source().to_string(), 120);
+    let target = plain(upgrade.target.as_str(), 120);
+    let to = plain(&source.source().to_string(), 120);
     let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);
     let what =
@@ -25,10 +25,10 @@ pub fn commit_message(
     let from = match &upgrade.from {
         Some(_) if recorded => format!("Nobody had recorded the {kind}; it was inferred"),
         Some(from) if upgrade.basis == Basis::Inferred => {
-            format!("From {}, which was inferred", one_line(&from.to_string(), 120))
+            format!("From {}, which was inferred", plain(&from.to_string(), 120))
         }
         Some(from) if from == source.source() => format!("The {kind} itself has changed"),
-        Some(from) => format!("From {}", one_line(&from.to_string(), 120)),
+        Some(from) => format!("From {}", plain(&from.to_string(), 120)),
         None => format!("From an unknown {kind}"),
     };
     let mut message = format!(
@@ -60,8 +60,12 @@ mod tests {
     use capstan_model::target::Target;
 
     fn begin_of(from: &str, basis: Basis) -> String {
+        begin_for("gauss/peu01", from, basis)
+    }
+
+    fn begin_for(target: &str, from: &str, basis: Basis) -> String {
         let upgrade = Upgrade {
-            target: Target::parse("gauss/peu01").unwrap(),
+            target: Target::parse(target).unwrap(),
             from: SourceId::parse(from),
             to: SourceId::parse("aws/v22.0.0"),
             to_content: None,
@@ -78,6 +82,16 @@ mod tests {
         let source = SourceState::new(SourceId::parse("aws/v22.0.0").unwrap(), None);
         let message = commit_message(&upgrade, &source, &PlanDigest::of(&[]), None);
         message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_folder_that_is_called_so_closes_no_issue() {
+        let begin = begin_for("gauss/fixes #1 acme/x#2 GH-3 @ada", "aws/v21.0.0", Basis::Known);
+        let (subject, _) = begin.split_once('\n').unwrap();
+        assert_eq!(
+            subject,
+            "Upgrade gauss/fixes #\u{200b}1 acme/x#\u{200b}2 GH\u{200b}-3 @\u{200b}ada to aws/v22.0.0"
+        );
     }
 
     #[test]

@@ -44,7 +44,9 @@ mod standing;
 mod tables;
 mod workflow_command;
 
-pub use answer::{about, answer, answered_comment, plan_answer, refusal};
+pub use answer::{
+    about, answer, answered_comment, edited_refusal, plan_answer, refusal, unseen_refusal, untold_refusal,
+};
 pub use block::{Block, BlockKey, ClosedBy};
 pub use body::{Proposal, proposal_body, proposal_title, text_digest, visible_text};
 pub use check::{

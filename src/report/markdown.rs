@@ -23,6 +23,20 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
+/// A name in a title or a commit's message, which no Markdown escapes: mentions and references are broken by a
+/// zero-width blank, so that a folder called `fixes #1` closes nothing.
+pub fn plain(text: &str, max: usize) -> String {
+    let mut plain = one_line(text, max);
+    for (reference, broken) in
+        [("#", "#\u{200b}"), ("@", "@\u{200b}"), ("GH-", "GH\u{200b}-"), ("gh-", "gh\u{200b}-")]
+    {
+        if plain.contains(reference) {
+            plain = plain.replace(reference, broken);
+        }
+    }
+    plain
+}
+
 /// Characters that reorder or hide text (see CVE-2021-42574).
 const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')

@@ -45,7 +45,7 @@ fn report(number: u32, cluster: &str, state: RolloutState) -> RolloutReport {
 fn subject(cluster: &str, reports: &[RolloutReport]) -> RolloutSubject {
     let mut progress = Progress::waiting(at(0));
     for report in reports {
-        progress = progress.after(report).unwrap_or(progress);
+        progress = progress.after(None, report).unwrap_or(progress);
     }
     RolloutSubject {
         cluster: ClusterId::new(RepoPath::parse(cluster).unwrap()),

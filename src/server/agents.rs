@@ -8,32 +8,49 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::extract::{FromRef, Path, Query, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use capstan_live::agent::wire::{DIGEST_HEADER, EnrolRequest, ROOT, ReportsRequest, SIGNATURE_HEADER};
 use capstan_live::agent::{PreflightAnswer, PreflightId, limits};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::answer::Refusal;
+use super::body::{Bodies, Unread};
+use super::connections::Place;
 use crate::app::agents::{Agents, Denied, Questions};
 use crate::app::ports::Agent;
-
-/// How long a body may take to arrive.
-const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A refusal in a box: it is large, and seldom.
 type Answer<T = Response> = Result<T, Box<Response>>;
 
+/// What the routes work with.
+#[derive(Clone)]
+struct Parts {
+    agents: Arc<Agents>,
+    bodies: Bodies,
+}
+
+impl FromRef<Parts> for Arc<Agents> {
+    fn from_ref(parts: &Parts) -> Self {
+        Self::clone(&parts.agents)
+    }
+}
+
+impl FromRef<Parts> for Bodies {
+    fn from_ref(parts: &Parts) -> Self {
+        parts.bodies.clone()
+    }
+}
+
 /// The routes.
-pub(super) fn routes(agents: Arc<Agents>) -> Router {
+pub(super) fn routes(agents: Arc<Agents>, bodies: Bodies) -> Router {
     Router::new()
         .route(&format!("{ROOT}/enrol"), post(enrol))
         .route(&format!("{ROOT}/work"), get(work))
@@ -41,7 +58,7 @@ pub(super) fn routes(agents: Arc<Agents>) -> Router {
         .route(&format!("{ROOT}/record"), get(record))
         .route(&format!("{ROOT}/reports"), post(reports))
         .route(&format!("{ROOT}/preflights/{{id}}"), post(preflight))
-        .with_state(agents)
+        .with_state(Parts { agents, bodies })
 }
 
 fn count(route: &'static str, outcome: &'static str) {
@@ -89,7 +106,7 @@ fn json(status: StatusCode, body: &impl serde::Serialize) -> Response {
     (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-async fn authenticate(agents: &Agents, headers: &HeaderMap) -> Answer<Agent> {
+async fn authenticate(agents: &Agents, place: &Place, headers: &HeaderMap) -> Answer<Agent> {
     let token = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
@@ -99,26 +116,25 @@ async fn authenticate(agents: &Agents, headers: &HeaderMap) -> Answer<Agent> {
     let Some(token) = token else {
         return Err(denied(&Denied::Unauthorised("no bearer token was sent".to_owned())));
     };
-    agents.authenticate(token).await.map_err(refuse)
+    let agent = agents.authenticate(token).await.map_err(refuse)?;
+    place.trust().map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
+    Ok(agent)
 }
 
-async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body, limit: usize) -> Answer<T> {
-    let too_large = |why: &dyn std::fmt::Display| {
-        let refusal = Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").because(why);
-        Box::new(refusal.into_response())
-    };
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if let Some(length) = announced.filter(|&length| length > limit as u64) {
-        return Err(too_large(&format_args!("{length} bytes were announced, {limit} are taken")));
-    }
-    let bytes = match tokio::time::timeout(READ_TIMEOUT, Limited::new(body, limit).collect()).await {
-        Ok(Ok(read)) => read.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            return Err(too_large(&format_args!("it did not end after {limit} bytes")));
+async fn read<T: DeserializeOwned>(
+    bodies: &Bodies,
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+) -> Answer<T> {
+    let bytes = bodies.read(headers, body, limit, |_| {}).await.map_err(|why| match why {
+        Unread::TooLarge(_) => {
+            let refusal = Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").because(&why);
+            Box::new(refusal.into_response())
         }
-        Ok(Err(error)) => return Err(unreadable(&error)),
-        Err(_) => return Err(unreadable(&"it took too long to arrive")),
-    };
+        Unread::Broken(_) => unreadable(&why),
+        Unread::NoRoom => denied(&Denied::TooMuch(why.to_string())),
+    })?;
     // Serde's message may quote what was sent, and so may name a join code: place and kind say enough.
     serde_json::from_slice(&bytes).map_err(|error| {
         unreadable(&format_args!(
@@ -130,9 +146,14 @@ async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body, limit: usize
     })
 }
 
-async fn enrol(State(agents): State<Arc<Agents>>, headers: HeaderMap, body: Body) -> Response {
+async fn enrol(
+    State(agents): State<Arc<Agents>>,
+    State(bodies): State<Bodies>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let answer = async {
-        let request: EnrolRequest = read(&headers, body, limits::ENROL_BYTES).await?;
+        let request: EnrolRequest = read(&bodies, &headers, body, limits::ENROL_BYTES).await?;
         let enrolled = agents.enrol(&request).await.map_err(refuse)?;
         Ok(json(StatusCode::CREATED, &enrolled))
     };
@@ -149,11 +170,12 @@ struct WorkQuery {
 
 async fn work(
     State(agents): State<Arc<Agents>>,
+    Extension(place): Extension<Place>,
     headers: HeaderMap,
     query: Result<Query<WorkQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let answer = async {
-        let agent = authenticate(&agents, &headers).await?;
+        let agent = authenticate(&agents, &place, &headers).await?;
         let Query(query) = query.map_err(|error| unreadable(&error))?;
         let after = query.after.filter(|after| !after.is_empty()).map(|after| commit(&after)).transpose()?;
         let wait = Duration::from_secs(query.wait_seconds.unwrap_or(0).min(limits::WAIT_SECONDS).into());
@@ -173,11 +195,12 @@ struct ArchiveQuery {
 
 async fn archive(
     State(agents): State<Arc<Agents>>,
+    Extension(place): Extension<Place>,
     headers: HeaderMap,
     query: Result<Query<ArchiveQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let answer = async {
-        let agent = authenticate(&agents, &headers).await?;
+        let agent = authenticate(&agents, &place, &headers).await?;
         let Query(query) = query.map_err(|error| unreadable(&error))?;
         let commit = commit(&query.commit)?;
         let archive = agents.archive(&agent, &query.repository, &commit).await.map_err(refuse)?;
@@ -201,11 +224,12 @@ struct RecordQuery {
 
 async fn record(
     State(agents): State<Arc<Agents>>,
+    Extension(place): Extension<Place>,
     headers: HeaderMap,
     query: Result<Query<RecordQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let answer = async {
-        let agent = authenticate(&agents, &headers).await?;
+        let agent = authenticate(&agents, &place, &headers).await?;
         let Query(query) = query.map_err(|error| unreadable(&error))?;
         let cluster = ClusterId::new(RepoPath::parse(&query.cluster).map_err(|error| unreadable(&error))?);
         let record = agents.recorded_elsewhere(&agent, &query.repository, &cluster).await.map_err(refuse)?;
@@ -214,10 +238,16 @@ async fn record(
     ended("record", answer.await)
 }
 
-async fn reports(State(agents): State<Arc<Agents>>, headers: HeaderMap, body: Body) -> Response {
+async fn reports(
+    State(agents): State<Arc<Agents>>,
+    State(bodies): State<Bodies>,
+    Extension(place): Extension<Place>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let answer = async {
-        let agent = authenticate(&agents, &headers).await?;
-        let request: ReportsRequest = read(&headers, body, limits::POST_BYTES).await?;
+        let agent = authenticate(&agents, &place, &headers).await?;
+        let request: ReportsRequest = read(&bodies, &headers, body, limits::POST_BYTES).await?;
         let taken = agents.take_reports(&agent, request.reports).await.map_err(refuse)?;
         Ok(json(StatusCode::OK, &taken))
     };
@@ -226,15 +256,17 @@ async fn reports(State(agents): State<Arc<Agents>>, headers: HeaderMap, body: Bo
 
 async fn preflight(
     State(agents): State<Arc<Agents>>,
+    State(bodies): State<Bodies>,
+    Extension(place): Extension<Place>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let answer = async {
-        let agent = authenticate(&agents, &headers).await?;
+        let agent = authenticate(&agents, &place, &headers).await?;
         let id = PreflightId::parse(&id)
             .map_err(|error| denied(&Denied::NotThere(format!("agent {}: {error}", agent.id))))?;
-        let request: PreflightAnswer = read(&headers, body, limits::POST_BYTES).await?;
+        let request: PreflightAnswer = read(&bodies, &headers, body, limits::POST_BYTES).await?;
         agents.answer_preflight(&agent, &id, request).await.map_err(refuse)?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::Shared;
 use super::answer::Refusal;
-use crate::app::ports::{Fleet, FleetJob, FleetRepository, FleetTarget, JobState};
+use crate::app::ports::{Agent, Fleet, FleetJob, FleetRepository, FleetTarget, JobState};
 
 /// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
 const STYLE: &str = include_str!("fleet.css");
@@ -81,6 +81,28 @@ const STYLE: &str = include_str!("fleet.css");
   {% endif %}
 </section>
 {% endfor %}
+{% if !agents.is_empty() %}
+<section aria-labelledby="reconcilers">
+  <h2 id="reconcilers">Reconcilers</h2>
+  <div class="scroll">
+  <table>
+    <thead><tr><th scope="col">Name</th><th scope="col">Management cluster</th><th scope="col">State</th><th scope="col">Enrolled</th><th scope="col">Invited by</th><th scope="col">Last seen</th></tr></thead>
+    <tbody>
+      {% for agent in agents %}
+      <tr>
+        <th scope="row">{{ agent.name }} <span class="quiet">{{ agent.id }}</span></th>
+        <td>{{ agent.management_cluster }}</td>
+        <td><span class="badge state-{{ agent.state }}">{{ agent.state }}</span></td>
+        <td>{{ agent.enrolled }}</td>
+        <td>{{ agent.invited_by }}</td>
+        <td>{{ agent.seen }}</td>
+      </tr>
+      {% endfor %}
+    </tbody>
+  </table>
+  </div>
+</section>
+{% endif %}
 </main>
 </body>
 </html>"#
@@ -92,6 +114,17 @@ struct Page<'a> {
     tally: Vec<(&'a str, usize)>,
     troubled: Vec<&'a Repository<'a>>,
     repositories: &'a [Repository<'a>],
+    agents: Vec<Reconciler<'a>>,
+}
+
+struct Reconciler<'a> {
+    id: &'a str,
+    name: &'a str,
+    management_cluster: &'a str,
+    state: &'static str,
+    enrolled: String,
+    invited_by: &'a str,
+    seen: String,
 }
 
 struct Repository<'a> {
@@ -159,6 +192,7 @@ fn render(fleet: &Fleet, web_url: &Url, now: Timestamp) -> Result<String, askama
         tally: tally(fleet),
         troubled: repositories.iter().filter(|repository| repository.trouble.is_some()).collect(),
         repositories: &repositories,
+        agents: fleet.agents.iter().map(reconciler).collect(),
     };
     page.render()
 }
@@ -190,6 +224,18 @@ fn describe<'a>(repository: &'a FleetRepository, web_url: &Url) -> Repository<'a
         source: repository.source.as_deref(),
         targets: repository.targets.iter().map(target).collect(),
         url,
+    }
+}
+
+fn reconciler(agent: &Agent) -> Reconciler<'_> {
+    Reconciler {
+        id: agent.id.as_str(),
+        name: &agent.name,
+        management_cluster: agent.management_cluster.as_str(),
+        state: if agent.revoked_at.is_some() { "revoked" } else { "enrolled" },
+        enrolled: minute(agent.enrolled_at),
+        invited_by: &agent.invited_by,
+        seen: agent.seen_at.map_or_else(|| "never".to_owned(), minute),
     }
 }
 

@@ -65,19 +65,28 @@ async fn within(name: &'static str, question: impl Future<Output = Result<(), St
     }
 }
 
-pub(super) async fn alive() -> Response {
-    answer::text(StatusCode::OK, "alive\n")
+pub(super) async fn alive(State(shared): State<Shared>) -> Response {
+    match shared.workers.check() {
+        Ok(()) => answer::text(StatusCode::OK, "alive\n"),
+        Err(reason) => {
+            tracing::error!("not alive: {reason}");
+            answer::text(StatusCode::SERVICE_UNAVAILABLE, "the workers do not go on\n")
+        }
+    }
 }
 
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     let database = within("database", async { shared.fleet.ping().await.map_err(|error| error.to_string()) });
     let (database, github) = tokio::join!(database, shared.github.reachable("github"));
-    let status = if database && github { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let workers = shared.workers.check().is_ok();
+    let ready = database && github && workers;
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let word = |reachable| if reachable { "reachable" } else { "unreachable" };
     let body = serde_json::json!({
-        "ready": database && github,
+        "ready": ready,
         "database": word(database),
         "github": word(github),
+        "workers": if workers { "working" } else { "stuck" },
     });
     (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }

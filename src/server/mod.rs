@@ -1,13 +1,21 @@
 //! The bot's HTTP side: webhook intake, the agent API, the fleet page, health and metrics.
 //!
+//! | listener | for | has |
+//! |---|---|---|
+//! | public | GitHub and reconcilers, who prove who they are | the webhook, the agent API, `/healthz` |
+//! | internal | people and monitoring, who log in nowhere | the fleet page, `/readyz`, `/metrics`, `/healthz` |
+//!
 //! It stores and shows. What a delivery means for a repository is decided by `app`, long after the 202.
 //! Every answer that reports a failure is a fixed sentence and a request id; what happened stands in the
 //! log, in one line with that id.
 
 mod agents;
 mod answer;
+mod body;
+mod connections;
 mod fleet;
 mod health;
+mod listener;
 mod signature;
 mod webhook;
 mod writer;
@@ -19,23 +27,59 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use metrics_exporter_prometheus::PrometheusHandle;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::app::agents::Agents;
 use crate::app::intake::DeliveryStore;
 use crate::app::ports::{Clock, FleetView};
+use crate::app::worker::Heartbeats;
+use body::Bodies;
+use listener::Grants;
 use signature::Secrets;
 use writer::Writer;
 
 pub use health::{Probe, ProbeFuture};
 pub use webhook::BODY_LIMIT_BYTES;
 
-/// How long requests under way may take to end once a shutdown began.
-const GRACE: Duration = Duration::from_secs(10);
+/// Connections to the internal listener: a browser, a monitor, a probe.
+const INTERNAL_CONNECTIONS: usize = 32;
+
+/// What those who connect may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections to the public listener. Where there are more, those go that said nothing for longest.
+    pub connections: usize,
+    /// How long a request's head may take, and how long a connection may be without a request.
+    pub head_timeout: Duration,
+    /// How long a request's body may take.
+    pub body_timeout: Duration,
+    /// Bytes that bodies above 64 KiB may take together; further ones wait, unread.
+    pub body_bytes: usize,
+}
+
+impl Default for Limits {
+    /// GitHub gives up after 10 s.
+    fn default() -> Self {
+        Self {
+            connections: 512,
+            head_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(10),
+            body_bytes: 64 << 20,
+        }
+    }
+}
+
+/// The two listeners.
+pub struct Listeners {
+    /// For those who prove who they are.
+    pub public: TcpListener,
+    /// For those who need not.
+    pub internal: TcpListener,
+}
 
 /// What the server works with.
 pub struct Parts {
@@ -45,6 +89,8 @@ pub struct Parts {
     pub fleet: Arc<dyn FleetView>,
     /// Whether GitHub is reachable; asked at most every 15 s, by `/readyz`.
     pub github: Probe,
+    /// Whether the workers go on: what `/healthz` says, and `/readyz`.
+    pub workers: Heartbeats,
     /// Renders `/metrics`.
     pub metrics: PrometheusHandle,
     /// The webhook secrets; each of them is valid.
@@ -55,46 +101,54 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// The reconcilers' API; without it there is nothing under `/agent/v1`.
     pub agents: Option<Arc<Agents>>,
+    /// What strangers may cost.
+    pub limits: Limits,
 }
 
 /// Why the server does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {}", describe_bind(source))]
+    #[error("cannot listen on {address}: {}", describe_bind(source, setting))]
     Bind {
         /// The address.
         address: SocketAddr,
+        /// The flag that names it.
+        setting: &'static str,
         /// What the system said.
         source: io::Error,
     },
-    /// The listener failed while serving.
-    #[error("the server stopped: {0}")]
-    Serve(io::Error),
 }
 
-fn describe_bind(error: &io::Error) -> String {
+impl ServerError {
+    /// Whether another program has the address.
+    pub fn is_taken(&self) -> bool {
+        let Self::Bind { source, .. } = self;
+        source.kind() == io::ErrorKind::AddrInUse
+    }
+}
+
+fn describe_bind(error: &io::Error, setting: &str) -> String {
     let what_to_do = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another program, perhaps another capstan, listens there; stop it, or choose another port by --listen"
+            "another program, perhaps another capstan, listens there; stop it, or choose another port by"
         }
         io::ErrorKind::PermissionDenied => {
-            "this user may not listen there; choose a port above 1023 by --listen, and put a proxy before it"
+            "this user may not listen there; put a proxy before it, and choose a port above 1023 by"
         }
-        io::ErrorKind::AddrNotAvailable => {
-            "this machine has no such address; choose 127.0.0.1 or 0.0.0.0 by --listen"
-        }
-        _ => "choose another by --listen",
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address; choose 127.0.0.1 or 0.0.0.0 by",
+        _ => "choose another by",
     };
-    format!("{error}; {what_to_do}")
+    format!("{error}; {what_to_do} {setting}")
 }
 
-/// Takes the port, so that a port that is taken is told before anything else is started.
+/// Takes the port that the flag `setting` names, so that a port that is taken is told before anything else is
+/// started.
 ///
 /// # Errors
 /// Where the port is taken or may not be used.
-pub async fn bind(address: SocketAddr) -> Result<TcpListener, ServerError> {
-    TcpListener::bind(address).await.map_err(|source| ServerError::Bind { address, source })
+pub async fn bind(address: SocketAddr, setting: &'static str) -> Result<TcpListener, ServerError> {
+    TcpListener::bind(address).await.map_err(|source| ServerError::Bind { address, setting, source })
 }
 
 #[derive(Clone)]
@@ -102,71 +156,61 @@ struct Shared {
     writer: Writer,
     fleet: Arc<dyn FleetView>,
     github: Arc<Probe>,
+    workers: Heartbeats,
     metrics: PrometheusHandle,
     secrets: Arc<Secrets>,
+    bodies: Bodies,
     web_url: Arc<Url>,
     clock: Arc<dyn Clock>,
 }
 
 /// Serves until `shutdown` completes; then answers what is under way (for at most 10 s), stores what was
 /// received, and returns.
-///
-/// # Errors
-/// Where the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    parts: Parts,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> Result<(), ServerError> {
+pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Output = ()> + Send + 'static) {
     let (writer, writing) = Writer::start(parts.deliveries);
+    let limits = parts.limits;
+    let bodies = Bodies::new(limits.body_bytes.max(BODY_LIMIT_BYTES), limits.body_timeout);
     let shared = Shared {
         writer,
         fleet: parts.fleet,
         github: Arc::new(parts.github),
+        workers: parts.workers,
         metrics: parts.metrics,
         secrets: Arc::new(Secrets::new(&parts.webhook_secrets)),
+        bodies: bodies.clone(),
         web_url: Arc::new(parts.web_url),
         clock: parts.clock,
     };
-    let agents = parts.agents;
-    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
-    // Small answers should leave at once.
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "cannot turn off Nagle's algorithm");
-        }
-    });
-    let serving = axum::serve(listener, router(shared, agents)).with_graceful_shutdown(async move {
-        shutdown.await;
-        // The receiver is gone only when serving ended by itself.
-        stopping.send(()).ok();
-    });
-    let cut_off = async {
-        match stopped.await {
-            Ok(()) => tokio::time::sleep(GRACE).await,
-            Err(_) => std::future::pending().await,
-        }
+    let api = parts.agents.map(|agents| agents::routes(agents, bodies)).unwrap_or_default();
+    let public = public_router().with_state(shared.clone()).merge(api).fallback(answer::not_found);
+    let internal = internal_router().with_state(shared).fallback(answer::not_found);
+    let grants = |connections| Grants { connections, head_timeout: limits.head_timeout };
+    let stop = CancellationToken::new();
+    let serving = async {
+        tokio::join!(
+            listener::serve(listeners.public, public, grants(limits.connections), stop.clone()),
+            listener::serve(listeners.internal, internal, grants(INTERNAL_CONNECTIONS), stop.clone()),
+        )
     };
-    tokio::select! {
-        served = serving => served.map_err(ServerError::Serve)?,
-        () = cut_off => tracing::warn!("requests under way were cut off after {} s", GRACE.as_secs()),
-    }
-    // All senders are gone with the router, so the writer ends once everything received is stored.
+    let stopping = async {
+        shutdown.await;
+        stop.cancel();
+    };
+    tokio::join!(serving, stopping);
+    // All senders are gone with the routers, so the writer ends once everything received is stored.
     if let Err(error) = writing.await {
         tracing::error!(%error, "the writer of deliveries did not end well");
     }
-    Ok(())
 }
 
-fn router(shared: Shared, agents: Option<Arc<Agents>>) -> Router {
-    let api = agents.map(agents::routes).unwrap_or_default();
+fn public_router() -> Router<Shared> {
+    Router::new().route("/github/webhook", post(webhook::receive)).route("/healthz", get(health::alive))
+}
+
+fn internal_router() -> Router<Shared> {
     Router::new()
         .route("/", get(fleet::show))
-        .route("/github/webhook", post(webhook::receive))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
-        .with_state(shared)
-        .merge(api)
-        .fallback(answer::not_found)
 }

@@ -1,27 +1,29 @@
 //! `POST /github/webhook`: checked, read, stored, and only then answered with 202.
 
-use std::time::Duration;
-
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use super::Shared;
 use super::answer::{self, Refusal};
+use super::body::Unread;
+use super::connections::Place;
 use super::writer::NotStored;
 use crate::app::intake::{Reading, Stored, read_delivery};
 
 /// The largest payload that GitHub sends: 25 MiB.
 pub const BODY_LIMIT_BYTES: usize = 26_214_400;
 
-/// GitHub gives up after this long.
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
-
-pub(super) async fn receive(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> Response {
-    match accept(&shared, &headers, body).await {
+pub(super) async fn receive(
+    State(shared): State<Shared>,
+    Extension(place): Extension<Place>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    match accept(&shared, &place, &headers, body).await {
         Ok(accepted) => {
             count(accepted);
             answer::text(StatusCode::ACCEPTED, format!("{accepted}\n"))
@@ -40,6 +42,7 @@ fn count(outcome: &'static str) {
 /// What became of the delivery, in a word; or a word for the metrics and what to answer.
 async fn accept(
     shared: &Shared,
+    place: &Place,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<&'static str, (&'static str, Refusal)> {
@@ -50,10 +53,13 @@ async fn accept(
     let Some(signature) = headers.get("x-hub-signature-256") else {
         return Err(unsigned("no X-Hub-Signature-256 header"));
     };
-    let body = read_body(headers, body).await?;
-    if !shared.secrets.signed(signature.as_bytes(), &body) {
+    let mut check = shared.secrets.check();
+    let body = shared.bodies.read(headers, body, BODY_LIMIT_BYTES, |part| check.update(part)).await;
+    let body = body.map_err(unread)?;
+    if !check.signed(signature.as_bytes()) {
         return Err(unsigned("it was made with none of the webhook secrets"));
     }
+    place.trust().map_err(|crowded| ("overloaded", not_stored(&crowded)))?;
 
     let unreadable = |why: &dyn std::fmt::Display| {
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
@@ -91,41 +97,35 @@ async fn accept(
     match shared.writer.store(delivery).await {
         Ok(Stored::New) => Ok("stored"),
         Ok(Stored::Known) => Ok("known"),
-        Err(not_stored) => {
-            let refusal = Refusal::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The delivery could not be stored: deliver it again later",
-            );
+        Err(why) => {
             // Of a failed batch the writer has logged the cause, once.
-            let outcome = match not_stored {
+            let outcome = match why {
                 NotStored::Full => "overloaded",
                 NotStored::Failed => "failed",
             };
-            Err((outcome, refusal.because(&not_stored)))
+            Err((outcome, not_stored(&why)))
         }
     }
 }
 
-async fn read_body(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, (&'static str, Refusal)> {
-    let too_large = |why: &dyn std::fmt::Display| {
-        let refusal =
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The delivery is larger than 26,214,400 bytes");
-        ("too large", refusal.because(why))
-    };
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if let Some(length) = announced.filter(|&length| length > BODY_LIMIT_BYTES as u64) {
-        return Err(too_large(&format_args!("{length} bytes were announced")));
+fn unread(why: Unread) -> (&'static str, Refusal) {
+    match &why {
+        Unread::TooLarge(_) => {
+            let refusal =
+                Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The delivery is larger than 26,214,400 bytes");
+            ("too large", refusal.because(&why))
+        }
+        Unread::Broken(_) => {
+            let refusal = Refusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
+            ("unreadable", refusal.because(&why))
+        }
+        Unread::NoRoom => ("overloaded", not_stored(&why)),
     }
-    let broken = |why: &dyn std::fmt::Display| {
-        let refusal = Refusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
-        ("unreadable", refusal.because(why))
-    };
-    match tokio::time::timeout(READ_TIMEOUT, Limited::new(body, BODY_LIMIT_BYTES).collect()).await {
-        Ok(Ok(read)) => Ok(read.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(&"it did not end there")),
-        Ok(Err(error)) => Err(broken(&error)),
-        Err(_) => Err(broken(&"it took longer than 10 s to arrive")),
-    }
+}
+
+fn not_stored(why: &dyn std::fmt::Display) -> Refusal {
+    let sentence = "The delivery could not be stored: deliver it again later";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence).because(why)
 }
 
 /// GitHub sends UUIDs; other forges may send other short words.

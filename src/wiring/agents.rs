@@ -8,7 +8,7 @@ use capstan::config::{ServeOptions, database_of};
 use capstan::database::Database;
 use secrecy::ExposeSecret;
 
-use super::{failed, runtime};
+use super::{failed, names, runtime};
 
 /// Runs one command.
 pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {
@@ -20,10 +20,11 @@ pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {
         ..ServeOptions::default()
     };
     let url = database_of(&options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    let by = names::person(&environment, &names::machine());
     runtime()?.block_on(async {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let database = Database::open(url.expose_secret(), Arc::clone(&clock)).await.map_err(failed)?;
-        let ended = cli::run_agents(&database, clock.as_ref(), &arguments.command).await;
+        let ended = cli::run_agents(&database, clock.as_ref(), &by, &arguments.command).await;
         database.close().await;
         ended
     })

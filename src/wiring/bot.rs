@@ -5,22 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::agents::rollouts::{self, RolloutReporter};
-use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers};
-use capstan::app::planner::Generator;
+use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
 #[cfg(feature = "demo")]
 use capstan::app::ports::FleetView;
 use capstan::app::ports::{Clock, CodeHost, Jobs, SystemClock};
+use capstan::app::retention::{Housekeeping, Keep};
 use capstan::app::sync::Ports;
-use capstan::app::worker;
+use capstan::app::worker::{self, Heartbeats, Workforce};
 use capstan::cli::Failure;
-use capstan::config::Config;
+use capstan::config::{Config, INTERNAL_LISTEN};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan::server::{self, Parts, Probe, ServerError};
+use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan::server::{self, Limits, Listeners, Parts, Probe, ServerError};
 use capstan::telemetry;
 use capstan_report::BlockKey;
+use jiff::SignedDuration;
 use secrecy::ExposeSecret;
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -28,18 +31,24 @@ use super::{failed, names};
 
 /// How often everything is compared with GitHub, for what webhooks did not bring.
 const RESYNC: Duration = Duration::from_secs(180);
+/// How often old records, and those of repositories that are gone, are looked for.
+const HOUSEKEEPING: Duration = Duration::from_secs(3600);
 /// How long a job in hand may take to end once a shutdown began; the next process takes it otherwise.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A bot that runs.
 pub(super) struct Running {
-    /// Where it listens.
+    /// Where GitHub reaches it.
     #[cfg_attr(not(feature = "demo"), expect(dead_code, reason = "only the demo asks: `serve` was told"))]
     pub(super) address: SocketAddr,
-    server: JoinHandle<Result<(), ServerError>>,
+    /// Where people see it.
+    #[cfg_attr(not(feature = "demo"), expect(dead_code, reason = "only the demo asks: the log says it"))]
+    pub(super) internal_address: SocketAddr,
+    server: JoinHandle<()>,
     work: JoinHandle<()>,
     resync: JoinHandle<()>,
     telling: JoinHandle<()>,
+    housekeeping: JoinHandle<()>,
     database: Database,
 }
 
@@ -52,26 +61,43 @@ impl Running {
 
     /// Returns once the bot was told to stop and has stopped.
     pub(super) async fn finished(self) -> Result<(), Failure> {
-        let served = self.server.await.map_err(failed)?;
+        self.server.await.map_err(failed)?;
         self.resync.abort();
         self.telling.abort();
+        self.housekeeping.abort();
         if tokio::time::timeout(GRACE, self.work).await.is_err() {
             tracing::warn!("a job was cut off after {} s; the next start takes it up", GRACE.as_secs());
         }
         self.database.close().await;
-        served.map_err(failed)
+        Ok(())
+    }
+}
+
+/// Takes the port of the internal listener. One that nobody asked for is no reason not to start.
+async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, ServerError> {
+    const SETTING: &str = "--internal-listen";
+    match server::bind(asked.unwrap_or(INTERNAL_LISTEN), SETTING).await {
+        Err(error) if asked.is_none() && error.is_taken() => {
+            tracing::warn!("{error}; a free port is taken instead");
+            server::bind(SocketAddr::new(INTERNAL_LISTEN.ip(), 0), SETTING).await
+        }
+        bound => bound,
     }
 }
 
 /// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
 pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
-    let listener = server::bind(config.listen).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
+    let listeners = Listeners {
+        public: server::bind(config.listen, "--listen").await.map_err(failed)?,
+        internal: bind_internal(config.internal_listen).await.map_err(failed)?,
+    };
+    let address = listeners.public.local_addr().map_err(failed)?;
+    let internal_address = listeners.internal.local_addr().map_err(failed)?;
     let metrics = telemetry::install_metrics().map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let database =
         Database::open(config.database_url.expose_secret(), Arc::clone(&clock)).await.map_err(failed)?;
-    let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
+    let mirrors = Arc::new(Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?);
     let credentials =
         AppCredentials::from_pem(config.github.app_id, &config.github.private_key, "the App's private key")
             .map_err(failed)?;
@@ -81,11 +107,18 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
     let ports = Ports {
         host: github.clone(),
-        mirror: Arc::new(mirrors),
+        mirror: mirrors.clone(),
         records: Arc::new(database.clone()),
         clock: Arc::clone(&clock),
-        planner: Arc::new(Generator::default()),
-        key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes()),
+        planner: Arc::new(ProcessPlanner::new(Processes {
+            program: std::env::current_exe().map_err(failed)?,
+            count: config.work.workers,
+            memory: config.work.planner_memory,
+            patience: config.work.planner,
+            remembered: Some(config.state_dir.join("beyond-limits.json")),
+        })),
+        key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes())
+            .and(config.key.expose_secret().as_bytes()),
         reconcilers: Some(reconcilers.clone()),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
@@ -98,7 +131,9 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         jobs: Arc::clone(&jobs),
         host: ports.host.clone(),
         mirror: ports.mirror.clone(),
+        planner: ports.planner.clone(),
         clock: Arc::clone(&clock),
+        sealing: SealingKey::parse(&config.key).ok_or_else(|| failed("the key in --key-file is none"))?,
         limits: AgentLimits::default(),
     };
     let agents = Arc::new(Agents::open(agents).await.map_err(failed)?);
@@ -114,9 +149,27 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         async move { reporter.run(&stop).await }
     });
 
+    let housekeeping = Housekeeping {
+        host: ports.host.clone(),
+        records: Arc::new(database.clone()),
+        mirrors,
+        clock: Arc::clone(&clock),
+        keep: Keep {
+            records: SignedDuration::try_from(config.retention).map_err(failed)?,
+            ..Keep::default()
+        },
+    };
+    let housekeeping = tokio::spawn({
+        let stop = stop.clone();
+        async move { housekeeping.run(HOUSEKEEPING, &stop).await }
+    });
+
+    let workforce = Workforce { workers: config.work.workers, deadline: config.work.job };
+    let heartbeats = Heartbeats::default();
     let work = tokio::spawn({
         let (ports, jobs, stop) = (ports.clone(), Arc::clone(&jobs), stop.clone());
-        async move { worker::work(&ports, &jobs, &name, &stop).await }
+        let heartbeats = heartbeats.clone();
+        async move { worker::work(&ports, &jobs, &name, workforce, &heartbeats, &stop).await }
     });
     let resync = tokio::spawn({
         let (ports, jobs, stop) = (ports, jobs, stop.clone());
@@ -134,8 +187,15 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         web_url: config.github.web_url(),
         clock,
         agents: Some(agents),
+        workers: heartbeats,
+        limits: Limits {
+            connections: config.intake.connections,
+            head_timeout: config.intake.header_timeout,
+            body_timeout: config.intake.body_timeout,
+            body_bytes: config.intake.body_bytes,
+        },
     };
-    tracing::info!(address = %address, "listening");
-    let server = tokio::spawn(server::serve(listener, parts, stop.cancelled_owned()));
-    Ok(Running { address, server, work, resync, telling, database })
+    tracing::info!(%address, internal = %internal_address, "listening");
+    let server = tokio::spawn(server::serve(listeners, parts, stop.cancelled_owned()));
+    Ok(Running { address, internal_address, server, work, resync, telling, housekeeping, database })
 }

@@ -5,6 +5,7 @@ mod bot;
 #[cfg(feature = "demo")]
 mod demo;
 mod names;
+mod planner_process;
 mod reconciler;
 
 use std::path::Path;
@@ -31,6 +32,7 @@ pub(crate) fn run(service: &Service) -> ExitCode {
         Service::Reconcile(options) => reconcile(options),
         Service::Crds(_) => print_definitions(),
         Service::Agents(arguments) => agents::run(arguments),
+        Service::PlannerProcess(arguments) => planner_process::run(arguments),
         #[cfg(feature = "demo")]
         Service::Demo(options) => runtime().and_then(|runtime| runtime.block_on(demo::run(options))),
     };

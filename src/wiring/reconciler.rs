@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
-use capstan::app::ports::{Clock, SystemClock};
+use capstan::app::ports::{Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{DryRunCache, Kinds, Ports, Throttled};
+use capstan::app::reconcile::{DryRunCache, Judge, Kinds, Ports, Throttled};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeCluster, KubeLease, KubeStatusStore};
+use capstan::state_folder::{LockedFolder, QuarantineFile};
 use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
@@ -25,6 +27,9 @@ use super::{failed, names};
 
 /// Requests to the API server that are under way at a time, all Fleets together.
 const REQUESTS: usize = 32;
+
+/// How often a state folder is tried that another process has.
+const LOOK_AT_FOLDER: Duration = Duration::from_secs(1);
 
 /// The Lease that the acting reconciler holds.
 const LEASE: &str = "capstan-reconciler";
@@ -42,6 +47,8 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
     let identity = identity(&config.state_dir);
+    let notes = Arc::new(QuarantineFile::new(&config.state_dir));
+    let judge = Arc::new(Judge::new(notes, config.render_timeout));
     let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
     let parts = Parts {
         ports: Ports {
@@ -50,9 +57,16 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
             dry_run_cache: Arc::new(DryRunCache::default()),
+            judge: Arc::clone(&judge),
+            claiming: Arc::default(),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
-        leadership: Arc::new(KubeLease::new(&connection, &config.namespace, LEASE, &identity)),
+        leadership: Arc::new(FolderFirst {
+            state_dir: config.state_dir.clone(),
+            lease: KubeLease::new(&connection, &config.namespace, LEASE, &identity),
+            identity,
+            taken: tokio::sync::OnceCell::new(),
+        }),
         health: Arc::clone(&health),
     };
     tracing::info!(%address, namespace = config.namespace, "reconciling");
@@ -60,14 +74,61 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let probes =
         tokio::spawn(controllers::serve_probes(listener, health, metrics, clock, probes_stop.clone()));
     Reconciler::new(parts).run(&stop).await;
+    judge.leave();
     probes_stop.cancel();
     probes.await.map_err(failed)?.map_err(failed)
 }
 
-/// Who holds the Lease: the pod, else this machine and state directory. A process that was killed is
-/// followed by one of the same name, which need not wait until the Lease runs out.
+/// Who holds the Lease: this process, in its pod, else on this machine with its state directory.
 fn identity(state_dir: &Path) -> String {
-    std::env::var("POD_NAME").unwrap_or_else(|_| names::holder(&names::machine(), state_dir))
+    let place = std::env::var("POD_NAME").unwrap_or_else(|_| names::place(&names::machine(), state_dir));
+    names::holder(&place)
+}
+
+/// Leads where the Lease can be had, once the state folder is this process's own: two processes with one folder never
+/// both lead. Who had the folder before is dead, so the Lease that it may still hold need not run out.
+struct FolderFirst {
+    state_dir: PathBuf,
+    lease: KubeLease,
+    identity: String,
+    taken: tokio::sync::OnceCell<(LockedFolder, KubeLease)>,
+}
+
+impl FolderFirst {
+    /// The folder, as soon as no other process has it.
+    async fn take(&self) -> (LockedFolder, KubeLease) {
+        let mut is_said = false;
+        loop {
+            let taken = LockedFolder::take(&self.state_dir).and_then(|folder| {
+                let Some(folder) = folder else { return Ok(None) };
+                let dead = folder.succeed(&self.identity)?;
+                Ok(Some((folder, self.lease.clone().after(dead))))
+            });
+            match taken {
+                Ok(Some(taken)) => return taken,
+                Ok(None) if is_said => {}
+                Ok(None) => {
+                    tracing::warn!(folder = %self.state_dir.display(), "another reconciler has the state folder: this one waits");
+                    is_said = true;
+                }
+                Err(error) => {
+                    tracing::error!(folder = %self.state_dir.display(), %error, "the state folder cannot be locked, so this process does not lead");
+                }
+            }
+            tokio::time::sleep(LOOK_AT_FOLDER).await;
+        }
+    }
+}
+
+#[async_trait]
+impl Leadership for FolderFirst {
+    async fn lead(&self, stop: &CancellationToken) -> Option<Term> {
+        let (_, lease) = tokio::select! {
+            taken = self.taken.get_or_init(|| self.take()) => taken,
+            () = stop.cancelled() => return None,
+        };
+        lease.lead(stop).await
+    }
 }
 
 /// Opens sources with the adapters that there are.

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use aws_lc_rs::digest::{SHA256, digest};
 use capstan_live::agent::archive::statement;
 use capstan_model::digest::hex;
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 
-use super::build::{Wanted, build};
+use super::build::{Wanted, build, claimed};
 use super::{Agents, Denied, settings_name};
 use crate::app::ports::{Agent, PreflightState, WatchedRepository};
 
@@ -155,16 +156,15 @@ impl Agents {
             Because::OnTheDefaultBranch => of_commit.tree.clone(),
             Because::Preflight => tip.tree.clone(),
         };
-        let wanted = Wanted {
-            repository: settings_name(&repository.name)?,
-            commit: commit.clone(),
-            tree: of_commit.tree,
-            tip: tip.tree,
-            own_settings,
-            managed_by: watched.managed_by.clone(),
-            management_cluster: agent.management_cluster.clone(),
+        let (name, commit_id, tree) = (settings_name(&repository.name)?, commit.clone(), of_commit.tree);
+        let (planner, tip) = (Arc::clone(&self.planner), tip.tree);
+        let (managed_by, uid) = (watched.managed_by.clone(), agent.management_cluster.clone());
+        let make = move || {
+            let is_managed = |cluster: &ClusterId| managed_by.has(&uid, cluster);
+            let clusters = claimed(planner.as_ref(), &tree, &tip, is_managed)?;
+            build(&Wanted { repository: name, commit: commit_id, tree, own_settings, clusters })
         };
-        let made = tokio::task::spawn_blocking(move || build(&wanted)).await;
+        let made = tokio::task::spawn_blocking(make).await;
         let bytes: Arc<[u8]> =
             made.map_err(|error| Denied::Failed(error.to_string()))?.map_err(Denied::Failed)?.into();
         let sha256 = hex(digest(&SHA256, &bytes).as_ref());

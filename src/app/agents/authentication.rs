@@ -19,11 +19,15 @@ impl Agents {
     /// # Errors
     /// The code is not good for this, or the records fail.
     pub async fn enrol(&self, request: &EnrolRequest) -> Result<EnrolAnswer, Denied> {
-        if self.limiter.enrolment().is_err() {
-            return Err(Denied::TooMuch("too many enrolments in a minute".to_owned()));
-        }
-        let refused = |why: &str| Denied::Unauthorised(format!("enrolment refused: {why}"));
+        // Whoever has a code is never counted among those who guess.
+        let refused = |why: &str| match self.limiter.wrong_code() {
+            Ok(()) => Denied::Unauthorised(format!("enrolment refused: {why}")),
+            Err(_) => Denied::TooMuch(format!("too many enrolments are refused: {why}")),
+        };
         let code = JoinCode::parse(&request.join_code).map_err(|error| refused(&error.to_string()))?;
+        if !self.records().is_invited(&code.hash()).await? {
+            return Err(refused("the join code is unknown or over"));
+        }
         let id =
             AgentId::parse(&Ulid::generate().to_string()).map_err(|error| refused(&error.to_string()))?;
         let name: String = request.management_cluster.name.as_str().chars().take(100).collect();
@@ -32,6 +36,7 @@ impl Agents {
             management_cluster: request.management_cluster.uid.clone(),
             name,
             public_key: request.public_key.clone(),
+            invited_by: String::new(),
             enrolled_at: self.clock.now(),
             seen_at: None,
             revoked_at: None,
@@ -57,6 +62,10 @@ impl Agents {
             Enrolled::CodeRefused => {
                 Err(refused("the join code is unknown, used, over, or meant for another management cluster"))
             }
+            Enrolled::NotAlone => Err(refused(
+                "the management cluster has another agent, and the join code is not for one beside it: revoke that \
+                 one, or ask for a code with --name",
+            )),
         }
     }
 

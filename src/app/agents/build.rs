@@ -1,23 +1,19 @@
 //! Makes an archive: the claimed folders, what their render reads besides, and the settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 
+use capstan_kustomize::render::Folders;
 use capstan_live::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
 use capstan_live::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
-use capstan_live::agent::permission::ManagedBy;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry};
-use capstan_plan::layout;
-use capstan_plan::policy::folders_of;
-use capstan_plan::settings::{
-    ManagementClusterUid, REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds,
-};
+use capstan_plan::settings::{REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::content::made_of;
+use crate::app::planner::{MadeOf, Planner};
 
 /// What an archive is made of.
 pub(super) struct Wanted {
@@ -25,27 +21,19 @@ pub(super) struct Wanted {
     pub(super) commit: CommitId,
     /// The content of the commit.
     pub(super) tree: Arc<dyn Tree>,
-    /// The content of the default branch's tip: its settings say which folders are clusters.
-    pub(super) tip: Arc<dyn Tree>,
     /// Whose `.capstan.yaml` travels.
     pub(super) own_settings: Arc<dyn Tree>,
-    pub(super) managed_by: ManagedBy,
-    pub(super) management_cluster: ManagementClusterUid,
+    /// The clusters that travel, with what they are made of.
+    pub(super) clusters: Vec<(ClusterId, MadeOf)>,
 }
 
 /// The archive's bytes, or why there is none. The same input gives the same bytes.
 pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
-    let settings = read_settings(wanted.tip.as_ref())?;
-    let tree = wanted.tree.as_ref();
-    let layout = layout::discover(tree, &settings);
     let mut clusters: Vec<ClusterId> = Vec::new();
     let mut entries: BTreeMap<RepoPath, TreeEntry> = BTreeMap::new();
-    for folder in &layout.clusters {
-        if !wanted.managed_by.has(&wanted.management_cluster, &folder.id) {
-            continue;
-        }
-        clusters.push(folder.id.clone());
-        entries.extend(made_of(tree, &folders_of(folder)));
+    for (cluster, made_of) in &wanted.clusters {
+        clusters.push(cluster.clone());
+        entries.extend(made_of.iter().map(|(path, entry)| (path.clone(), entry.clone())));
         if entries.len() > ARCHIVE_FILES {
             return Err(format!("the claimed folders have more than {ARCHIVE_FILES} files"));
         }
@@ -54,6 +42,47 @@ pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
     entries.remove(&path);
     let own_settings = wanted.own_settings.entry(&path).cloned();
     pack(wanted, clusters, entries, own_settings.map(|entry| (path, entry)))
+}
+
+/// The clusters of a commit that travel, and what they are made of; the tip's settings say which folders are clusters.
+pub(super) fn claimed(
+    planner: &dyn Planner,
+    tree: &Arc<dyn Tree>,
+    tip: &Arc<dyn Tree>,
+    is_managed: impl Fn(&ClusterId) -> bool,
+) -> Result<Vec<(ClusterId, MadeOf)>, String> {
+    let settings = read_settings(tip.as_ref())?;
+    let scopes = |tree: &Arc<dyn Tree>| {
+        planner.scopes(Arc::clone(tree), &settings).map_err(|failed| failed.to_string())
+    };
+    let (here, at_the_tip) = (scopes(tree)?, scopes(tip)?);
+    let claimed = here.iter().filter_map(|scope| {
+        let cluster = scope.target.cluster().filter(|cluster| is_managed(cluster))?;
+        let (base, overlay) = (scope.base.clone(), scope.overlay.clone());
+        Some((cluster.clone(), Folders { cluster: cluster.folder().clone(), base, overlay }))
+    });
+    let (clusters, folders): (Vec<ClusterId>, Vec<Folders>) = claimed.unzip();
+    let mut made_of = planner.made_of(Arc::clone(tree), &folders).map_err(|failed| failed.to_string())?;
+    // What lies in another cluster's folder is its owner's, whoever names it, and whatever a head makes of it.
+    let others: BTreeSet<&RepoPath> = here
+        .iter()
+        .chain(&at_the_tip)
+        .filter_map(|scope| scope.target.cluster())
+        .filter(|cluster| !is_managed(cluster))
+        .map(ClusterId::folder)
+        .collect();
+    let is_anothers = |path: &RepoPath| {
+        let mut above = path.parent();
+        while let Some(folder) = above {
+            if others.contains(&folder) {
+                return true;
+            }
+            above = folder.parent();
+        }
+        false
+    };
+    made_of.iter_mut().for_each(|made_of| made_of.retain(|path, _| !is_anothers(path)));
+    Ok(clusters.into_iter().zip(made_of).collect())
 }
 
 fn read_settings(tip: &dyn Tree) -> Result<RepositorySettings, String> {

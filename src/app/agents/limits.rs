@@ -15,8 +15,8 @@ pub struct AgentLimits {
     pub per_second: u32,
     /// Long polls of one agent at a time.
     pub polls: u32,
-    /// Enrolments in a minute, by whomever.
-    pub enrolments_per_minute: u32,
+    /// Enrolments without a good code in a minute, by whomever, before they are told to wait.
+    pub wrong_codes_per_minute: u32,
     /// Archives that are made at a time.
     pub building: usize,
     /// Bytes of archives that are kept.
@@ -33,7 +33,7 @@ impl Default for AgentLimits {
             burst: 200,
             per_second: 10,
             polls: 16,
-            enrolments_per_minute: 60,
+            wrong_codes_per_minute: 60,
             building: 2,
             kept_archive_bytes: 128 << 20,
             ask_again_seconds: 20,
@@ -84,9 +84,9 @@ impl Limiter {
         self.take(Some(agent.clone()), f64::from(limits.burst), f64::from(limits.per_second))
     }
 
-    /// Counts an enrolment.
-    pub(super) fn enrolment(&self) -> Result<(), TooMany> {
-        let a_minute = f64::from(self.limits.enrolments_per_minute);
+    /// Counts an enrolment without a good code.
+    pub(super) fn wrong_code(&self) -> Result<(), TooMany> {
+        let a_minute = f64::from(self.limits.wrong_codes_per_minute);
         self.take(None, a_minute, a_minute / 60.0)
     }
 

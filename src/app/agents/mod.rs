@@ -22,6 +22,7 @@ mod keys;
 mod limits;
 mod notifier;
 pub mod rollouts;
+mod sealing;
 mod work;
 
 use std::sync::Arc;
@@ -30,16 +31,18 @@ use capstan_plan::settings::RepositoryName as SettingsName;
 
 use self::archive::Archives;
 use self::limits::Limiter;
+use super::planner::Planner;
 use super::ports::{
     AgentRecords, Clock, CodeHost, CodeHostError, Jobs, Mirror, MirrorError, RecordsError, RepositoryName,
 };
 
-pub use self::admin::{Invited, invite};
+pub use self::admin::{Invited, Invitee, NotInvited, invite};
 pub use self::archive::SignedArchive;
 pub(super) use self::content::content;
 pub use self::keys::{BotKey, KeyError};
 pub use self::limits::AgentLimits;
 pub use self::notifier::Notifier;
+pub use self::sealing::SealingKey;
 pub use self::work::Questions;
 
 /// What the bot's other use cases need of the agents: their records, and a notifier that wakes long polls and
@@ -62,8 +65,12 @@ pub struct AgentParts {
     pub host: Arc<dyn CodeHost>,
     /// Git.
     pub mirror: Arc<dyn Mirror>,
+    /// Says what clusters are made of.
+    pub planner: Arc<dyn Planner>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// What seals the bot's own key in the records.
+    pub sealing: SealingKey,
     /// How much agents may ask for.
     pub limits: AgentLimits,
 }
@@ -74,6 +81,7 @@ pub struct Agents {
     jobs: Arc<dyn Jobs>,
     host: Arc<dyn CodeHost>,
     mirror: Arc<dyn Mirror>,
+    planner: Arc<dyn Planner>,
     clock: Arc<dyn Clock>,
     key: BotKey,
     limiter: Limiter,
@@ -124,12 +132,13 @@ impl Agents {
     /// # Errors
     /// The records cannot be read or written, or the key that they hold is none.
     pub async fn open(parts: AgentParts) -> Result<Self, KeyError> {
-        let key = BotKey::open(parts.reconcilers.records.as_ref()).await?;
+        let key = BotKey::open(parts.reconcilers.records.as_ref(), &parts.sealing).await?;
         Ok(Self {
             reconcilers: parts.reconcilers,
             jobs: parts.jobs,
             host: parts.host,
             mirror: parts.mirror,
+            planner: parts.planner,
             clock: parts.clock,
             key,
             archives: Archives::new(parts.limits.kept_archive_bytes),

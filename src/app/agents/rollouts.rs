@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_live::agent::{AgentId, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
@@ -161,7 +162,8 @@ impl RolloutReporter {
         for cluster in unheard.filter(|cluster| cluster.progress.report.is_none()) {
             // What was reported before the merge was followed waits for nobody.
             for standing in records.standings_of(repository.id, &cluster.cluster).await? {
-                reports.add(cluster.cluster.clone(), &standing.management_cluster, standing.report);
+                let one = Reported { agent: standing.agent, report: standing.report };
+                reports.add(cluster.cluster.clone(), &standing.management_cluster, one);
             }
         }
         let mut later: Option<Duration> = None;
@@ -204,8 +206,8 @@ impl RolloutReporter {
     ) -> Result<(), ReportError> {
         let merge_commit = merge.merge_commit.clone();
         for cluster in &mut merge.clusters {
-            for report in reports.on(&cluster.cluster, &cluster.management_cluster) {
-                let Some(next) = cluster.progress.after(report) else { continue };
+            for Reported { agent, report } in reports.on(&cluster.cluster, &cluster.management_cluster) {
+                let Some(next) = cluster.progress.after(agent.as_ref(), report) else { continue };
                 if self.is_contained(repository, &merge_commit, report.commit()).await? {
                     cluster.progress = next;
                 }
@@ -393,30 +395,31 @@ fn subjects_of(merge: &FollowedMerge) -> Vec<RolloutSubject> {
     merge.clusters.iter().map(subject).collect()
 }
 
-/// Reports by cluster and who reported, oldest first.
-struct Reports(BTreeMap<(ClusterId, String), Vec<capstan_live::agent::RolloutReport>>);
+/// A report, and whose it is.
+struct Reported {
+    agent: Option<AgentId>,
+    report: RolloutReport,
+}
+
+/// Reports by cluster and management cluster, in the order in which they were taken: each agent's own, oldest
+/// first.
+struct Reports(BTreeMap<(ClusterId, String), Vec<Reported>>);
 
 impl Reports {
     fn of(pending: &[PendingReport]) -> Self {
         let mut reports = Self(BTreeMap::new());
         for one in pending {
-            reports.add(one.report.cluster.clone(), &one.management_cluster, one.report.clone());
+            let reported = Reported { agent: one.agent.clone(), report: one.report.clone() };
+            reports.add(one.report.cluster.clone(), &one.management_cluster, reported);
         }
         reports
     }
 
-    fn add(
-        &mut self,
-        cluster: ClusterId,
-        by: &ManagementClusterUid,
-        report: capstan_live::agent::RolloutReport,
-    ) {
-        let reports = self.0.entry((cluster, by.as_str().to_ascii_lowercase())).or_default();
-        reports.push(report);
-        reports.sort_by(|a, b| a.id.cmp(&b.id));
+    fn add(&mut self, cluster: ClusterId, by: &ManagementClusterUid, reported: Reported) {
+        self.0.entry((cluster, by.as_str().to_ascii_lowercase())).or_default().push(reported);
     }
 
-    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[capstan_live::agent::RolloutReport] {
+    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[Reported] {
         self.0.get(&(cluster.clone(), by.as_str().to_ascii_lowercase())).map_or(&[], Vec::as_slice)
     }
 }

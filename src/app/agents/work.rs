@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use capstan_live::agent::wire::{RecordAnswer, ReportsAnswer, WorkAnswer};
-use capstan_live::agent::{PreflightAnswer, PreflightId, PreflightQuestion, RolloutReport};
+use capstan_live::agent::{PreflightAnswer, PreflightId, PreflightQuestion, RolloutReport, is_of_the_future};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 
@@ -166,7 +166,9 @@ impl Agents {
                 },
             };
             let Some((watched, taken)) = by_repository.get_mut(at) else { continue };
-            if !watched.managed_by.has(&agent.management_cluster, &report.cluster) {
+            if is_of_the_future(&report.id, self.clock.now()) {
+                refuse(&mut answer, agent, &report, "its id is of a time that has not come");
+            } else if !watched.managed_by.has(&agent.management_cluster, &report.cluster) {
                 refuse(&mut answer, agent, &report, "the cluster is not its own");
             } else if !self.may_report_on(watched, &report).await? {
                 refuse(&mut answer, agent, &report, "the commit was never on the default branch");
@@ -180,10 +182,10 @@ impl Agents {
                 continue;
             }
             taken.sort_by(|a, b| a.id.cmp(&b.id));
-            let (id, uid) = (watched.repository.id, &agent.management_cluster);
-            let name = watched.managed_by.name_of(uid).unwrap_or(&agent.name);
+            let id = watched.repository.id;
+            let name = watched.managed_by.name_of(&agent.management_cluster).unwrap_or(&agent.name);
             let before = self.states(id, &taken).await?;
-            self.records().take_reports(id, uid, name, &taken).await?;
+            self.records().take_reports(id, agent, name, &taken).await?;
             // A cluster that is done, or no longer is, may be offered its next step, or no longer.
             if self.states(id, &taken).await? != before {
                 self.look_at(id).await?;

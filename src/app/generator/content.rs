@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A file's content, or why it cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Content(pub(super) Result<Arc<[u8]>, String>);
+pub(in crate::app) struct Content(pub(in crate::app) Result<Arc<[u8]>, String>);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use capstan_kustomize::render;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{RepoPath, TreeId};
 use capstan_plan::classes::{ClassRef, Classes, class_names, named_elsewhere};
 use capstan_plan::cluster::{Cluster, ReleaseName};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::Standing;
 use capstan_plan::policy;
-use capstan_plan::release::Catalogue;
 
 use super::Fleet;
-use super::inputs::{FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, Used};
-use super::planning::{Conditions, Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
+use super::fleet_inputs::{ReleasesIn, read_releases};
+use super::inputs::{Conditions, FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, Used};
+use super::planning::{Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
 use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
 use super::releases::Home;
@@ -28,6 +28,8 @@ pub(super) struct Gathered {
     pub(super) made: Made,
     pub(super) offered: Offered,
     pub(super) step: Option<StepInputs>,
+    /// The cluster's folder.
+    folder: Option<TreeId>,
 }
 
 /// What a step is given, and whether that may be something else next time because a file could not be had.
@@ -35,6 +37,20 @@ pub(super) struct StepAnswers {
     given: StepInputs,
     prepared: Prepared,
     failed: bool,
+}
+
+impl Gathered {
+    /// All that the plan was given.
+    pub(super) fn inputs(&self, fleet: &Arc<FleetInputs>, asked: Option<&ReleaseName>) -> PlanInputs {
+        PlanInputs {
+            fleet: Arc::clone(fleet),
+            cluster: self.offered.reading.cluster.id.clone(),
+            folder: self.folder.clone(),
+            asked: asked.cloned(),
+            old: self.offered.old.clone(),
+            step: self.step.clone(),
+        }
+    }
 }
 
 impl Fleet {
@@ -53,17 +69,10 @@ impl Fleet {
             Home::Elsewhere(tree) => tree.folder_id(&RepoPath::root()),
             Home::Here | Home::Missing(_) => None,
         };
-        let reads = RecordingTree::outside(tree);
-        let layout = self.releases_layout();
-        let _catalogue = Catalogue::read(&reads, &layout);
-        Arc::new(FleetInputs {
-            settings: self.settings.clone(),
-            today: self.today,
-            releases: layout.releases.clone(),
-            elsewhere,
-            looked: reads.into_read_set().unwrap_or_default(),
-            definitions: Arc::clone(self.wide.defined(self.tree.as_ref(), &self.layout)),
-        })
+        let releases = ReleasesIn { tree, layout: &self.releases_layout(), elsewhere };
+        let definitions = self.wide.defined(self.tree.as_ref(), &self.layout);
+        // The catalogue is known; what reading it looks at is not.
+        Arc::new(read_releases(self.conditions(), &releases, definitions).inputs)
     }
 
     /// A cluster, and what it is offered.
@@ -83,14 +92,15 @@ impl Fleet {
     /// As [`Self::plan`].
     pub(super) fn gather(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Gathered, Refused> {
         let offered = self.offered(id, asked)?;
+        let folder = self.tree.folder_id(id.folder());
         let Some(step) = offered.step() else {
             let made = offered.nothing(self.conditions(), self);
-            return Ok(Gathered { made, offered, step: None });
+            return Ok(Gathered { made, offered, step: None, folder });
         };
         let plan = |given: &_, prepared: &_| step.plan(self.conditions(), self, given, prepared);
         let (made, answers) = self.answering(step, plan)?;
         let made = Made { failed: made.failed || answers.failed, ..made };
-        Ok(Gathered { made, step: Some(answers.given), offered })
+        Ok(Gathered { made, step: Some(answers.given), offered, folder })
     }
 
     /// Asks something of a step, and answers what it asks back, until there is an answer.

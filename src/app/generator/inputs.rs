@@ -1,13 +1,13 @@
 //! What one cluster's plan may depend on, all of it, as a value.
 //!
 //! *Guarantee*: a plan is made from a [`PlanInputs`] and from the contents that its ids name, and from nothing else
-//! ([`super::planning`] has no other way to ask): so equal givens have equal plans, and a plan that is kept with its
-//! given may be used again where the same questions have the same answers. *Expected flow*: the fleet answers the
-//! questions of one plan ([`super::gather`]), the plan is made, both are [kept](super::memory); at the next look
-//! [`Fleet::inputs_now`](super::Fleet) answers them again, and the two givens are compared whole.
+//! ([`super::planning`] has no other way to ask): so equal inputs have equal plans, and a plan that is kept with its
+//! inputs may be used again where the same questions have the same answers. *Expected flow*: the fleet answers the
+//! questions of one plan ([`super::gather`]), the plan is made, both are [kept](super::plan_cache); at the next look
+//! [`Fleet::inputs_now`](super::Fleet) answers them again, and old and new inputs are compared whole.
 //!
-//! A given names files, folders and releases by their Git ids. [`super::written`] adds their contents, for a plan
-//! that is made in another process.
+//! Inputs name files, folders and releases by their Git ids. [`super::written_inputs`] adds their contents, for a
+//! plan that is made in another process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +27,14 @@ use serde::{Deserialize, Serialize};
 
 use super::definitions::Definitions;
 use super::read_set::ReadSet;
+
+/// What holds for the plans of all clusters.
+#[derive(Clone, Copy)]
+pub(super) struct Conditions<'a> {
+    pub(super) settings: &'a RepositorySettings,
+    /// In UTC.
+    pub(super) today: Date,
+}
 
 /// What the plans of all clusters of a fleet are given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +117,11 @@ pub(super) enum Used {
 }
 
 impl FleetInputs {
+    /// What holds for the plans of all clusters.
+    pub(super) const fn conditions(&self) -> Conditions<'_> {
+        Conditions { settings: &self.settings, today: self.today }
+    }
+
     /// Whether the same is given now; what reading the releases would look at is asked of their snapshot.
     pub(super) fn is_still(&self, now: &Self, releases: &dyn Tree) -> bool {
         let Self { settings, today, releases: known, elsewhere, looked, definitions } = self;

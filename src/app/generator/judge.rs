@@ -6,6 +6,7 @@ use std::sync::Arc;
 use capstan_kustomize::render::{self, Edited, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::Finding;
+use capstan_plan::boundary::{Scopes, Surroundings};
 use capstan_plan::classes::{ClassRef, Classes, Elsewhere, named_elsewhere};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
@@ -58,6 +59,7 @@ impl Step<'_> {
         // Folders that Kustomizations elsewhere apply to the cluster are judged with pull requests: to find
         // them, every file of the repository would be read.
         let inside = policy::inside(tree, &folders, &after, None, &prepared.parsed);
+        let scopes = Scopes::default();
         let facts = Facts {
             folders: &folders,
             before,
@@ -68,6 +70,13 @@ impl Step<'_> {
             release: Some(release),
             schemas: contents.schemas(),
             cluster_api: given.cluster_api.clone(),
+            // The other folders are looked at with the pull request: their changes would make every plan anew.
+            boundary: (applied_by == AppliedBy::Reconciler).then_some(Surroundings {
+                folder: &cluster.id,
+                settings: conditions.settings,
+                scopes: &scopes,
+                neighbours: None,
+            }),
             today: conditions.today,
         };
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));

@@ -16,11 +16,13 @@ mod classes;
 mod content;
 mod definitions;
 mod elsewhere;
+mod fleet_inputs;
 mod following;
 mod gather;
 mod infer;
 mod inputs;
 mod judge;
+mod made_of;
 mod plan;
 mod plan_cache;
 mod plan_cached;
@@ -30,9 +32,11 @@ mod read_set;
 mod record;
 mod refused;
 mod releases;
+mod render_reads;
 mod sources;
 mod wide;
 mod written_inputs;
+mod written_tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -54,15 +58,20 @@ use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use jiff::civil::Date;
 
+pub(in crate::app) use content::Content;
 pub use infer::Inferred;
+pub use made_of::made_of;
 pub use plan::{Planned, PlannedWithReasons, Summary, UpgradeWithReasons};
 pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
 pub use refused::Refused;
 pub use releases::{PastRelease, consents};
+pub use render_reads::{NoWatch, RenderReads, WatchRenders};
 pub use written_inputs::{Misread, WrittenInputs};
+pub(in crate::app) use written_tree::WrittenTree;
 
 use cached_snapshot::CachedSnapshot;
-use plan_cache::{CachedFleet, ReleasesIn};
+use fleet_inputs::ReleasesIn;
+use plan_cache::CachedFleet;
 use planning::Contents;
 use releases::Home;
 use sources::Sources;
@@ -115,7 +124,7 @@ impl Shared {
 }
 
 impl Fleet {
-    /// RecordingTree the settings of a snapshot and finds its releases and clusters. `today` (UTC) is what
+    /// Reads the settings of a snapshot and finds its releases and clusters. `today` (UTC) is what
     /// holds are judged against.
     ///
     /// # Errors
@@ -208,7 +217,7 @@ impl Fleet {
         &self.layout
     }
 
-    /// Where clusters lie that nobody looks for, and the settings that take them in. RecordingTree every manifest
+    /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
     /// outside of clusters and releases.
     pub fn outside(&self) -> Option<FileError> {
         layout::outside(self.tree.as_ref(), self.layout(), &self.settings)

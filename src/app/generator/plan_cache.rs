@@ -19,9 +19,7 @@ use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unr
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
-use capstan_plan::release::Catalogue;
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::upgrade::Upgrade;
 use jiff::civil::Date;
 
 use super::Shared;
@@ -30,8 +28,8 @@ use super::cached_plan::CachedPlan;
 use super::cached_snapshot::CachedSnapshot;
 use super::classes::read_class_users;
 use super::definitions::Definitions;
-use super::inputs::FleetInputs;
-use super::read_set::{ReadSet, RecordingTree};
+use super::fleet_inputs::{ReadReleases, ReleasesIn, read_releases, unread};
+use super::inputs::{Conditions, FleetInputs};
 
 /// How many repositories (or states of their settings and releases) are remembered at once.
 const FLEETS: usize = 16;
@@ -63,7 +61,7 @@ pub struct PlanCounts {
 }
 
 /// Plans, contents, layouts and catalogues of earlier looks. Shared by all workers: a copy is the same
-/// plan_cache.
+/// cache.
 #[derive(Clone)]
 pub struct PlanCache(Arc<Caches>);
 
@@ -81,15 +79,6 @@ pub(super) struct Plans {
     kept: Mutex<Bounded<(usize, Target), Arc<CachedPlan>>>,
     planned: AtomicUsize,
     reused: AtomicUsize,
-}
-
-/// Where the releases of a fleet are.
-pub(super) struct ReleasesIn<'a> {
-    /// The snapshot that holds them.
-    pub(super) tree: &'a dyn Tree,
-    pub(super) layout: &'a Layout,
-    /// The root of that snapshot, where it is another repository's.
-    pub(super) elsewhere: Option<TreeId>,
 }
 
 /// What all clusters of a fleet share, with what it was made from.
@@ -131,7 +120,7 @@ impl PlanCache {
         }
     }
 
-    /// Begins a look at a repository: what it does not ask for is the first to give path.
+    /// Begins a look at a repository: what it does not ask for is the first to give way.
     pub(super) fn begin(&self) {
         lock(&self.0.contents).begin_round();
         lock(&self.0.plans.kept).begin_round();
@@ -178,29 +167,19 @@ impl PlanCache {
         settings: &RepositorySettings,
         today: Date,
     ) -> Arc<CachedFleet> {
-        let ReleasesIn { tree, layout, elsewhere } = releases;
-        let given = FleetInputs {
-            settings: settings.clone(),
-            today,
-            releases: layout.releases.clone(),
-            elsewhere: elsewhere.clone(),
-            looked: ReadSet::default(),
-            definitions: Arc::clone(definitions),
-        };
+        let conditions = Conditions { settings, today };
+        let unread = unread(conditions, releases, definitions);
         let mut fleets = lock(&self.0.fleets);
-        let holds = |known: &Arc<CachedFleet>| known.given.is_still(&given, *tree);
+        let holds = |known: &Arc<CachedFleet>| known.given.is_still(&unread, releases.tree);
         if let Some(known) = fleets.iter().position(holds).and_then(|at| fleets.remove(at)) {
             fleets.push_front(Arc::clone(&known));
             return known;
         }
         drop(fleets);
-        let reads = RecordingTree::outside(*tree);
-        let catalogue = Catalogue::read(&reads, layout);
-        let looked = reads.into_read_set();
-        let failed = looked.is_none();
+        let ReadReleases { inputs, catalogue, failed } = read_releases(conditions, releases, definitions);
         let known = Arc::new(CachedFleet {
             number: self.0.next_fleet.fetch_add(1, Ordering::Relaxed),
-            given: Arc::new(FleetInputs { looked: looked.unwrap_or_default(), ..given }),
+            given: Arc::new(inputs),
             shared: Arc::new(Shared::new(catalogue)),
             plans: Arc::clone(&self.0.plans),
         });
@@ -231,7 +210,7 @@ impl SnapshotView {
         let schemas = self.look.wide.defined(tree, layout).schemas();
         let wide = &self.look.wide;
         let (cluster_api, flux) = (wide.cluster_api(tree, layout), Some(wide.flux(tree, layout)));
-        Snapshot { tree, layout, schemas, cluster_api, flux }
+        Snapshot { tree, layout, schemas, cluster_api, flux, neighbours: None }
     }
 }
 
@@ -294,7 +273,7 @@ impl CachedFleet {
 
     /// Keeps a plan, where there is room.
     pub(super) fn keep(&self, kept: CachedPlan) -> Arc<CachedPlan> {
-        let bytes = bytes_of(&kept.upgrade);
+        let bytes = bytes_of(&kept);
         let key = (self.number, kept.upgrade.target.clone());
         let kept = Arc::new(kept);
         lock(&self.plans.kept).keep(key, Arc::clone(&kept), bytes, self.number);
@@ -303,12 +282,14 @@ impl CachedFleet {
 }
 
 /// About how much memory a plan takes.
-fn bytes_of(upgrade: &Upgrade) -> usize {
+fn bytes_of(kept: &CachedPlan) -> usize {
     /// Of a change, conflict or finding, with its strings.
     const ITEM: usize = 600;
+    let upgrade = &kept.upgrade;
     let texts = upgrade.files.iter().flat_map(|file| [&file.before, &file.after]).flatten();
     let items = upgrade.changes.len() + upgrade.conflicts.len() + upgrade.findings.len();
-    1_000 + texts.map(String::len).sum::<usize>() + items * ITEM
+    let given = kept.given.step.as_ref().map_or(0, |step| step.outside.bytes());
+    1_000 + texts.map(String::len).sum::<usize>() + items * ITEM + given
 }
 
 /// A snapshot over contents that are known already.

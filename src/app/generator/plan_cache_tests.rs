@@ -368,7 +368,7 @@ fn a_class_far_away_concerns_those_who_use_it_and_no_others() {
 }
 
 /// More than 500 random fleets, each planned before and after a random edit of any sort, with much and with little
-/// plan_cache.
+/// cache.
 #[test]
 fn plans_with_and_without_memory_are_equal() {
     let seed = std::env::var("CAPSTAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed_0003);

@@ -1,7 +1,7 @@
 //! Plans that are kept, and whether all that they were made from is still the same.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Weak};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_plan::classes::classes_used;
@@ -10,7 +10,6 @@ use capstan_plan::upgrade::Upgrade;
 use super::cached_plan::CachedPlan;
 use super::cached_snapshot::FromOutside;
 use super::gather::Gathered;
-use super::inputs::PlanInputs;
 use super::plan_each::on_all_cores;
 use super::record::{Record, settings_of};
 use super::{Fleet, Presence, Refused};
@@ -25,34 +24,70 @@ impl Fleet {
         self.cached_or_made(id).map(|(upgrade, _)| upgrade)
     }
 
-    /// The same for all clusters, in their order. Those that nothing concerns that has changed since the last
-    /// look are not even asked about.
+    /// The same for all clusters, in their order.
     pub fn plan_all_cached(&self) -> Vec<Result<Arc<Upgrade>, Refused>> {
+        let plans = Mutex::new(BTreeMap::new());
+        let take = |at: usize, plan| {
+            plans.lock().unwrap_or_else(PoisonError::into_inner).insert(at, plan);
+        };
+        self.plan_wanted(|_| true, |_| (), take);
+        plans.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    }
+
+    /// The same for those that are `wanted`, in any order and from several threads; who is worked on is `begun`
+    /// before.
+    pub fn plan_each_cached(
+        &self,
+        wanted: impl Fn(&ClusterId) -> bool,
+        begun: impl Fn(&ClusterId) + Sync,
+        take: impl Fn(&ClusterId, Result<Arc<Upgrade>, Refused>) + Sync,
+    ) {
+        self.plan_wanted(wanted, begun, |at, plan| take(&self.layout.clusters[at].id, plan));
+    }
+
+    /// Plans what is wanted. Clusters that nothing concerns that has changed since the last look are not even asked
+    /// about.
+    fn plan_wanted(
+        &self,
+        wanted: impl Fn(&ClusterId) -> bool,
+        begun: impl Fn(&ClusterId) + Sync,
+        take: impl Fn(usize, Result<Arc<Upgrade>, Refused>) + Sync,
+    ) {
         let folders = &self.layout.clusters;
+        let wanted = |at: &usize| wanted(&folders[*at].id);
         let (Some(known), Some((_, look))) = (&self.known, &self.plan_cache) else {
-            return on_all_cores(folders, |folder| self.plan_cached(&folder.id));
+            let open: Vec<usize> = (0..folders.len()).filter(wanted).collect();
+            on_all_cores(&open, |at| {
+                begun(&folders[*at].id);
+                take(*at, self.plan_cached(&folders[*at].id));
+            });
+            return;
         };
         let given = self.provided_from_outside();
         let trusted = look.trusted(known.number(), &given);
         known.want_all();
-        let mut plans: Vec<Option<Result<Arc<Upgrade>, Refused>>> =
-            trusted.iter().map(|kept| Some(Ok(Arc::clone(&kept.upgrade()?.upgrade)))).collect();
-        plans.resize_with(folders.len(), || None);
-        let open: Vec<usize> =
-            plans.iter().enumerate().filter(|(_, plan)| plan.is_none()).map(|(at, _)| at).collect();
-        known.count_reused(plans.len() - open.len());
-        let made = on_all_cores(&open, |at| self.cached_or_made(&folders[*at].id));
-        let mut others = Vec::with_capacity(open.len());
-        for (at, made) in open.into_iter().zip(made) {
-            let (plan, kept) = match made {
+        let kept = |at: usize| trusted.get(at).and_then(Weak::upgrade);
+        let mut open = Vec::new();
+        for at in (0..folders.len()).filter(wanted) {
+            match kept(at) {
+                Some(kept) => {
+                    known.count_reused(1);
+                    take(at, Ok(Arc::clone(&kept.upgrade)));
+                }
+                None => open.push(at),
+            }
+        }
+        let made = on_all_cores(&open, |at| {
+            let id = &folders[*at].id;
+            begun(id);
+            let (plan, kept) = match self.cached_or_made(id) {
                 Ok((upgrade, kept)) => (Ok(upgrade), kept),
                 Err(refused) => (Err(refused), None),
             };
-            others.push((at, kept));
-            plans[at] = Some(plan);
-        }
-        look.keep_plans(known.number(), given, trusted, &others);
-        plans.into_iter().flatten().collect()
+            take(*at, plan);
+            (*at, kept)
+        });
+        look.keep_plans(known.number(), given, trusted, &made);
     }
 
     fn cached_or_made(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<CachedPlan>>), Refused> {
@@ -66,19 +101,13 @@ impl Fleet {
             return Ok((Arc::clone(&kept.upgrade), Some(kept)));
         }
         known.count_planned();
-        let Gathered { made, offered, step } = self.gather(id, None)?;
+        let gathered = self.gather(id, None)?;
+        let given = gathered.inputs(known.given(), None);
+        let Gathered { made, offered, .. } = gathered;
         let upgrade = Arc::new(made.upgrade);
         if made.failed {
             return Ok((upgrade, None));
         }
-        let given = PlanInputs {
-            fleet: Arc::clone(known.given()),
-            cluster: id.clone(),
-            folder: self.tree.folder_id(id.folder()),
-            asked: None,
-            old: offered.old,
-            step,
-        };
         let cluster = &offered.reading.cluster;
         let (record, classes_used) = (Record::of(cluster.settings.as_ref()), classes_used(cluster));
         let kept = known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });

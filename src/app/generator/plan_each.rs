@@ -1,7 +1,7 @@
 //! Many clusters at once, on all cores.
 //!
-//! Results come in the order of the clusters. Where one takes long, those behind it wait in plan_cache: another order
-//! from run to run would cost people more than the plan_cache.
+//! Results come in the order of the clusters. Where one takes long, those behind it wait in memory: another order
+//! from run to run would cost people more than the memory.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

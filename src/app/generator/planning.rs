@@ -1,7 +1,7 @@
 //! One cluster's plan, made from what is given: the heart's decisions in their order.
 //!
 //! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, where a release is offered, [`Step::plan`]; each takes
-//! what the one before it found. *Guarantee*: nothing is asked of the repository but contents that the given names.
+//! what the one before it found. *Guarantee*: nothing is asked of the repository but contents that the inputs name.
 //! A look elsewhere is no answer but a question back, [`Unplanned::Needs`]: whoever gathers facts answers it and asks
 //! for the plan again.
 
@@ -27,15 +27,14 @@ use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseU
 use capstan_plan::upgrade::{
     self, Basis, ChangeSource, MergeSettings, OldSource, Provenance, Request, Upgrade,
 };
-use jiff::civil::Date;
 
-use super::inputs::{FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, used_elsewhere};
+use super::inputs::{Conditions, OldReleaseInput, PlanInputs, Provided, StepInputs, used_elsewhere};
 use super::read_set::{Paths, ReadSet, RestrictedTree};
 use super::refused::Refused;
 use super::releases::PastRelease;
 use super::sources::{self, ReadSource, Sources};
 
-/// What the ids of a given stand for.
+/// What the ids in inputs stand for.
 pub(super) trait Contents {
     /// The repository that holds the clusters.
     fn repository(&self) -> &dyn Tree;
@@ -56,14 +55,6 @@ pub(super) trait Contents {
     fn provided(&self, id: &ContentId) -> Option<&ReleaseContent>;
     /// A release that is in no folder any more.
     fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
-}
-
-/// What holds for the plans of all clusters.
-#[derive(Clone, Copy)]
-pub(super) struct Conditions<'a> {
-    pub(super) settings: &'a RepositorySettings,
-    /// In UTC.
-    pub(super) today: Date,
 }
 
 /// Why there is no plan.
@@ -171,15 +162,8 @@ pub(super) struct Made {
     pub(super) failed: bool,
 }
 
-impl FleetInputs {
-    /// What holds for the plans of all clusters.
-    pub(super) const fn conditions(&self) -> Conditions<'_> {
-        Conditions { settings: &self.settings, today: self.today }
-    }
-}
-
 impl Reading {
-    /// RecordingTree a cluster.
+    /// Reads a cluster.
     ///
     /// # Errors
     /// A file of it that cannot be read, or two management clusters that claim it.
@@ -555,7 +539,7 @@ fn link_changelogs(contents: &dyn Contents, upgrade: &mut Upgrade, from: Option<
     }
 }
 
-/// The plan of one given: what the fleet comes to for the same cluster.
+/// The plan from these inputs: what the fleet comes to for the same cluster.
 ///
 /// # Errors
 /// As [`Step::plan`].

@@ -62,6 +62,13 @@ impl ReadSet {
         self.folders.iter().filter_map(|(path, id)| Some((path, id.as_ref()?)))
     }
 
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        /// Of an entry, beside its path.
+        const ENTRY: usize = 150;
+        self.files().chain(self.folders()).map(|path| path.as_str().len() + ENTRY).sum()
+    }
+
     /// Where it was looked.
     pub(super) fn files(&self) -> impl Iterator<Item = &RepoPath> {
         self.files.keys()
@@ -127,6 +134,11 @@ impl<'a> RecordingTree<'a> {
     pub(super) fn into_read_set(self) -> Option<ReadSet> {
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         (!notes.failed).then_some(notes.looked)
+    }
+
+    /// What was looked at, also where a file could not be had.
+    pub(super) fn into_looked_at(self) -> ReadSet {
+        self.notes.into_inner().unwrap_or_else(PoisonError::into_inner).looked
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {

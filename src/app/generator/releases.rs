@@ -14,7 +14,7 @@ use capstan_plan::layout::{self, Layout};
 use capstan_plan::release::Catalogue;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
-use super::plan_cache::ReleasesIn;
+use super::fleet_inputs::ReleasesIn;
 use super::{Fleet, Refused, Shared, read_settings};
 
 /// Where the releases are.

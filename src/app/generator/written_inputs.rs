@@ -1,4 +1,4 @@
-//! One plan's [given](super::given) with the contents that it names, as bytes: what a process plans from that has no
+//! One plan's [inputs](super::inputs) with the contents that it names, as bytes: what a process plans from that has no
 //! repository. JSON; files as text, or base64 where they are no UTF-8.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
-use capstan_model::tree::{OutsidePath, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{OutsidePath, Tree};
 use capstan_plan::cluster::ReleaseName;
 use capstan_plan::layout::{ClusterFolder, Layout};
 use capstan_plan::release::{Catalogue, ReleaseContent};
@@ -15,25 +15,24 @@ use serde::{Deserialize, Serialize};
 
 use super::Fleet;
 use super::content::Content;
-use super::gather::Gathered;
-use super::inputs::{FleetInputs, PlanInputs, Provided};
+use super::inputs::{PlanInputs, Provided};
 use super::plan::Planned;
 use super::planning::{Contents, Unplanned, plan};
-use super::read_set::ReadSet;
 use super::refused::Refused;
 use super::releases::PastRelease;
 use super::sources::Sources;
+use super::written_tree::WrittenTree;
 
 /// All that one plan depends on, contents included.
 #[derive(Serialize, Deserialize)]
 pub struct WrittenInputs {
     given: PlanInputs,
     folder: ClusterFolder,
-    repository: Part,
+    repository: WrittenTree,
     /// Of the repository that holds the releases, where that is another one.
-    releases: Option<Part>,
+    releases: Option<WrittenTree>,
     provided: Option<ProvidedRelease>,
-    past: Option<Part>,
+    past: Option<WrittenTree>,
 }
 
 /// Bytes that are no written plan.
@@ -44,101 +43,8 @@ pub struct Misread(#[from] serde_json::Error);
 /// An old release's content that was found elsewhere.
 #[derive(Serialize, Deserialize)]
 struct ProvidedRelease {
-    folder: Part,
+    folder: WrittenTree,
     reads: BTreeMap<OutsidePath, Content>,
-}
-
-/// Some files of a snapshot, and the ids of some folders.
-#[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(from = "WrittenPart", into = "WrittenPart")]
-struct Part {
-    entries: Vec<TreeEntry>,
-    contents: BTreeMap<RepoPath, Content>,
-    folders: BTreeMap<RepoPath, TreeId>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WrittenPart {
-    files: Vec<(TreeEntry, Content)>,
-    folders: BTreeMap<RepoPath, TreeId>,
-}
-
-impl From<WrittenPart> for Part {
-    fn from(written: WrittenPart) -> Self {
-        let mut part = Self { folders: written.folders, ..Self::default() };
-        for (entry, content) in written.files {
-            part.contents.insert(entry.path.clone(), content);
-            part.entries.push(entry);
-        }
-        part.entries.sort_by(|one, other| one.path.cmp(&other.path));
-        part
-    }
-}
-
-impl From<Part> for WrittenPart {
-    fn from(part: Part) -> Self {
-        let Part { entries, mut contents, folders } = part;
-        let file = |entry: TreeEntry| {
-            let content = contents.remove(&entry.path)?;
-            Some((entry, content))
-        };
-        Self { files: entries.into_iter().filter_map(file).collect(), folders }
-    }
-}
-
-impl Part {
-    /// Takes a folder with all below it.
-    fn take_folder(&mut self, tree: &dyn Tree, folder: &RepoPath) {
-        tree.entries_in(folder).iter().for_each(|entry| self.take(tree, entry));
-        self.folders.extend(tree.folder_id(folder).map(|id| (folder.clone(), id)));
-    }
-
-    /// Takes what was looked at.
-    fn take_read_set(&mut self, tree: &dyn Tree, looked: &ReadSet) {
-        looked.entries(tree).into_iter().for_each(|entry| self.take(tree, entry));
-        self.folders.extend(looked.folder_ids().map(|(path, id)| (path.clone(), id.clone())));
-    }
-
-    /// Takes the releases of a fleet.
-    fn take_releases(&mut self, tree: &dyn Tree, fleet: &FleetInputs) {
-        self.take_read_set(tree, &fleet.looked);
-        fleet.releases.iter().for_each(|release| self.take_folder(tree, &release.folder));
-    }
-
-    fn take(&mut self, tree: &dyn Tree, entry: &TreeEntry) {
-        if self.contents.contains_key(&entry.path) {
-            return;
-        }
-        let content = Content(tree.read(entry).map_err(|error| error.reason));
-        self.contents.insert(entry.path.clone(), content);
-        let at = self.entries.partition_point(|known| known.path < entry.path);
-        self.entries.insert(at, entry.clone());
-    }
-
-    fn whole(tree: &dyn Tree) -> Self {
-        let mut part = Self::default();
-        part.take_folder(tree, &RepoPath::root());
-        part
-    }
-}
-
-impl Tree for Part {
-    fn entries(&self) -> &[TreeEntry] {
-        &self.entries
-    }
-
-    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        let unreadable = |reason: &str| Unreadable { path: entry.path.clone(), reason: reason.to_owned() };
-        match self.contents.get(&entry.path) {
-            Some(Content(Ok(bytes))) => Ok(Arc::clone(bytes)),
-            Some(Content(Err(reason))) => Err(unreadable(reason)),
-            None => Err(unreadable("this file was not given")),
-        }
-    }
-
-    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        self.folders.get(folder).cloned()
-    }
 }
 
 impl Fleet {
@@ -151,17 +57,10 @@ impl Fleet {
         id: &ClusterId,
         asked: Option<&ReleaseName>,
     ) -> Result<WrittenInputs, Refused> {
-        let Gathered { offered, step, .. } = self.gather(id, asked)?;
-        let given = PlanInputs {
-            fleet: self.fleet_inputs(),
-            cluster: id.clone(),
-            folder: self.tree.folder_id(id.folder()),
-            asked: asked.cloned(),
-            old: offered.old,
-            step,
-        };
+        let gathered = self.gather(id, asked)?;
+        let given = gathered.inputs(&self.fleet_inputs(), asked);
         let tree = self.tree.as_ref();
-        let mut repository = Part::default();
+        let mut repository = WrittenTree::default();
         repository.take_folder(tree, id.folder());
         if let Some(step) = &given.step {
             repository.take_read_set(tree, &step.outside);
@@ -169,13 +68,15 @@ impl Fleet {
         let mut releases = None;
         match given.fleet.elsewhere {
             None => repository.take_releases(tree, &given.fleet),
-            Some(_) => releases.insert(Part::default()).take_releases(self.releases_tree(), &given.fleet),
+            Some(_) => {
+                releases.insert(WrittenTree::default()).take_releases(self.releases_tree(), &given.fleet)
+            }
         }
         let old = given.old.as_ref();
         let provided = old.filter(|old| old.provided == Provided::Yes).and_then(|old| old.content.as_ref());
         let provided =
             provided.and_then(|content| self.provided.get(content)).map(|content| ProvidedRelease {
-                folder: Part::whole(content.folder.as_ref()),
+                folder: WrittenTree::whole(content.folder.as_ref()),
                 reads: content
                     .reads
                     .iter()
@@ -184,8 +85,8 @@ impl Fleet {
             });
         let past = old.and_then(|old| self.past.get(&old.release));
         Ok(WrittenInputs {
-            past: past.map(|past| Part::whole(past.content.as_ref())),
-            folder: offered.reading.cluster.folder,
+            past: past.map(|past| WrittenTree::whole(past.content.as_ref())),
+            folder: gathered.offered.reading.cluster.folder,
             given,
             repository,
             releases,
@@ -220,7 +121,7 @@ impl WrittenInputs {
         Ok(serde_json::to_vec(self)?)
     }
 
-    /// RecordingTree it.
+    /// Reads it.
     ///
     /// # Errors
     /// Bytes that are none.

@@ -1,14 +1,15 @@
 //! The planner that the bot runs with: the generator of the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_kustomize::render::{self, FieldDifference, Rendered};
+use capstan_kustomize::render::{self, FieldDifference, Folders, Rendered};
 use capstan_live::rollout;
-use capstan_model::finding::{FileError, Place};
+use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::SourceKind;
-use capstan_model::tree::{RepoPath, Tree, differences};
+use capstan_model::tree::{RepoPath, Tree, TreeId, differences};
+use capstan_plan::boundary::Neighbours;
 use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::layout::{self, Layout};
@@ -18,17 +19,51 @@ use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Change, Reason, Retarget, Upgrade};
+use capstan_plan::upgrade::{Change, Reason, Retarget};
 use capstan_report::{JudgedCluster, Judgement};
 use jiff::civil::Date;
 
-use super::{LiveNames, OpenFleet, Planner};
-use crate::app::generator::{Fleet, PlanCache, consents};
+use super::{LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed};
+use crate::app::generator::{
+    Fleet, NoWatch, PlanCache, PlanCacheLimits, RenderReads, WatchRenders, consents, made_of,
+};
 
 /// The generator as the bot's planner, with a memory of what it planned before.
 #[derive(Default)]
 pub struct Generator {
     plan_cache: PlanCache,
+    /// What the folders of the last base bring: it is the same for every head.
+    neighbours: Mutex<Option<KnownNeighbours>>,
+    render_reads: RenderReads,
+}
+
+/// What clusters are judged by.
+#[derive(Clone, Copy)]
+pub(super) struct JudgedBy<'a> {
+    pub(super) settings: &'a RepositorySettings,
+    /// All that are judged.
+    pub(super) clusters: &'a [ClusterId],
+    pub(super) live: &'a BTreeMap<ClusterId, LiveNames>,
+    /// In UTC.
+    pub(super) today: Date,
+}
+
+/// Renders a neighbour, unless it is skipped, and says so.
+fn around(watch: &dyn WatchRenders) -> impl FnMut(&ClusterId, &mut dyn FnMut()) {
+    |cluster, render| {
+        if !watch.skips(cluster) {
+            watch.begun(cluster);
+            render();
+            watch.ended(cluster);
+        }
+    }
+}
+
+/// What the folders of a snapshot bring, under these settings.
+struct KnownNeighbours {
+    root: TreeId,
+    settings: RepositorySettings,
+    neighbours: Arc<Neighbours>,
 }
 
 impl Generator {
@@ -36,11 +71,117 @@ impl Generator {
     pub const fn plan_cache(&self) -> &PlanCache {
         &self.plan_cache
     }
+
+    fn neighbours(
+        &self,
+        base: Snapshot<'_>,
+        settings: &RepositorySettings,
+        watch: &dyn WatchRenders,
+    ) -> Arc<Neighbours> {
+        let root = base.tree.root().map(|root| root.id().clone());
+        let known = self.neighbours.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it =
+            |known: &&KnownNeighbours| Some(&known.root) == root.as_ref() && known.settings == *settings;
+        if let Some(known) = known.as_ref().filter(is_it) {
+            return Arc::clone(&known.neighbours);
+        }
+        drop(known);
+        let neighbours = Arc::new(Neighbours::read(base.tree, base.layout, settings, &mut around(watch)));
+        if let Some(root) = root {
+            let known =
+                KnownNeighbours { root, settings: settings.clone(), neighbours: Arc::clone(&neighbours) };
+            *self.neighbours.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        }
+        neighbours
+    }
+}
+
+impl Generator {
+    /// One that remembers so much.
+    pub fn new(limits: PlanCacheLimits) -> Self {
+        Self { plan_cache: PlanCache::new(limits), ..Self::default() }
+    }
+
+    /// [`Planner::open`], as what it is.
+    pub(super) fn open_fleet(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Fleet, OpenFailed> {
+        Ok(Fleet::open_with(&self.plan_cache, tree, today)?)
+    }
+
+    /// [`Planner::touched`]; whose render it is that is worked on is told.
+    pub(super) fn touched_each(
+        &self,
+        before: &dyn Tree,
+        after: &dyn Tree,
+        scopes: &[Scope],
+        watch: &dyn WatchRenders,
+    ) -> Vec<ClusterId> {
+        let folders = |scope: &Scope| {
+            let cluster = scope.target.cluster()?;
+            let (base, overlay) = (scope.base.clone(), scope.overlay.clone());
+            Some((cluster.clone(), Folders { cluster: cluster.folder().clone(), base, overlay }))
+        };
+        let clusters: Vec<_> = scopes.iter().filter_map(folders).collect();
+        self.render_reads.touched(before, after, &clusters, watch)
+    }
+
+    /// [`Planner::judge`] of one cluster after the other; whose render it is that is worked on for all of them is
+    /// told.
+    pub(super) fn judging<'a>(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        by: JudgedBy<'a>,
+        watch: &dyn WatchRenders,
+    ) -> impl Fn(&ClusterId) -> JudgedCluster + use<'a> {
+        let JudgedBy { settings, clusters, live, today } = by;
+        // The second look follows what the first has found: definitions are looked for once.
+        let old_look = self.plan_cache.view(before, settings);
+        let new_look = self.plan_cache.view(after, settings);
+        let is_claimed =
+            |cluster: &ClusterId| settings.claimed_by(cluster).is_ok_and(|claimed| claimed.is_some());
+        let (beside_old, beside_new) = if clusters.iter().any(is_claimed) {
+            let (old, new) = (old_look.snapshot(), new_look.snapshot());
+            let beside = self.neighbours(old, settings, watch);
+            let changed = beside.in_snapshot(new.tree, new.layout, settings, clusters, &mut around(watch));
+            (beside, changed)
+        } else {
+            Default::default()
+        };
+        move |cluster| {
+            let old = Snapshot { neighbours: Some(beside_old.as_ref()), ..old_look.snapshot() };
+            let new = Snapshot { neighbours: Some(&beside_new), ..new_look.snapshot() };
+            let alone = BTreeSet::from([cluster.clone()]);
+            let scope = policy::Scope::Clusters(&alone);
+            let (was, is) = (rendered(old, cluster), rendered(new, cluster));
+            let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
+            let applied = if is_claimed(cluster) { AppliedBy::Reconciler } else { AppliedBy::Others };
+            let elsewhere = Elsewhere {
+                before: old_look.classes_elsewhere(&was.objects, cluster),
+                after: new_look.classes_elsewhere(&is.objects, cluster),
+            };
+            let judgement = Judgement {
+                changes: render::diff(&was.objects, &is.objects)
+                    .into_iter()
+                    .map(|difference| change(difference, cluster))
+                    .collect(),
+                rollouts: match live.get(cluster).filter(|_| applied == AppliedBy::Reconciler) {
+                    Some(names) => {
+                        let names = [&names.before, &names.after];
+                        rollout::rollouts_live(&was.objects, kept, names, &elsewhere)
+                    }
+                    None => rollout::rollouts(&was.objects, kept, applied, &elsewhere),
+                },
+                before: validate(old, None, settings, scope, today),
+                after: validate(new, Some(old), settings, scope, today),
+            };
+            JudgedCluster { cluster: cluster.clone(), judgement }
+        }
+    }
 }
 
 impl Planner for Generator {
-    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, FileError> {
-        Ok(Box::new(Fleet::open_with(&self.plan_cache, tree, today)?))
+    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
+        Ok(Box::new(self.open_fleet(tree, today)?))
     }
 
     fn judge(
@@ -51,43 +192,18 @@ impl Planner for Generator {
         clusters: &[ClusterId],
         live: &BTreeMap<ClusterId, LiveNames>,
         today: Date,
-    ) -> Vec<JudgedCluster> {
-        // The second look follows what the first has found: definitions are looked for once.
-        let old_look = self.plan_cache.view(before, settings);
-        let old = old_look.snapshot();
-        let new_look = self.plan_cache.view(after, settings);
-        let new = new_look.snapshot();
-        clusters
-            .iter()
-            .map(|cluster| {
-                let alone = BTreeSet::from([cluster.clone()]);
-                let scope = policy::Scope::Clusters(&alone);
-                let (was, is) = (rendered(old, cluster), rendered(new, cluster));
-                let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
-                let claimed = settings.claimed_by(cluster).is_ok_and(|claimed| claimed.is_some());
-                let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
-                let elsewhere = Elsewhere {
-                    before: old_look.classes_elsewhere(&was.objects, cluster),
-                    after: new_look.classes_elsewhere(&is.objects, cluster),
-                };
-                let judgement = Judgement {
-                    changes: render::diff(&was.objects, &is.objects)
-                        .into_iter()
-                        .map(|difference| change(difference, cluster))
-                        .collect(),
-                    rollouts: match live.get(cluster).filter(|_| applied == AppliedBy::Reconciler) {
-                        Some(names) => {
-                            let names = [&names.before, &names.after];
-                            rollout::rollouts_live(&was.objects, kept, names, &elsewhere)
-                        }
-                        None => rollout::rollouts(&was.objects, kept, applied, &elsewhere),
-                    },
-                    before: validate(old, None, settings, scope, today),
-                    after: validate(new, Some(old), settings, scope, today),
-                };
-                JudgedCluster { cluster: cluster.clone(), judgement }
-            })
-            .collect()
+    ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
+        let by = JudgedBy { settings, clusters, live, today };
+        Ok(clusters.iter().map(self.judging(before, after, by, &NoWatch)).collect())
+    }
+
+    fn touched(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        scopes: &[Scope],
+    ) -> Result<Vec<ClusterId>, PlannerFailed> {
+        Ok(self.touched_each(before.as_ref(), after.as_ref(), scopes, &NoWatch))
     }
 
     fn touched_through_classes(
@@ -95,7 +211,7 @@ impl Planner for Generator {
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
-    ) -> Vec<ClusterId> {
+    ) -> Result<Vec<ClusterId>, PlannerFailed> {
         let changed = differences(before.as_ref(), after.as_ref());
         let old = self.plan_cache.view(Arc::clone(&before), settings);
         let paths = || changed.iter().map(|difference| &difference.path);
@@ -107,12 +223,12 @@ impl Planner for Generator {
             paths().filter_map(|path| Some(&layout.cluster_around(path)?.id)).collect();
         let mut clusters = clusters.into_iter().filter_map(|id| layout.cluster(id.as_str()));
         if !paths().any(|path| is_beside(path)) && !clusters.any(|folder| has_class(tree, folder)) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let has_classes = !old.class_index().is_empty();
         let new = self.plan_cache.view(Arc::clone(&after), settings);
         if !has_classes && new.class_index().is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let uses_another = |class: &ClassRef, user: &ClusterId| {
             !new.class_index().is_own(class, user) && old.class_for(class, user) != new.class_for(class, user)
@@ -121,11 +237,19 @@ impl Planner for Generator {
         let users =
             users.flat_map(|(class, users)| users.iter().filter(move |user| uses_another(class, user)));
         let users: BTreeSet<ClusterId> = users.cloned().collect();
-        users.into_iter().collect()
+        Ok(users.into_iter().collect())
     }
 
-    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {
-        scopes_of(self.plan_cache.view(tree, settings).layout(), |_| Retarget::Refused)
+    fn made_of(&self, tree: Arc<dyn Tree>, clusters: &[Folders]) -> Result<Vec<MadeOf>, PlannerFailed> {
+        Ok(clusters.iter().map(|folders| made_of(tree.as_ref(), folders)).collect())
+    }
+
+    fn scopes(
+        &self,
+        tree: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<Scope>, PlannerFailed> {
+        Ok(scopes_of(self.plan_cache.view(tree, settings).layout(), |_| Retarget::Refused))
     }
 }
 
@@ -183,9 +307,9 @@ impl OpenFleet for Fleet {
         Self::releases_repository(self).map(str::to_owned)
     }
 
-    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), String> {
+    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), ReleasesFailed> {
         let named = Self::releases_repository(self).unwrap_or_default();
-        consents(releases.as_ref(), named, consumer)?;
+        consents(releases.as_ref(), named, consumer).map_err(ReleasesFailed::Refused)?;
         Self::provide_releases(self, releases);
         Ok(())
     }
@@ -212,9 +336,9 @@ impl OpenFleet for Fleet {
         Self::know_names(self, names);
     }
 
-    fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)> {
+    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
         let plans = self.plan_all_cached().into_iter();
         let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
-        self.clusters().cloned().map(ProposalId::of_release).zip(plans).collect()
+        Ok(self.clusters().cloned().map(ProposalId::of_release).zip(plans).collect())
     }
 }

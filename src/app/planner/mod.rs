@@ -4,14 +4,16 @@
 //! generator that the command line uses too.
 
 mod generator;
+pub mod process;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::SourceKind;
-use capstan_model::tree::Tree;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
 use capstan_plan::settings::RepositorySettings;
@@ -19,11 +21,12 @@ use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::JudgedCluster;
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 pub use generator::Generator;
 
 /// The live names of a claimed cluster's templates, as its reconciler told them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveNames {
     /// For what is applied.
     pub before: TemplateNames,
@@ -31,22 +34,61 @@ pub struct LiveNames {
     pub after: TemplateNames,
 }
 
-/// Opens snapshots.
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlannerFailed {
+    /// What was asked about cannot be worked on within the limits, and would not be a second time; one sentence or two.
+    #[error("{0}")]
+    Exceeded(String),
+    /// Nothing that was asked about is to blame: worth another try later.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// Why a snapshot is not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenFailed {
+    /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.
+    #[error(transparent)]
+    Settings(#[from] FileError),
+    /// There is no answer.
+    #[error(transparent)]
+    Planner(#[from] PlannerFailed),
+}
+
+/// Why the releases of another repository are not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReleasesFailed {
+    /// It does not let this one use them; why, as a sentence without a full stop.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no answer.
+    #[error(transparent)]
+    Planner(#[from] PlannerFailed),
+}
+
+/// The files of a cluster, by path.
+pub type MadeOf = BTreeMap<RepoPath, TreeEntry>;
+
+/// Opens snapshots. A call may take long: it is no call for a thread that others wait for.
 pub trait Planner: Send + Sync {
     /// The kinds of sources that are planned: branches of other kinds are not Capstan's.
     fn kinds(&self) -> Vec<SourceKind> {
         vec![SourceKind::RELEASE]
     }
 
-    /// RecordingTree settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
+    /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
     ///
     /// # Errors
-    /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.
-    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, FileError>;
+    /// Wrong settings, or no answer.
+    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed>;
 
     /// What changes for these clusters between two snapshots, and what the rules say of both, under
     /// the given settings. A cluster that cannot be read or rendered is judged by a finding.
     /// `today` (UTC) is the day on which it is judged; `live` what is known of live names.
+    ///
+    /// # Errors
+    /// No answer.
     fn judge(
         &self,
         before: Arc<dyn Tree>,
@@ -55,23 +97,62 @@ pub trait Planner: Send + Sync {
         clusters: &[ClusterId],
         live: &BTreeMap<ClusterId, LiveNames>,
         today: Date,
-    ) -> Vec<JudgedCluster>;
+    ) -> Result<Vec<JudgedCluster>, PlannerFailed>;
+
+    /// Those of these targets' clusters that are made of something else in the second snapshot: what lies in their
+    /// folders, or what their render reads elsewhere. What a planner cannot tell lies in the folders alone.
+    ///
+    /// # Errors
+    /// No answer.
+    fn touched(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        scopes: &[Scope],
+    ) -> Result<Vec<ClusterId>, PlannerFailed> {
+        let differs =
+            |cluster: &&ClusterId| before.folder_id(cluster.folder()) != after.folder_id(cluster.folder());
+        Ok(scopes.iter().filter_map(|scope| scope.target.cluster()).filter(differs).cloned().collect())
+    }
 
     /// The clusters whose Clusters use a ClusterClass that lies elsewhere and is another one in the second snapshot,
     /// itself or a template that it names; ordered by cluster.
+    ///
+    /// # Errors
+    /// No answer.
     fn touched_through_classes(
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
-    ) -> Vec<ClusterId> {
+    ) -> Result<Vec<ClusterId>, PlannerFailed> {
         let _no_class_is_known = (before, after, settings);
-        Vec::new()
+        Ok(Vec::new())
+    }
+
+    /// What clusters are made of: the files of their folders, and those that their renders read besides; in their
+    /// order.
+    ///
+    /// # Errors
+    /// No answer.
+    fn made_of(&self, tree: Arc<dyn Tree>, clusters: &[Folders]) -> Result<Vec<MadeOf>, PlannerFailed> {
+        let own = |folders: &Folders| {
+            let entries = tree.entries_in(&folders.cluster).iter();
+            entries.map(|entry| (entry.path.clone(), entry.clone())).collect()
+        };
+        Ok(clusters.iter().map(own).collect())
     }
 
     /// The targets of a snapshot under the given settings.
-    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope>;
+    ///
+    /// # Errors
+    /// No answer.
+    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings)
+    -> Result<Vec<Scope>, PlannerFailed>;
 }
+
+/// The upgrade of every target, or why and where it cannot be planned.
+pub type Plans = Vec<(ProposalId, Result<Arc<Upgrade>, String>)>;
 
 /// A snapshot, ready to plan.
 pub trait OpenFleet: Send + Sync {
@@ -86,8 +167,8 @@ pub trait OpenFleet: Send + Sync {
     /// Gives that repository's content, to be used by this one.
     ///
     /// # Errors
-    /// It does not let `consumer` use its releases; why, as a sentence without a full stop.
-    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), String> {
+    /// It does not let `consumer` use its releases; no answer.
+    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), ReleasesFailed> {
         let _nothing_is_elsewhere = (releases, consumer);
         Ok(())
     }
@@ -107,5 +188,8 @@ pub trait OpenFleet: Send + Sync {
         drop(names);
     }
     /// The upgrade of every target from every kind of source, or why and where it cannot be planned.
-    fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)>;
+    ///
+    /// # Errors
+    /// No answer. That one target alone cannot be worked on is its own answer.
+    fn plan_all(&self) -> Result<Plans, PlannerFailed>;
 }

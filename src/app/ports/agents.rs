@@ -22,10 +22,12 @@ pub struct Agent {
     pub id: AgentId,
     /// Its identity: the UID of its management cluster.
     pub management_cluster: ManagementClusterUid,
-    /// What it calls its management cluster.
+    /// The name that it was asked for by, else what it calls its management cluster.
     pub name: String,
     /// The key that its tokens are checked with.
     pub public_key: PublicKey,
+    /// Who made its join code.
+    pub invited_by: String,
     /// When it enrolled.
     pub enrolled_at: Timestamp,
     /// When it last asked for something.
@@ -39,8 +41,12 @@ pub struct Agent {
 pub struct Invitation {
     /// Hash of the code.
     pub hash: String,
-    /// The one management cluster that it is good for, where it was made for one.
-    pub management_cluster: Option<ManagementClusterUid>,
+    /// The one management cluster that it is good for.
+    pub management_cluster: ManagementClusterUid,
+    /// The name of the agent that it is for, where that may be one beside another.
+    pub agent: Option<String>,
+    /// Who made it.
+    pub invited_by: String,
     /// When it ends.
     pub expires_at: Timestamp,
 }
@@ -54,6 +60,8 @@ pub enum Enrolled {
     Before(AgentId),
     /// No such code, or it was used, is over, or is for another management cluster.
     CodeRefused,
+    /// The management cluster has an agent, and the code was not made for one beside it.
+    NotAlone,
 }
 
 /// Whether a token's id was seen before.
@@ -70,18 +78,24 @@ pub enum TokenUse {
 /// Enrolment and tokens.
 #[async_trait]
 pub trait Enrolment: Send + Sync {
-    /// The bot's own signing key (PKCS#8), kept under `name`: `fresh` where there is none yet.
+    /// The bot's own signing key, sealed, kept under `name`: `fresh` where there is none yet.
     async fn signing_key(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, RecordsError>;
+    /// Keeps that key otherwise, unless another process did already.
+    async fn replace_signing_key(&self, name: &str, before: &[u8], now: &[u8]) -> Result<(), RecordsError>;
     /// Remembers a join code by its hash.
     async fn save_invitation(&self, invitation: &Invitation) -> Result<(), RecordsError>;
-    /// Makes an agent and uses the code up, both or neither.
+    /// Whether there is a join code of that hash that is not over, used or not. Writes nothing.
+    async fn is_invited(&self, code_hash: &str) -> Result<bool, RecordsError>;
+    /// Makes an agent, uses the code up and writes both into the audit trail, all or nothing. The agent's name
+    /// and who invited it are the invitation's.
     async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, RecordsError>;
     /// All agents, revoked ones too, by time of enrolment.
     async fn agents(&self) -> Result<Vec<Agent>, RecordsError>;
     /// One agent.
     async fn agent(&self, id: &AgentId) -> Result<Option<Agent>, RecordsError>;
-    /// Revokes an agent; `false` where there is none that is not revoked.
-    async fn revoke(&self, id: &AgentId) -> Result<bool, RecordsError>;
+    /// Revokes an agent, forgets what it reported and writes that into the audit trail; `false` where there is
+    /// none that is not revoked.
+    async fn revoke(&self, id: &AgentId, by: &str) -> Result<bool, RecordsError>;
     /// Remembers that an agent asked for something now.
     async fn saw_agent(&self, id: &AgentId) -> Result<(), RecordsError>;
     /// Uses a token's id, which is remembered until then. At most `limit` of one agent are remembered.
@@ -204,6 +218,8 @@ pub struct ClusterStanding {
     pub management_cluster: ManagementClusterUid,
     /// Its name then.
     pub name: String,
+    /// Which of its agents.
+    pub agent: Option<AgentId>,
     /// The newest report.
     pub report: RolloutReport,
 }
@@ -262,6 +278,8 @@ pub struct PendingReport {
     pub repository: u64,
     /// Who reported.
     pub management_cluster: ManagementClusterUid,
+    /// Which of its agents.
+    pub agent: Option<AgentId>,
     /// The report.
     pub report: RolloutReport,
 }
@@ -269,13 +287,13 @@ pub struct PendingReport {
 /// Reports and the merges that they are about.
 #[async_trait]
 pub trait RolloutRecords: Send + Sync {
-    /// Takes reports of one management cluster on clusters of one repository, all or none: each becomes
-    /// the cluster's standing where it is newer, and waits to be told where a merge is followed that
-    /// touched the cluster. One that was taken before changes nothing.
+    /// Takes reports of one agent on clusters of one repository, all or none: each becomes the cluster's
+    /// standing where it is newer than what this agent said or another one said the last, and waits to be told
+    /// where a merge is followed that touched the cluster. One that was taken before changes nothing.
     async fn take_reports(
         &self,
         repository: u64,
-        management_cluster: &ManagementClusterUid,
+        agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
     ) -> Result<(), RecordsError>;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_plan::command::{Push, Wording};
 use capstan_report::{Annotation, Conclusion, StatusState};
 
 use super::RepositoryName;
@@ -223,10 +224,14 @@ pub struct Comment {
     pub author: String,
     /// Whether the author is an App or another bot.
     pub by_bot: bool,
-    /// Its text.
+    /// Its text as it is now.
     pub body: String,
     /// When it was written.
     pub created_at: jiff::Timestamp,
+    /// When it was changed last, in whole seconds; as written where it never was.
+    pub updated_at: jiff::Timestamp,
+    /// GraphQL id.
+    pub node_id: String,
 }
 
 /// A comment, and where it stands.
@@ -322,15 +327,6 @@ impl CheckConclusion {
     }
 }
 
-/// A push to a branch, or what moved it otherwise.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Push {
-    /// The commit that the branch has since.
-    pub after: CommitId,
-    /// Who did it; `None` where the account is gone.
-    pub actor: Option<String>,
-}
-
 /// A commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitStatus {
@@ -389,6 +385,17 @@ pub enum CodeHostError {
     },
 }
 
+impl CodeHostError {
+    /// Whether GitHub answered and refuses this one thing: asked again at once it would say the same, and other calls
+    /// have nothing to do with it.
+    pub const fn is_refusal(&self) -> bool {
+        match self {
+            Self::NotFound { .. } | Self::Forbidden { .. } | Self::Unexpected { .. } => true,
+            Self::Unreachable { .. } | Self::RateLimited { .. } => false,
+        }
+    }
+}
+
 /// GitHub, as far as Capstan needs it. Every method is one call (two where it says so), honours
 /// `Retry-After`, retries reads on 5xx a few times with backoff and jitter, and never retries a write
 /// whose fate is unknown: the caller reads what exists and decides again.
@@ -438,6 +445,9 @@ pub trait CodeHost: Send + Sync {
         repository: &Repository,
         since: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError>;
+    /// Whether a comment that was read before has now, and so had then, the text that its author wrote. Its times
+    /// alone do not tell: an edit within its first second leaves them equal.
+    async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError>;
     /// Check runs of that name on a commit, made by this App.
     async fn check_runs(
         &self,

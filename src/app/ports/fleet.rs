@@ -2,13 +2,15 @@
 
 use async_trait::async_trait;
 
-use super::RecordsError;
+use super::{Agent, RecordsError};
 
 /// Everything the fleet page shows, ordered by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fleet {
     /// Repositories that were ever looked at.
     pub repositories: Vec<FleetRepository>,
+    /// Reconcilers that enrolled, those that were revoked too, by time of enrolment.
+    pub agents: Vec<Agent>,
 }
 
 /// One repository.

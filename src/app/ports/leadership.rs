@@ -1,8 +1,12 @@
 //! Which of several running reconcilers acts.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use super::LiveError;
 
 /// A post that one process at a time holds.
 #[async_trait]
@@ -11,10 +15,22 @@ pub trait Leadership: Send + Sync {
     async fn lead(&self, stop: &CancellationToken) -> Option<Term>;
 }
 
+/// What a leader asks before each write: a process may have been stopped for longer than it may lead, and know of
+/// nothing.
+#[async_trait]
+pub trait Fence: Send + Sync {
+    /// Whether this process leads still, asked where everybody asks. `doing` is what is to be done.
+    ///
+    /// # Errors
+    /// [`LiveError::NotLeading`] where it does not; another one where that cannot be found out. Then nothing may be
+    /// written.
+    async fn check(&self, doing: &str) -> Result<(), LiveError>;
+}
+
 /// The time for which a process leads. Whoever drops it without resigning leaves the post blocked until it
 /// runs out.
-#[derive(Debug)]
 pub struct Term {
+    fence: Arc<dyn Fence>,
     lost: CancellationToken,
     resigned: CancellationToken,
     keeping: JoinHandle<()>,
@@ -23,8 +39,18 @@ pub struct Term {
 impl Term {
     /// A term that a task keeps up: it cancels `lost` when the post is lost, and gives the post away and ends
     /// once `resigned` is cancelled.
-    pub const fn new(lost: CancellationToken, resigned: CancellationToken, keeping: JoinHandle<()>) -> Self {
-        Self { lost, resigned, keeping }
+    pub fn new(
+        fence: Arc<dyn Fence>,
+        lost: CancellationToken,
+        resigned: CancellationToken,
+        keeping: JoinHandle<()>,
+    ) -> Self {
+        Self { fence, lost, resigned, keeping }
+    }
+
+    /// To be asked before each write of this term.
+    pub fn fence(&self) -> Arc<dyn Fence> {
+        Arc::clone(&self.fence)
     }
 
     /// Cancelled when the post was lost: nothing more may be written, somebody else may be writing already.

@@ -9,8 +9,8 @@ use std::fmt;
 use std::pin::Pin;
 
 use async_trait::async_trait;
-use capstan_live::applying::Refusal;
 pub use capstan_live::applying::Scope;
+use capstan_live::applying::{Refusal, RefusalKind};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 use futures_util::Stream;
 use serde_json::Value;
@@ -161,6 +161,17 @@ pub enum Deleted {
     Absent,
     /// The one that was meant is gone; another one of the same name stands, untouched.
     Replaced,
+    /// It was changed since it was looked at, and stands, untouched.
+    Changed,
+}
+
+/// What must hold of an object when it is deleted: that it is the one that was looked at, as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preconditions<'a> {
+    /// Its `metadata.uid`.
+    pub uid: &'a str,
+    /// Its `metadata.resourceVersion`; `None` where it may have changed.
+    pub resource_version: Option<&'a str>,
 }
 
 /// Something that happened to a live object.
@@ -214,6 +225,12 @@ pub enum LiveError {
         /// Its answer, safe to show.
         refusal: Refusal,
     },
+    /// This process leads no more: nothing was written.
+    #[error("{doing}: this reconciler leads no more, and writes nothing")]
+    NotLeading {
+        /// What was to be done.
+        doing: String,
+    },
     /// What was asked for cannot be asked: a manifest without a name, a namespaced kind without a namespace.
     #[error("{doing}: {reason}")]
     Malformed {
@@ -229,8 +246,13 @@ impl LiveError {
     pub const fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused { refusal, .. } => Some(refusal),
-            Self::Unreachable { .. } | Self::Malformed { .. } => None,
+            Self::Unreachable { .. } | Self::NotLeading { .. } | Self::Malformed { .. } => None,
         }
+    }
+
+    /// Whether somebody changed the object since it was read.
+    pub fn is_conflict(&self) -> bool {
+        self.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Conflict)
     }
 
     /// Whether the same request may succeed later without anybody changing anything in Git.
@@ -238,7 +260,7 @@ impl LiveError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused { refusal, .. } => refusal.worth_retrying(),
-            Self::Malformed { .. } => false,
+            Self::NotLeading { .. } | Self::Malformed { .. } => false,
         }
     }
 
@@ -247,6 +269,7 @@ impl LiveError {
         match self {
             Self::Unreachable { .. } => "unreachable",
             Self::Refused { .. } => "refused",
+            Self::NotLeading { .. } => "not_leading",
             Self::Malformed { .. } => "malformed",
         }
     }
@@ -284,8 +307,14 @@ pub trait ManagementCluster: Send + Sync {
     /// Dry run of a create under a generated name: the manifest with what the API server and its webhooks
     /// default, whether or not an object of its name exists.
     async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError>;
-    /// Deletes the object that has this UID, and no other of its name. What it owns goes after it.
-    async fn delete(&self, by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError>;
+    /// Deletes the object of which this holds, and no other of its name. What it owns goes after it.
+    async fn delete(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        only: Preconditions<'_>,
+        run: Run,
+    ) -> Result<Deleted, LiveError>;
     /// Makes the fields that these managers applied or wrote Capstan's, as if Capstan had applied them, so
     /// that the next apply removes what it no longer names; and lets go of some fields, so that they keep their
     /// values although it no longer names them (replicas handed to an autoscaler). Does nothing where none of

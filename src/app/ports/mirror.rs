@@ -51,6 +51,14 @@ pub enum MirrorError {
         /// The commit.
         commit: CommitId,
     },
+    /// The commit has more files than are read, or a folder with more. Another fetch changes nothing.
+    #[error("the commit {commit} is too large: {reason}")]
+    TooLarge {
+        /// The commit.
+        commit: CommitId,
+        /// What is too large, and what to do.
+        reason: String,
+    },
     /// The mirror on disk cannot be read or written.
     #[error("mirror {path}: {reason}")]
     Disk {

@@ -13,6 +13,7 @@ mod mirror;
 mod queue;
 mod records;
 mod repository_name;
+mod retention;
 mod workspace;
 
 pub use agents::{
@@ -24,20 +25,22 @@ pub use code_host::{
     BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
     CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
     NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
-    Push, Reaction, Repository, ReviewDecision,
+    Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState};
-pub use leadership::{Leadership, Term};
+pub use leadership::{Fence, Leadership, Term};
 pub use management_cluster::{
     ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
-    ManagementCluster, Run, Scope, ServiceAccount, Watched,
+    ManagementCluster, Preconditions, Run, Scope, ServiceAccount, Watched,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{
     AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, ProposalRecord, Records, RecordsError,
+    RefusedWrite,
 };
 pub use repository_name::RepositoryName;
+pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

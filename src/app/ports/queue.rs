@@ -131,9 +131,16 @@ pub trait Jobs: Send + Sync {
     /// Asks that a repository be looked at.
     async fn enqueue(&self, request: &JobRequest) -> Result<(), RecordsError>;
 
-    /// Takes the job that has waited longest, for `lease`; `None` where none is due. `worker` names the
-    /// process in records.
-    async fn claim(&self, worker: &str, lease: Duration) -> Result<Option<ClaimedJob>, RecordsError>;
+    /// Takes a job for `lease`; `None` where none is due. `worker` names the process in records. It is one of the
+    /// installation that has the fewest at work, and of those the one that has waited longest; of an installation of
+    /// which `worker` holds `per_installation` already, none. What processes died of twice in a row comes after
+    /// everything else.
+    async fn claim(
+        &self,
+        worker: &str,
+        lease: Duration,
+        per_installation: usize,
+    ) -> Result<Option<ClaimedJob>, RecordsError>;
 
     /// Renews a claim for `lease` from now. To be called at about a third of it.
     async fn heartbeat(&self, job: &ClaimedJob, lease: Duration) -> Result<Lease, RecordsError>;

@@ -78,6 +78,23 @@ pub struct AuditEntry {
     pub detail: String,
 }
 
+/// A write that GitHub refused: it is left alone for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedWrite {
+    /// The repository's id.
+    pub repository: u64,
+    /// What was to be written: `answer 1026`, `check 9d1f…`, `proposal gauss/peu01`.
+    pub what: String,
+    /// What it was to say, in a few letters: something else is tried at once.
+    pub content: String,
+    /// How often it was refused.
+    pub refusals: u32,
+    /// When it is tried again, in UTC.
+    pub not_before: jiff::Timestamp,
+    /// In GitHub's words, at most 512 characters.
+    pub reason: String,
+}
+
 /// The records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("database ({doing}): {source}")]
@@ -110,6 +127,12 @@ pub trait Records: Send + Sync {
     async fn is_comment_answered(&self, repository: u64, comment: u64) -> Result<bool, RecordsError>;
     /// Remembers that a comment was answered.
     async fn save_comment_answered(&self, repository: u64, comment: u64) -> Result<(), RecordsError>;
+    /// The writes that GitHub refused.
+    async fn refused_writes(&self, repository: u64) -> Result<Vec<RefusedWrite>, RecordsError>;
+    /// Inserts or replaces one, and forgets those that nobody has tried for a month.
+    async fn save_refused_write(&self, write: &RefusedWrite) -> Result<(), RecordsError>;
+    /// Forgets one: it was taken.
+    async fn forget_refused_write(&self, repository: u64, what: &str) -> Result<(), RecordsError>;
     /// Replaces the campaigns of a repository.
     async fn save_campaigns(&self, repository: u64, campaigns: &[CampaignRecord])
     -> Result<(), RecordsError>;

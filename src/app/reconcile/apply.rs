@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::dry_runs::{Trial, try_all};
 use super::observation::Observation;
 use super::outcome::{Ended, Failure, Interruption};
+use super::ownership::Claimed;
 use super::reason::Reason;
 use super::reconciliation::Reconciliation;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
@@ -57,6 +58,10 @@ impl Reconciliation<'_> {
         if !trial.waiting.is_empty() {
             return Ok(Ended::Waiting(trial.waiting));
         }
+        let held = match self.claim(observed).await? {
+            Claimed::Yes(held) => held,
+            Claimed::No(ended) => return Ok(ended),
+        };
         let adopted = self.adopted(observed);
         let let_go = let_go(observed, &adopted);
         if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
@@ -72,6 +77,10 @@ impl Reconciliation<'_> {
         self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
         let hands = Hands { adopted, let_go, later: trial.later };
         self.intend(observed, &plan, &hands).await?;
+        if held.is_some() {
+            self.save().await?;
+        }
+        drop(held);
         self.perform(observed, &plan, &hands).await
     }
 

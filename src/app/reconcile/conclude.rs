@@ -35,7 +35,7 @@ pub(super) struct Found<'a> {
     pub(super) deleted: usize,
 }
 
-/// The status after a request. `before` is what stood there when it began; `status` what the reconciliation made of it.
+/// The status after a reconciliation. `before` is what stood there when it began; `status` what it made of it.
 pub(super) fn settle(
     before: &ManagedClusterStatus,
     mut status: ManagedClusterStatus,

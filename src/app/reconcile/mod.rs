@@ -8,16 +8,20 @@
 //! go through [`ports`]. Deliberately absent: when which cluster is reconciled (`controllers`), the Kubernetes
 //! API (`k8s`), and every word to GitHub (the bot's).
 
+mod acceptance;
 mod apply;
 mod conclude;
 mod dependencies;
 mod dry_run_cache;
 mod dry_runs;
+mod fenced;
 mod gather;
+pub mod judge;
 mod kinds;
 pub mod names;
 mod observation;
 mod outcome;
+mod ownership;
 pub mod ports;
 pub mod preflight;
 mod prune;
@@ -35,6 +39,7 @@ mod wanted;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;
+pub use judge::Judge;
 pub use kinds::Kinds;
 pub use outcome::{Ended, Failure, Interruption};
 pub use reconciliation::{ReconcileOutcome, ReconcileRequest, reconcile};

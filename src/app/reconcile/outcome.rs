@@ -1,4 +1,4 @@
-//! How a reconciliation over one cluster folder ends.
+//! How the reconciliation of one cluster folder ends.
 
 use super::reason::Reason;
 use crate::app::ports::LiveError;
@@ -10,6 +10,9 @@ pub enum Interruption {
     Superseded,
     /// The process ends, or is not the leader any more.
     Stopping,
+    /// The tree was kept on a disk, and nobody can say that it is the newest: before its source was reached, this is
+    /// not done on its word.
+    Unconfirmed,
 }
 
 /// How a reconciliation ended.

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use super::dependencies::Ports;
 use super::dry_runs::try_all;
 use super::observation::observe;
+use super::ownership::of_others;
 use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict};
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
@@ -44,11 +45,22 @@ pub async fn preflight(
     for id in clusters.iter().filter(|id| head.claims.contains_key(id)) {
         let status = records.iter().find(|record| record.spec.cluster == id.as_str());
         let status = status.map(|record| record.status.clone()).unwrap_or_default();
-        let mut answer = try_one(ports, fleet, head, id, &status).await;
-        answer.verdict = verdict(answer.verdict, &answer.reasons);
-        answers.push(answer);
+        answers.push(try_one(ports, fleet, head, id, &status).await);
     }
     answers
+}
+
+/// Tries one cluster beside what is known of it.
+pub(super) async fn try_one(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    head: &Revision,
+    id: &ClusterId,
+    status: &ManagedClusterStatus,
+) -> PreflightAnswer {
+    let mut answer = look(ports, fleet, head, id, status).await;
+    answer.verdict = verdict(answer.verdict, &answer.reasons);
+    answer
 }
 
 /// The worst that a reason says; warnings make what is accepted not verifiable at most.
@@ -60,7 +72,7 @@ fn verdict(so_far: PreflightVerdict, reasons: &[Reason]) -> PreflightVerdict {
     }
 }
 
-async fn try_one(
+async fn look(
     ports: &Ports,
     fleet: &FleetRecord,
     head: &Revision,
@@ -93,6 +105,14 @@ async fn try_one(
             reasons.push(Reason { severity: Severity::Warning, ..Reason::of_guard(&broken) });
         } else {
             reasons.push(Reason::of_guard(&broken));
+        }
+    }
+    reasons.extend(observed.wanted.disputed.iter().map(Reason::of_outside));
+    match of_others(ports, fleet, &observed, &status.inventory).await {
+        Ok(found) => reasons.extend(found.iter().flatten().map(Reason::of_outside)),
+        Err(error) => {
+            verdict = PreflightVerdict::NotVerifiable;
+            reasons.push(untold(&error));
         }
     }
     let all: Vec<&RenderedObject> = observed.objects.iter().collect();

@@ -7,12 +7,13 @@ use capstan_live::rollout::observed::State;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::object::ObjectId;
 
+use super::apply::uid;
 use super::observation::Observation;
 use super::outcome::{Ended, Failure};
 use super::reason::Reason;
 use super::reconciliation::Reconciliation;
 use super::wanted::Unwanted;
-use crate::app::ports::{ApiObject, Deleted, LiveError, Run};
+use crate::app::ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
 
 /// How a deletion came out.
 enum Gone {
@@ -72,6 +73,7 @@ impl Reconciliation<'_> {
             namespace: observed.wanted.home.namespace(),
             live: &observed.live,
             owners: &self.request.revision.owners,
+            neighbours: &self.beside,
             rollout: self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now()),
             withheld,
             budget: u32::try_from(budget).unwrap_or(u32::MAX),
@@ -83,11 +85,13 @@ impl Reconciliation<'_> {
         observed: &Observation,
         round: Deletions,
     ) -> Result<Ended, Unwanted> {
+        let round = if self.request.standing.may_delete() { round } else { self.put_off(round) };
         for forgotten in &round.forget {
             self.status.inventory.forget(&forgotten.object);
         }
         for kept in &round.keep {
             let kind = if kept.needs_a_person() { "KeptUntilAsked" } else { "Kept" };
+            self.again |= self.passes_soon(kept);
             self.kept.push(of_object(kind, kept.to_string(), &kept.object));
         }
         for finding in &round.findings {
@@ -115,10 +119,30 @@ impl Reconciliation<'_> {
         Ok(Ended::Applied)
     }
 
+    /// Without what nobody may do on the word of a tree that may be old.
+    fn put_off(&mut self, round: Deletions) -> Deletions {
+        for doomed in &round.delete {
+            let message = format!(
+                "{} is gone from the commit that was kept; it is deleted when the source names that as its tip",
+                doomed.object
+            );
+            self.kept.push(of_object("KeptUntilConfirmed", message, &doomed.object));
+        }
+        Deletions { delete: Vec::new(), forget: Vec::new(), ..round }
+    }
+
     async fn delete(&mut self, observed: &Observation, doomed: &Doomed) -> Result<Gone, LiveError> {
         let id = &doomed.object;
         let object = ApiObject::from(id);
-        match self.live().delete(&observed.wanted.by, &object, &doomed.uid, Run::Real).await {
+        // What was decided on is what is deleted: whoever was stopped meanwhile finds it changed.
+        let seen = observed.live.get(id).filter(|live| uid(live) == Some(doomed.uid.as_str()));
+        let version = seen.and_then(|live| live.pointer("/metadata/resourceVersion")?.as_str());
+        let only = Preconditions { uid: &doomed.uid, resource_version: version };
+        match self.live().delete(&observed.wanted.by, &object, only, Run::Real).await {
+            Ok(Deleted::Changed) => {
+                let message = format!("{id} was changed while it was looked at: it is looked at again");
+                Ok(Gone::NotYet(of_object("Changed", message, id)))
+            }
             Ok(Deleted::Gone) => {
                 self.count_deletion(id);
                 Ok(Gone::Yes)

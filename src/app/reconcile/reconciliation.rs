@@ -1,4 +1,4 @@
-//! One reconciliation over one cluster folder: look, decide, try, apply, prune, judge, say.
+//! One reconciliation of one cluster folder: look, decide, try, apply, prune, judge, say.
 //!
 //! *Expected flow*: the folder is rendered at one commit; its boundary, the names of its templates and the
 //! live guards are decided on; every object is tried; the inventory is written with all that will be applied;
@@ -13,8 +13,10 @@
 //! *Caveat*: dry runs are per object. What only the whole shows (a reference to nothing, two minors hidden
 //! in two steps) is found by the domain's guards, which look at the live cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_live::applying::Inventory;
+use capstan_live::kept_tree::{Attempted, Standing, may_repair};
 use capstan_live::rollout::observed::{self, Patience, Verdict};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
@@ -37,7 +39,10 @@ use crate::app::ports::{LiveError, ManagementCluster};
 /// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
 
-/// One cluster's request.
+/// How often a status is written again where somebody touched its object meanwhile.
+const SAVES: usize = 5;
+
+/// What one cluster is reconciled with.
 pub struct ReconcileRequest<'a> {
     /// What is needed from outside.
     pub ports: &'a Ports,
@@ -47,6 +52,8 @@ pub struct ReconcileRequest<'a> {
     pub fleet: &'a FleetRecord,
     /// The commit.
     pub revision: &'a Revision,
+    /// How it came to be the one that is applied from.
+    pub standing: Standing,
     /// The cluster.
     pub id: &'a ClusterId,
     /// Whether to stop before the next effect: a newer commit is there, or the process ends.
@@ -107,8 +114,12 @@ pub async fn reconcile(
             ),
         });
     }
+    let mut record = record;
     if record.reconcile_requested {
         status_store.clear_request_of_cluster(key).await?;
+        if let Some(now) = status_store.cluster(key).await?.filter(|now| now.uid == record.uid) {
+            record.resource_version = now.resource_version;
+        }
     }
     let mut reconciliation = Reconciliation::new(request, record);
     let ended = match tokio::time::timeout(fleet.spec.timeout, reconciliation.run()).await {
@@ -122,7 +133,7 @@ pub async fn reconcile(
     reconciliation.conclude(ended).await
 }
 
-/// The part of a reconciliation that goes on while it runs.
+/// A reconciliation under way.
 pub(super) struct Reconciliation<'a> {
     pub(super) request: &'a ReconcileRequest<'a>,
     pub(super) now: Timestamp,
@@ -142,6 +153,10 @@ pub(super) struct Reconciliation<'a> {
     pub(super) again: bool,
     /// The folder's `Cluster`.
     pub(super) cluster: Option<ObjectId>,
+    /// What the folders have applied that render something which this one has and does not render.
+    pub(super) beside: BTreeMap<ClusterId, Inventory>,
+    /// Those of them that are refused.
+    pub(super) refused_beside: BTreeSet<ClusterId>,
 }
 
 impl<'a> Reconciliation<'a> {
@@ -163,6 +178,8 @@ impl<'a> Reconciliation<'a> {
             echoes: BTreeMap::new(),
             again: false,
             cluster: None,
+            beside: BTreeMap::new(),
+            refused_beside: BTreeSet::new(),
         }
     }
 
@@ -170,12 +187,32 @@ impl<'a> Reconciliation<'a> {
         self.request.ports.live.as_ref()
     }
 
-    /// Writes what is to be remembered, where that differs from what stands in the status store.
+    /// Writes what is to be remembered, where that differs from what stands in the status store. What others write
+    /// there is spec and annotations; another status than the one that was read means that another process leads.
     pub(super) async fn save(&mut self) -> Result<(), LiveError> {
-        if self.status != self.written {
-            self.request.ports.status_store.write_cluster(&self.record.key, &self.status).await?;
-            self.written = self.status.clone();
+        if self.status == self.written {
+            return Ok(());
         }
+        let status_store = &self.request.ports.status_store;
+        for attempt in 1.. {
+            match status_store.write_cluster(&self.record, &self.status).await {
+                Ok(version) => {
+                    self.record.resource_version = version;
+                    break;
+                }
+                Err(error) if error.is_conflict() && attempt < SAVES => {
+                    let now = status_store.cluster(&self.record.key).await?;
+                    let as_it_was =
+                        |now: &ClusterRecord| now.uid == self.record.uid && now.status == self.written;
+                    match now.filter(as_it_was) {
+                        Some(now) => self.record.resource_version = now.resource_version,
+                        None => return Err(error),
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.written = self.status.clone();
         Ok(())
     }
 
@@ -184,7 +221,7 @@ impl<'a> Reconciliation<'a> {
         self.record.spec.suspend || self.request.fleet.spec.suspend
     }
 
-    /// The reconciliation.
+    /// From the first look to the last phase that may be done now.
     pub(super) async fn run(&mut self) -> Ended {
         match self.try_run().await {
             Ok(ended) => ended,
@@ -198,6 +235,9 @@ impl<'a> Reconciliation<'a> {
 
     async fn try_run(&mut self) -> Result<Ended, Unwanted> {
         let (request, names) = (self.request, self.status.names());
+        if !self.may_repair() {
+            return Ok(Ended::Interrupted(Interruption::Unconfirmed));
+        }
         let inventory = &self.status.inventory;
         let changed_after = self.looked_at_clones();
         let mut observed = observe(
@@ -211,7 +251,11 @@ impl<'a> Reconciliation<'a> {
         )
         .await?;
         self.cluster = observed.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
+        self.look_beside(&observed).await?;
         if matches!(observed.wanted.tombstones, Deletion::Cluster) {
+            if !request.standing.may_delete() {
+                return Ok(Ended::Interrupted(Interruption::Unconfirmed));
+            }
             return self.remove_cluster(&observed).await;
         }
         self.judge(&observed);
@@ -224,6 +268,18 @@ impl<'a> Reconciliation<'a> {
             return self.prune(&observed).await;
         }
         Ok(ended)
+    }
+
+    /// Whether this commit may be applied to this cluster at all.
+    fn may_repair(&self) -> bool {
+        let (revision, status) = (self.request.revision, &self.status);
+        let attempted = Attempted {
+            commit: status.attempted_commit.as_deref(),
+            folder: status.attempted_folder.as_deref(),
+        };
+        let folder = revision.folder_id(self.request.id);
+        self.request.standing == Standing::Confirmed
+            || may_repair(&revision.commit, folder.as_ref(), attempted)
     }
 
     /// Which changes of a class are worth a look at what was cloned from it: none, of a rollout that was done, that

@@ -5,7 +5,9 @@
 //! reconciliation: first what people set (so a suspended cluster is suspended under its new name before anybody looks at
 //! it), then the inventory and the names of templates; then they are taken out of the old ManagedCluster, which
 //! goes when nothing is left of it. *Guarantee*: each step is the same when it is done again, and what was set is
-//! never in neither: a process that dies in between is followed by one that finds the rest where it was.
+//! never in neither: a process that dies in between is followed by one that finds the rest where it was. A folder that
+//! is refused takes over nothing: it is tried first, beside what it would take over, and the old ManagedCluster keeps
+//! all that it has until a folder passes.
 //!
 //! *Caveat*: one that has applied nothing yet is known by its folder's content alone. Renamed and changed in one
 //! commit it is a new folder, and what was set on the old name (`suspend`) is to be set again: nothing tells such a
@@ -22,7 +24,9 @@ use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
 
 use super::outcome::Interruption;
-use super::ports::{ClusterKey, ClusterRecord};
+use super::ports::{ClusterKey, ClusterRecord, PreflightVerdict};
+use super::preflight::{is_for_good, try_one};
+use super::reason::Reason;
 use super::reconciliation::ReconcileRequest;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use super::revision::Revision;
@@ -97,39 +101,70 @@ pub fn migration_sources<'r>(
     (sources, alone)
 }
 
-/// Takes over, for the cluster of a reconciliation that has not begun, what these ManagedClusters have of it. Nothing where
-/// that is over: then a newer commit says whose it is.
+/// What a folder came to that has something to take over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Migrated {
+    /// It has what is its own; of these ManagedClusters it took nothing yet, since it is refused.
+    But(Vec<ClusterKey>),
+    /// It was over before that: a newer commit says whose it is.
+    Over(Interruption),
+}
+
+/// Takes over, for the cluster of a reconciliation that has not begun, what these ManagedClusters have of it.
 ///
 /// # Errors
-/// A ManagedCluster cannot be read or written; nothing may be applied before it is.
+/// A ManagedCluster cannot be read or written, or nobody answers what the folder is tried for; nothing may be applied
+/// before.
 pub async fn migrate(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     sources: &[ClusterKey],
-) -> Result<Option<Interruption>, LiveError> {
+) -> Result<Migrated, LiveError> {
     let status_store = &request.ports.status_store;
+    let mut left = Vec::new();
     for source in sources {
         if let Some(over) = (request.is_over)() {
-            return Ok(Some(over));
+            return Ok(Migrated::Over(over));
         }
         let Some(from) = status_store.cluster(source).await? else { continue };
         let is_claimed = request.revision.clusters().any(|id| id.as_str() == from.spec.cluster);
         if is_claimed || from.spec.fleet != request.fleet.key.name {
             continue;
         }
-        if let Some(share) = shares(&from, request.revision).remove(request.id) {
-            take(request, key, &from, &share).await?;
+        if let Some(share) = shares(&from, request.revision).remove(request.id)
+            && !take(request, key, &from, &share).await?
+        {
+            report_left_behind(request.ports, request.revision, &from, &BTreeSet::new()).await?;
+            left.push(source.clone());
         }
     }
-    Ok(None)
+    Ok(Migrated::But(left))
 }
 
+/// Whether the folder would be applied with what it takes over. What waits passes by itself.
+async fn passes(request: &ReconcileRequest<'_>, status: &ManagedClusterStatus) -> Result<bool, LiveError> {
+    let (ports, fleet) = (request.ports, request.fleet);
+    let tried = try_one(ports, fleet, request.revision, request.id, status);
+    let doing = || format!("trying the folder {}, which was renamed", request.id);
+    let answer = tokio::time::timeout(fleet.spec.timeout, tried).await.map_err(|_| {
+        let reason = format!("no answer for {} s", fleet.spec.timeout.as_secs());
+        LiveError::Unreachable { doing: doing(), reason }
+    })?;
+    let answers = [answer];
+    if !is_for_good(&answers) {
+        let reason = answers[0].reasons.first().map(Reason::line).unwrap_or_default();
+        return Err(LiveError::Unreachable { doing: doing(), reason });
+    }
+    Ok(answers[0].verdict != PreflightVerdict::Rejected)
+}
+
+/// Takes over a share; `false` where the folder is refused, and takes nothing.
 async fn take(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     from: &ClusterRecord,
     share: &Share<'_>,
-) -> Result<(), LiveError> {
+) -> Result<bool, LiveError> {
     let status_store = &request.ports.status_store;
     let found = status_store.cluster(key).await?;
     let bare = ManagedClusterSpec::of(request.id, &request.fleet.key.name);
@@ -137,7 +172,11 @@ async fn take(
     let earlier = found.as_ref().map_or(&bare, |found| &found.spec);
     if earlier.cluster != bare.cluster || earlier.fleet != bare.fleet {
         // Somebody made it for another folder: the reconciliation says so.
-        return Ok(());
+        return Ok(true);
+    }
+    let known = found.as_ref().map(|found| found.status.clone()).unwrap_or_default();
+    if !share.objects.is_empty() && !passes(request, &with_share(&known, &from.status, share)).await? {
+        return Ok(false);
     }
     let spec = wishes(earlier, &from.spec, share.is_the_cluster, is_new);
     let target = match found {
@@ -145,19 +184,24 @@ async fn take(
         None => status_store.create_cluster(key, &spec).await?,
     };
     // Also where somebody else made it meanwhile.
-    if target.spec != spec {
+    let target = if target.spec == spec {
+        target
+    } else {
         status_store.change_cluster(key, &spec).await?;
-    }
+        let changed = status_store.cluster(key).await?.filter(|changed| changed.uid == target.uid);
+        changed.unwrap_or(target)
+    };
     let status = with_share(&target.status, &from.status, share);
     if status != target.status {
-        status_store.write_cluster(key, &status).await?;
+        status_store.write_cluster(&target, &status).await?;
     }
     tracing::info!(
         cluster = %request.id, from = from.spec.cluster, objects = share.objects.len(), suspend = spec.suspend,
         "its folder was renamed: what its ManagedCluster had goes to the new one"
     );
     let gone: BTreeSet<ObjectId> = share.objects.iter().map(|object| object.id()).collect();
-    report_left_behind(request.ports, request.revision, from, &gone).await
+    report_left_behind(request.ports, request.revision, from, &gone).await?;
+    Ok(true)
 }
 
 /// What is asked of the new owner. Who takes over a part of another cluster takes over nothing that was asked of that;

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
-    Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Preconditions,
+    Run, Scope, Watched,
 };
 
 /// A management cluster that is asked so many things at a time, and no more.
@@ -70,9 +70,15 @@ impl ManagementCluster for Throttled {
         self.live.dry_run_create(by, manifest).await
     }
 
-    async fn delete(&self, by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError> {
+    async fn delete(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        only: Preconditions<'_>,
+        run: Run,
+    ) -> Result<Deleted, LiveError> {
         let _place = self.place().await;
-        self.live.delete(by, object, uid, run).await
+        self.live.delete(by, object, only, run).await
     }
 
     async fn take_over(

@@ -72,6 +72,6 @@ pub(super) async fn report_left_behind(
     if status == record.status {
         Ok(())
     } else {
-        ports.status_store.write_cluster(&record.key, &status).await
+        ports.status_store.write_cluster(record, &status).await.map(drop)
     }
 }

@@ -2,11 +2,11 @@
 //! with which it is applied.
 
 use capstan_kustomize::render::Rendered;
-use capstan_live::applying::{Home, Outside, boundary, place_in_namespaces};
-use capstan_model::finding::{Severity, rules};
+use capstan_live::applying::{Beyond, Home, Outside, Surroundings, boundary, place_in_namespaces};
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
 
+use super::acceptance::unusable;
 use super::kinds::{Kinds, kinds_of};
 use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
@@ -24,6 +24,8 @@ pub(super) struct Wanted {
     pub(super) tombstones: Deletion,
     /// With whose rights it is applied.
     pub(super) by: As,
+    /// Objects that another folder renders too, and that nobody had applied when the commit was opened.
+    pub(super) disputed: Vec<Outside>,
 }
 
 /// Why a folder cannot be applied at all.
@@ -53,20 +55,28 @@ pub(super) async fn read(
     live: &dyn ManagementCluster,
     kinds: &Kinds,
 ) -> Result<Wanted, Unwanted> {
-    if let Some(Err(twice)) = revision.claims.get(id) {
-        return Err(Unwanted::Refused(vec![Reason::of_refused("ClaimedTwice", twice.clone())]));
+    if let Some(Err(reason)) = revision.claims.get(id) {
+        return Err(Unwanted::Refused(vec![reason.clone()]));
     }
     let (mut rendered, tombstones) = render(revision, id).map_err(Unwanted::Refused)?;
     let scopes = kinds.learn(live, &kinds_of(&rendered.objects)).await?;
     let outside = |outside: Outside| Reason::of_outside(&outside);
     let home = place_in_namespaces(&mut rendered, &scopes)
         .map_err(|found| Unwanted::Refused(vec![outside(*found)]))?;
-    let beyond = boundary(&rendered, &home, &scopes, id, &revision.owners);
+    let around = Surroundings {
+        folder: id,
+        settings: revision.fleet.settings(),
+        scopes: &scopes,
+        neighbours: Some(&revision.neighbours),
+    };
+    let beyond = boundary(&rendered, &home, &around, &revision.owners);
+    let (disputed, beyond): (Vec<_>, Vec<_>) =
+        beyond.into_iter().partition(|outside| matches!(outside.why, Beyond::TwoFolders(_)));
     if !beyond.is_empty() {
         return Err(Unwanted::Refused(beyond.into_iter().map(outside).collect()));
     }
     let by = applier(account, &home)?;
-    Ok(Wanted { rendered, home, tombstones, by })
+    Ok(Wanted { rendered, home, tombstones, by, disputed })
 }
 
 /// With whose rights a folder is applied: those of the account in its own namespace, where the Fleet names
@@ -93,15 +103,6 @@ fn render(revision: &Revision, id: &ClusterId) -> Result<(Rendered, Deletion), V
     let failed = |refused| vec![Reason::of_refused("RenderFailed", refused)];
     let tombstones = fleet.tombstones(id).map_err(failed)?;
     let rendered = fleet.render(id).map_err(failed)?;
-    if rendered.objects.is_empty() {
-        return Err(vec![Reason::plain(
-            "NothingRendered",
-            format!("the folder {id} renders no objects: nothing is applied, and nothing is deleted"),
-        )]);
-    }
-    // A patch that finds no target is a customer's wish that would be lost without a word.
-    let is_error = fleet.settings().severities().of(rules::OVERLAY_LOSES_TARGET) == Some(Severity::Error);
-    let lost: Vec<Reason> =
-        rendered.patches.iter().filter(|_| is_error).filter_map(Reason::of_lost_patch).collect();
-    if lost.is_empty() { Ok((rendered, tombstones)) } else { Err(lost) }
+    let unusable = unusable(fleet, id, &rendered);
+    if unusable.is_empty() { Ok((rendered, tombstones)) } else { Err(unusable) }
 }

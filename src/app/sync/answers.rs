@@ -1,97 +1,29 @@
-//! Slash-commands: which are unanswered, who may give them, and the one answer to each comment.
+//! The one answer to each comment with slash-commands.
 //!
 //! A comment is answered once: the database remembers it, and where that is lost, Capstan's own answer
 //! does, by a hidden marker. The answer is written last, so that a death before it repeats the command,
-//! which does nothing where it was done already.
+//! which does nothing where it was done already; and so does an answer that GitHub refused, when it is tried again.
 
 use std::collections::BTreeSet;
 
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{Tree, differences};
-use capstan_plan::command::{self, CommandError};
+use capstan_plan::command::{self, Hearing};
 use capstan_plan::proposal::{ProposalId, Wanted, wanted};
 use capstan_plan::settings::CommandPrefix;
-use capstan_report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
+use capstan_report::{
+    Proposal, about, answer, edited_refusal, plan_answer, refusal, unseen_refusal, untold_refusal,
+};
 
 use super::outcome::Outcome;
-use super::{Planned, Run, Scopes, SyncError, clusters_of};
-use crate::app::ports::{AuditEntry, CodeHostError, Comment, Permission, PullRequest, Reaction};
+use super::refusals::Write;
+use super::requests::Request;
+use super::{Planned, Run, Scopes, SyncError};
+use crate::app::ports::{AuditEntry, CodeHostError, Comment, PullRequest, Reaction};
 
-/// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
-const DAYS_BACK: i64 = 3;
 /// Plans shown in one answer; a comment has no room for more.
 const MAX_PLANS: usize = 5;
 
-/// A comment with commands that awaits its answer.
-pub(super) struct Request {
-    pull: PullRequest,
-    comment: Comment,
-    commands: Vec<Result<command::Command, CommandError>>,
-    allowed: Allowed,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Allowed {
-    Yes,
-    No,
-}
-
-impl Request {
-    /// The pull request of the proposal that is to be written anew.
-    pub(super) fn replans(&self) -> Option<&PullRequest> {
-        let asked = self.commands.contains(&Ok(command::Command::Replan));
-        (asked && self.allowed == Allowed::Yes).then_some(&self.pull)
-    }
-
-    fn retargets(&self) -> bool {
-        self.commands.contains(&Ok(command::Command::Retarget)) && self.allowed == Allowed::Yes
-    }
-}
-
 impl Run<'_> {
-    pub(super) async fn unanswered_commands(
-        &self,
-        prefix: &CommandPrefix,
-    ) -> Result<Vec<Request>, SyncError> {
-        let (host, records) = (&self.ports.host, &self.ports.records);
-        let since = self.ports.clock.now() - jiff::SignedDuration::from_hours(24 * DAYS_BACK);
-        let recent = host.recent_comments(self.repository, since).await?;
-        let login = host.bot_login().await?;
-        let answered: BTreeSet<u64> = recent
-            .iter()
-            .filter(|placed| placed.comment.author == login)
-            .filter_map(|placed| answered_comment(&placed.comment.body))
-            .collect();
-        let mut requests = Vec::new();
-        for placed in recent {
-            let comment = placed.comment;
-            // GitHub lists by the last edit: an old comment that somebody edits is not asked anew.
-            if !placed.on_pull_request
-                || comment.by_bot
-                || comment.author == login
-                || comment.created_at < since
-            {
-                continue;
-            }
-            let commands = command::parse(prefix, &comment.body);
-            if commands.is_empty()
-                || answered.contains(&comment.id)
-                || records.is_comment_answered(self.repository.id, comment.id).await?
-            {
-                continue;
-            }
-            let pull = match host.pull_request(self.repository, placed.number).await {
-                // It went between the two reads, or is not for this installation to see.
-                Err(CodeHostError::NotFound { .. }) => continue,
-                pull => pull?,
-            };
-            let permission = host.permission(self.repository, &comment.author).await?;
-            let allowed = if permission >= Permission::Write { Allowed::Yes } else { Allowed::No };
-            requests.push(Request { pull, comment, commands, allowed });
-        }
-        Ok(requests)
-    }
-
     /// The proposals for which somebody asks for `retarget`.
     pub(super) async fn retargeted(
         &self,
@@ -99,7 +31,7 @@ impl Run<'_> {
         scopes: &Scopes,
     ) -> Result<BTreeSet<ProposalId>, SyncError> {
         let mut proposals = BTreeSet::new();
-        for request in requests.iter().filter(|request| request.retargets()) {
+        for request in requests.iter().filter(|one| one.carries_out(command::Command::Retarget)) {
             proposals.extend(self.concerned(&request.pull, scopes).await?);
         }
         Ok(proposals)
@@ -107,7 +39,11 @@ impl Run<'_> {
 
     /// The proposal that a pull request carries; of a person's, those that bring the clusters that it touches to
     /// a newer release.
-    async fn concerned(&self, pull: &PullRequest, scopes: &Scopes) -> Result<Vec<ProposalId>, SyncError> {
+    pub(super) async fn concerned(
+        &self,
+        pull: &PullRequest,
+        scopes: &Scopes,
+    ) -> Result<Vec<ProposalId>, SyncError> {
         if let Some(proposal) = self.facts.proposal_of(pull) {
             return Ok(vec![proposal]);
         }
@@ -138,55 +74,94 @@ impl Run<'_> {
         requests: &[Request],
         outcome: &Outcome,
     ) -> Result<(), SyncError> {
-        let prefix = &planned.settings.commands.prefix;
         for request in requests {
-            let mut parts = Vec::new();
-            for command in &request.commands {
-                parts.push(match (command, request.allowed) {
-                    (Ok(command::Command::Help), _) => command::help(prefix),
-                    (Ok(command), Allowed::No) => refusal(&format!("{prefix} {}", command.word())),
-                    (Ok(command::Command::Plan), Allowed::Yes) => {
-                        self.plan_text(request, planned, prefix).await?
-                    }
-                    (Ok(command::Command::Replan), Allowed::Yes) => {
-                        self.replan_text(request, planned, outcome)
-                    }
-                    (Ok(command::Command::Retarget), Allowed::Yes) => {
-                        self.retarget_text(request, planned, outcome).await?
-                    }
-                    (Err(error), _) => format!("{}\n\n{}", error.answer(prefix), command::help(prefix)),
-                });
+            // Somebody was quicker with the branch: the next run finds out with what, and answers.
+            if request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal)) {
+                continue;
             }
-            parts.dedup();
-            match self.answer(request, &parts).await {
-                // Nobody is there any more to be answered.
-                Err(SyncError::Host(CodeHostError::NotFound { .. }))
-                    if self.is_gone(request.pull.number).await? => {}
-                result => result?,
-            }
+            let parts = self.parts(request, planned, outcome).await?;
+            self.answer(request, &parts).await?;
         }
         Ok(())
     }
 
+    async fn parts(
+        self,
+        request: &Request,
+        planned: Planned<'_>,
+        outcome: &Outcome,
+    ) -> Result<Vec<String>, SyncError> {
+        let prefix = &planned.settings.commands.prefix;
+        if request.hearing == Hearing::Edited {
+            return Ok(vec![edited_refusal(prefix.as_str())]);
+        }
+        let mut parts = Vec::new();
+        for command in &request.commands {
+            parts.push(match command {
+                Ok(command::Command::Help) => command::help(prefix),
+                Ok(command) if request.hearing != Hearing::Obeyed => refusal(&written(prefix, *command)),
+                Ok(command) if !request.carries_out(*command) => unseen_text(request, prefix, *command),
+                Ok(command::Command::Plan) => self.plan_text(request, planned, prefix).await?,
+                Ok(command::Command::Replan) => self.replan_text(request, planned, outcome),
+                Ok(command::Command::Retarget) => self.retarget_text(request, planned, outcome).await?,
+                Err(error) => format!("{}\n\n{}", error.answer(prefix), command::help(prefix)),
+            });
+        }
+        parts.dedup();
+        Ok(parts)
+    }
+
     async fn answer(&self, request: &Request, parts: &[String]) -> Result<(), SyncError> {
         let (host, comment) = (&self.ports.host, &request.comment);
-        host.create_comment(self.repository, request.pull.number, &answer(comment.id, parts)).await?;
+        let number = request.pull.number;
+        let written = host.create_comment(self.repository, number, &answer(comment.id, parts)).await;
+        // Nobody is there any more to be answered.
+        if matches!(written, Err(CodeHostError::NotFound { .. })) && self.is_gone(number).await? {
+            return Ok(());
+        }
+        let written = written.map(drop).map_err(SyncError::from);
+        if self.attempt(&Write::answer(comment.id), written).await?.is_some() {
+            return Ok(());
+        }
         self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
         let understood = request.commands.iter().all(Result::is_ok);
         let help_only = request.commands.iter().all(|command| *command == Ok(command::Command::Help));
-        let (reaction, action) = match (request.allowed, understood) {
-            (Allowed::Yes, true) => (Reaction::ThumbsUp, "command-answered"),
-            (Allowed::No, true) if help_only => (Reaction::ThumbsUp, "command-answered"),
-            (Allowed::No, _) => (Reaction::Confused, "command-refused"),
-            (Allowed::Yes, false) => (Reaction::Confused, "command-unknown"),
+        let (reaction, action) = match (request.hearing, understood) {
+            (Hearing::Edited, _) => (Reaction::Confused, "command-edited"),
+            (Hearing::Obeyed, true) if request.unseen.is_some() => (Reaction::Confused, "command-overtaken"),
+            (Hearing::Obeyed, true) => (Reaction::ThumbsUp, "command-answered"),
+            (Hearing::Obeyed, false) => (Reaction::Confused, "command-unknown"),
+            (_, true) if help_only => (Reaction::ThumbsUp, "command-answered"),
+            _ => (Reaction::Confused, "command-refused"),
         };
-        host.react(self.repository, comment.id, reaction).await?;
+        self.react(comment, reaction).await?;
+        self.audit_command(comment, number, action, self.facts.proposal_of(&request.pull)).await
+    }
+
+    /// A comment that is gone, or whose conversation is locked, is none the worse without a reaction.
+    pub(super) async fn react(&self, comment: &Comment, reaction: Reaction) -> Result<(), SyncError> {
+        match self.ports.host.react(self.repository, comment.id, reaction).await {
+            Err(error) if error.is_refusal() => {
+                tracing::debug!(repository = %self.repository.name, comment = comment.id, error = %error, "GitHub takes no reaction");
+                Ok(())
+            }
+            result => Ok(result?),
+        }
+    }
+
+    pub(super) async fn audit_command(
+        &self,
+        comment: &Comment,
+        pull: u64,
+        action: &'static str,
+        proposal: Option<ProposalId>,
+    ) -> Result<(), SyncError> {
         let entry = AuditEntry {
             repository: self.repository.id,
-            proposal: self.facts.proposal_of(&request.pull),
+            proposal,
             actor: comment.author.clone(),
             action,
-            detail: format!("comment {} on #{}", comment.id, request.pull.number),
+            detail: format!("comment {} on #{pull}", comment.id),
         };
         Ok(self.ports.records.audit(&entry).await?)
     }
@@ -221,7 +196,7 @@ impl Run<'_> {
         let before = self.snapshot(&pull.base).await?;
         let after = self.snapshot(&pull.head).await?;
         let (Some(before), Some(after)) = (before, after) else { return Ok(Vec::new()) };
-        Ok(touched(&*before.tree, &*after.tree, scopes))
+        self.touched(&before.tree, &after.tree, scopes).await
     }
 
     fn replan_text(&self, request: &Request, planned: Planned<'_>, outcome: &Outcome) -> String {
@@ -241,13 +216,18 @@ impl Run<'_> {
     }
 }
 
-/// The clusters in whose folders something differs.
-pub(super) fn touched(before: &dyn Tree, after: &dyn Tree, scopes: &Scopes) -> Vec<ClusterId> {
-    let differences = differences(before, after);
-    clusters_of(scopes)
-        .filter(|cluster| differences.iter().any(|difference| difference.path.is_in(cluster.folder())))
-        .cloned()
-        .collect()
+fn written(prefix: &CommandPrefix, command: command::Command) -> String {
+    format!("{prefix} {}", command.word())
+}
+
+/// For a command that is not carried out because of what its author had not seen.
+fn unseen_text(request: &Request, prefix: &CommandPrefix, command: command::Command) -> String {
+    let command = written(prefix, command);
+    match &request.unseen {
+        Some(unseen) if !unseen.pushes.is_empty() => unseen_refusal(&command, &unseen.branch, &unseen.pushes),
+        Some(unseen) => untold_refusal(&command, &unseen.branch),
+        None => refusal(&command),
+    }
 }
 
 fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {

@@ -13,7 +13,8 @@ use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ReleasesOrigin;
 use capstan_plan::settings::RepositorySettings;
 
-use super::{OpenFleet, Ports, Run, SyncError};
+use super::{OpenFleet, PlannerFailed, Ports, Run, SyncError};
+use crate::app::planner::ReleasesFailed;
 use crate::app::ports::{
     Cause, CheckRecord, CodeHost, CodeHostError, JobRequest, Jobs, Repository, RepositoryName, Snapshot,
 };
@@ -48,9 +49,9 @@ impl Run<'_> {
     /// Gives the fleet its releases, where its settings say that they are in another repository.
     pub(super) async fn bring_releases(
         self,
-        fleet: &mut dyn OpenFleet,
-    ) -> Result<Option<Elsewhere>, SyncError> {
-        let Some(named) = fleet.releases_repository() else { return Ok(None) };
+        mut fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
+        let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
         let consumer = self.repository.name.to_string();
         let unknown = || {
             format!(
@@ -61,15 +62,31 @@ impl Run<'_> {
         let Some((repository, snapshot)) = self.read_elsewhere(&named).await? else {
             tracing::warn!(repository = %self.repository.name, releases = %named, "the repository of the releases cannot be read");
             fleet.refuse_releases(unknown());
-            return Ok(None);
+            return Ok((fleet, None));
         };
-        if let Err(why) = fleet.provide_releases(snapshot.tree, &consumer) {
-            tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");
-            fleet.refuse_releases(unknown());
-            return Ok(None);
+        let (releases, consumer) = (snapshot.tree, consumer.clone());
+        let provide = move || {
+            let provided = fleet.provide_releases(releases, &consumer);
+            (fleet, provided)
+        };
+        let (mut fleet, provided) = tokio::task::spawn_blocking(provide).await?;
+        match provided {
+            Ok(()) => {
+                let origin =
+                    ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
+                Ok((fleet, Some(Elsewhere { repository, origin })))
+            }
+            Err(ReleasesFailed::Refused(why)) => {
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");
+                fleet.refuse_releases(unknown());
+                Ok((fleet, None))
+            }
+            Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
+                fleet.refuse_releases(format!("the releases in {named} cannot be read: {why}"));
+                Ok((fleet, None))
+            }
+            Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
         }
-        let origin = ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
-        Ok(Some(Elsewhere { repository, origin }))
     }
 
     async fn read_elsewhere(self, named: &str) -> Result<Option<(Repository, Snapshot)>, SyncError> {

@@ -7,6 +7,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{BRANCH_PREFIX, ProposalId};
 use secrecy::SecretString;
 
+use super::refusals::Refusals;
 use super::{Ports, SyncError};
 use crate::app::ports::{ProposalRecord, PullRequest, PullRequestState, Repository, Snapshot};
 
@@ -25,6 +26,8 @@ pub(super) struct GitHubFacts {
     pub(super) open: Vec<PullRequest>,
     /// What the database remembers, if anything.
     pub(super) records: BTreeMap<ProposalId, ProposalRecord>,
+    /// What GitHub refused to take.
+    pub(super) refusals: Refusals,
 }
 
 /// Loads them; `None` for a repository without a commit.
@@ -53,6 +56,7 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
         pulls.sort_by_key(|pull| std::cmp::Reverse(pull.number));
     }
     let records = ports.records.proposals(repository.id).await?;
+    let refusals = Refusals::load(ports.records.as_ref(), repository.id).await?;
     Ok(Some(GitHubFacts {
         token,
         base,
@@ -63,6 +67,7 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
         kinds,
         proposals,
         open,
+        refusals,
         records: records.into_iter().map(|record| (record.proposal.clone(), record)).collect(),
     }))
 }

@@ -33,7 +33,7 @@ impl Run<'_> {
 
     /// The source that a commit's trailers name, where the commit can still be had.
     pub(super) async fn source_of_commit(&self, commit: &CommitId) -> Result<Option<SourceState>, SyncError> {
-        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(None) };
+        let Some(snapshot) = self.readable_snapshot(commit).await? else { return Ok(None) };
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
 
@@ -48,11 +48,11 @@ impl Run<'_> {
     async fn read_commit(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
         let none =
             Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
-        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
+        let Some(snapshot) = self.readable_snapshot(commit).await? else { return Ok(none) };
         let mut parents = Vec::new();
         // An octopus is nobody's clean merge: its parents need not be fetched.
         for parent in snapshot.parents.iter().take(2) {
-            let before = self.snapshot(parent).await?;
+            let before = self.readable_snapshot(parent).await?;
             let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
             let of_base = if *parent == self.facts.base.commit || bases.contains(&parent) {
                 OfBase::Yes
@@ -70,6 +70,15 @@ impl Run<'_> {
             parents,
             ..none
         })
+    }
+
+    /// A commit's content; `None` where the remote no longer has it, or where it is too large to be read: then it
+    /// is nothing that Capstan wrote.
+    async fn readable_snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
+        match self.snapshot(commit).await {
+            Err(SyncError::Mirror(MirrorError::TooLarge { .. })) => Ok(None),
+            other => other,
+        }
     }
 
     /// A commit's content; `None` where the remote no longer has it.

@@ -20,15 +20,17 @@ mod outcome;
 mod preflights;
 mod proposals;
 mod publish;
+mod refusals;
 mod reporters;
+mod requests;
+mod touched;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan_model::finding::FileError;
-use capstan_model::ids::ClusterId;
+use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
@@ -44,7 +46,7 @@ use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
 use super::agents::Reconcilers;
-use super::planner::{OpenFleet, Planner};
+use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
     CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records,
     RecordsError, Repository,
@@ -96,6 +98,9 @@ pub enum SyncError {
     /// The planner stopped in the middle: a fault of Capstan's.
     #[error("planning stopped in the middle: {0}")]
     Planning(#[from] tokio::task::JoinError),
+    /// The planner has no answer.
+    #[error(transparent)]
+    Planner(#[from] PlannerFailed),
 }
 
 impl SyncError {
@@ -107,6 +112,16 @@ impl SyncError {
         }
     }
 
+    /// Whether it is about one thing that was looked at, so that others may go on.
+    const fn is_of_one(&self) -> bool {
+        match self {
+            Self::Host(error) => error.is_refusal(),
+            Self::Mirror(error) => matches!(error, MirrorError::Fetch { .. }),
+            Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
+            Self::Records(_) | Self::Outside(_) | Self::Planning(_) => false,
+        }
+    }
+
     /// A word of a closed set, for metrics.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -115,7 +130,7 @@ impl SyncError {
             Self::Host(_) => "github",
             Self::Mirror(_) => "git",
             Self::Records(_) => "database",
-            Self::Outside(_) | Self::Planning(_) => "planner",
+            Self::Outside(_) | Self::Planning(_) | Self::Planner(_) => "planner",
         }
     }
 }
@@ -199,10 +214,6 @@ fn by_target(scopes: Vec<Scope>) -> Scopes {
     scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
 }
 
-fn clusters_of(scopes: &Scopes) -> impl Iterator<Item = &ClusterId> {
-    scopes.keys().filter_map(Target::cluster)
-}
-
 /// Brings a repository to the state it should have.
 ///
 /// # Errors
@@ -236,9 +247,10 @@ pub async fn sync_and_consumers(
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let compared = Mutex::default();
     let run = Run { ports, repository, hints, today, facts: &facts, compared: &compared };
-    let (ending, consumers) = match ports.planner.open(facts.base.tree.clone(), today) {
+    let (ending, consumers) = match run.open_snapshot(&facts.base.tree).await {
         Ok(fleet) => run.with_settings(fleet).await?,
-        Err(problem) => (run.without_settings(&problem).await?, None),
+        Err(NotOpened::Settings(problem)) => (run.without_settings(&problem).await?, None),
+        Err(NotOpened::Failed(error)) => return Err(error),
     };
     match ending {
         Ending { failure: Some(error), .. } => Err(error),
@@ -247,21 +259,57 @@ pub async fn sync_and_consumers(
     }
 }
 
+/// Why a snapshot is not opened.
+enum NotOpened {
+    /// Of what stands in it, its settings most of all: pull requests say so.
+    Settings(FileError),
+    Failed(SyncError),
+}
+
+/// Of a repository as a whole.
+fn beyond_limits(why: String) -> FileError {
+    FileError::new(rules::TOO_LARGE, Place::whole(RepoPath::root()), why)
+}
+
 impl Run<'_> {
+    /// Asks the planner something that may take long.
+    async fn ask_planner<T: Send + 'static>(
+        self,
+        question: impl FnOnce(&dyn Planner) -> T + Send + 'static,
+    ) -> Result<T, SyncError> {
+        let planner = Arc::clone(&self.ports.planner);
+        Ok(tokio::task::spawn_blocking(move || question(planner.as_ref())).await?)
+    }
+
+    /// Opens a snapshot.
+    async fn open_snapshot(self, tree: &Arc<dyn Tree>) -> Result<Box<dyn OpenFleet>, NotOpened> {
+        let (tree, today) = (Arc::clone(tree), self.today);
+        match self.ask_planner(move |planner| planner.open(tree, today)).await.map_err(NotOpened::Failed)? {
+            Ok(fleet) => Ok(fleet),
+            Err(OpenFailed::Settings(problem)) => Err(NotOpened::Settings(problem)),
+            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => {
+                Err(NotOpened::Settings(beyond_limits(why)))
+            }
+            Err(OpenFailed::Planner(failed)) => Err(NotOpened::Failed(failed.into())),
+        }
+    }
+
     async fn with_settings(
         self,
-        mut fleet: Box<dyn OpenFleet>,
+        fleet: Box<dyn OpenFleet>,
     ) -> Result<(Ending, Option<Consumers>), SyncError> {
         let settings = fleet.settings().clone();
-        let commands = self.unanswered_commands(&settings.commands.prefix).await?;
+        let mut ending = Ending::default();
+        let commands = self.unanswered_commands(&settings.commands.prefix, &mut ending).await?;
         let consumers = self.consumers_to_notify(&settings).await?;
-        let elsewhere = self.bring_releases(fleet.as_mut()).await?;
+        let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
         for id in fleet.missing_contents() {
             if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
                 fleet.provide_content(id, content);
             }
         }
         let scopes = by_target(fleet.scopes());
+        let commands = self.bind_to_what_was_seen(commands, &scopes, &mut ending).await?;
         let asked = self.retargeted(&commands, &scopes).await?;
         let retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
         for proposal in &retargeted {
@@ -269,8 +317,13 @@ impl Run<'_> {
         }
         let reporters = self.meet_reconcilers(&settings, &scopes).await?;
         fleet.know_names(reporters.names());
-        let plans: Plans =
-            tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
+        let plans: Plans = match tokio::task::spawn_blocking(move || fleet.plan_all()).await? {
+            Ok(plans) => plans.into_iter().collect(),
+            Err(PlannerFailed::Exceeded(why)) => {
+                return Ok((self.without_settings(&beyond_limits(why)).await?, consumers));
+            }
+            Err(failed) => return Err(failed.into()),
+        };
 
         let planned = Planned {
             settings: &settings,
@@ -289,7 +342,7 @@ impl Run<'_> {
         let checked = self.report_checks(judging, open, &outcome).await?;
         self.answer_commands(planned, &commands, &outcome).await?;
         self.remember(&outcome).await?;
-        Ok((outcome.ending.and(checked), consumers))
+        Ok((ending.and(outcome.ending).and(checked), consumers))
     }
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that

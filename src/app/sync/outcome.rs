@@ -1,6 +1,6 @@
 //! What became of a repository's proposals: read by the answers to commands and by the checks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
@@ -17,6 +17,8 @@ pub(super) struct Outcome {
     pub(super) sources: BTreeMap<SourceKind, String>,
     /// Whether a pull request's head or text was written: what was listed before is old.
     pub(super) wrote: Wrote,
+    /// Proposals whose branch somebody moved while it was to be written: they are looked at again.
+    pub(super) overtaken: BTreeSet<ProposalId>,
     /// What the check of a proposal says besides.
     pub(super) remarks: BTreeMap<u64, Remarks>,
     /// What is left for the end of the run.

@@ -18,6 +18,7 @@ use super::checks::{Comparison, Judging, Subject};
 use super::reporters::Reporters;
 use super::{Run, SyncError};
 use crate::app::agents::{Reconcilers, content};
+use crate::app::planner::{Planner, PlannerFailed};
 use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PreflightState, PullRequest};
 
 /// A question is not asked again within so long.
@@ -65,6 +66,9 @@ enum Trust {
     NotYet(String),
 }
 
+/// Claimed clusters with their folders, by who claims them, whose name stands there too.
+type Concerned = BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)>;
+
 impl Run<'_> {
     /// What the live clusters say to what a merge of a head would give; asks them where they were not asked
     /// that yet. `None` while GitHub computes its test merge.
@@ -93,7 +97,7 @@ impl Run<'_> {
         let Some((touched, merge)) = self.touched_by_merge_of(subject, settings, scopes).await? else {
             return Ok(None);
         };
-        let concerned = self.concerned_by_merge(reporters, &touched, &merge, settings);
+        let concerned = self.concerned_by_merge(reporters, &touched, &merge, settings).await?;
         if concerned.is_empty() {
             return Ok(NONE);
         }
@@ -119,7 +123,11 @@ impl Run<'_> {
             } else {
                 let tree = Arc::clone(&merge.after);
                 let folders: Vec<Folders> = folders.into_values().collect();
-                let content = tokio::task::spawn_blocking(move || content(&*tree, &folders)).await?;
+                let made_of = move |planner: &dyn Planner| {
+                    let made_of = planner.made_of(tree, &folders)?;
+                    Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
+                };
+                let content = self.ask_planner(made_of).await??;
                 let question = Question {
                     pull,
                     commit: merge.commit.clone(),
@@ -143,19 +151,18 @@ impl Run<'_> {
 
     /// The claimed clusters among those that a merge touches, by who claims them, with their folders in the
     /// merge. One whose folder goes is not asked about: nothing is applied from a folder that is not there.
-    fn concerned_by_merge(
+    async fn concerned_by_merge(
         self,
         reporters: &Reporters,
         touched: &[ClusterId],
         merge: &Comparison,
         settings: &RepositorySettings,
-    ) -> BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)> {
-        let mut concerned: BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)> =
-            BTreeMap::new();
+    ) -> Result<Concerned, SyncError> {
+        let mut concerned = Concerned::new();
         if touched.is_empty() {
-            return concerned;
+            return Ok(concerned);
         }
-        for scope in self.ports.planner.scopes(Arc::clone(&merge.after), settings) {
+        for scope in self.scopes_of(&merge.after, settings).await? {
             let Some(cluster) = scope.target.cluster().filter(|cluster| touched.contains(cluster)) else {
                 continue;
             };
@@ -166,7 +173,7 @@ impl Run<'_> {
             let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
             clusters.insert(cluster.clone(), folders);
         }
-        concerned
+        Ok(concerned)
     }
 
     /// What the live clusters' part of a head's report depends on, besides base and head; `None` where that

@@ -14,10 +14,10 @@ use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::Retarget;
 use capstan_report::{Block, ClosedBy, standing_in_words};
 
-use super::answers::Request;
 use super::outcome::{Outcome, ProposalState, Wrote};
 use super::publish::{Intent, Published};
-use super::reporters::Reporters;
+use super::refusals::Write;
+use super::requests::Request;
 use super::{Ending, Planned, Plans, Run, SyncError};
 use crate::app::ports::{CodeHostError, PullRequest, PullRequestState, ReviewDecision};
 
@@ -26,6 +26,24 @@ struct Decided {
     wanted: Wanted,
     action: Action,
     command: Command,
+}
+
+impl Decided {
+    /// What is written to GitHub, where anything is.
+    fn write(&self, proposal: &ProposalId) -> Option<Write> {
+        let content = match (&self.action, &self.wanted) {
+            (Action::Leave(_), _) => return None,
+            (Action::Close { why, .. }, _) => format!("closed: {why}"),
+            (_, Wanted::Offer(offer)) => format!("{} {}", offer.source, offer.plan),
+            (_, _) => return None,
+        };
+        Some(Write::proposal(proposal, content))
+    }
+}
+
+fn refused_words(reason: &str, not_before: jiff::Timestamp) -> String {
+    let minute = jiff::Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
+    format!("GitHub does not take it: {reason}. It is tried again after {minute}.")
 }
 
 impl Run<'_> {
@@ -51,15 +69,31 @@ impl Run<'_> {
                     decided.insert(proposal, Decided { wanted, action, command });
                 }
                 Err(error) => {
-                    let state = self.unless_gone(&proposal, error, &mut outcome.ending).await?;
+                    let state = match self.unless_gone(&proposal, error, &mut outcome.ending).await {
+                        // What GitHub does not tell of one is not its neighbours' trouble.
+                        Err(SyncError::Host(error)) if error.is_refusal() => {
+                            tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal cannot be decided");
+                            let why = error.to_string();
+                            outcome.ending.fail(error.into());
+                            ProposalState::new("failed", why)
+                        }
+                        state => state?,
+                    };
                     outcome.proposals.insert(proposal, state);
                 }
             }
         }
-        let held = self.held_by_rollouts(planned.reporters, &decided).await?;
+        let mut held = self.held_by_rollouts(planned, &decided).await?;
         for (proposal, why) in &held {
             outcome.proposals.insert(proposal.clone(), ProposalState::new("waiting", why.clone()));
         }
+        for (proposal, why) in self.held_by_refusals(&decided) {
+            outcome.proposals.insert(proposal.clone(), ProposalState::new("refused", why.clone()));
+            held.insert(proposal, why);
+        }
+        decided.retain(|proposal, one| {
+            !held.contains_key(proposal) || matches!(one.action, Action::Open { .. })
+        });
         let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let shown = Load {
@@ -87,10 +121,8 @@ impl Run<'_> {
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
                 ProposalState::new("observed", why)
             } else {
-                match self.carry_out(planned, &proposal, decided, &mut outcome).await {
-                    Ok(state) => state,
-                    Err(error) => self.unless_gone(&proposal, error, &mut outcome.ending).await?,
-                }
+                let state = self.carry_out(planned, &proposal, decided, &mut outcome).await;
+                self.settled(&proposal, decided, state, &mut outcome.ending).await?
             };
             outcome.proposals.insert(proposal, state);
         }
@@ -119,23 +151,63 @@ impl Run<'_> {
         }
     }
 
+    /// What became of a proposal that was written, or that GitHub does not take: that is its own trouble, and is
+    /// remembered.
+    async fn settled(
+        self,
+        proposal: &ProposalId,
+        decided: &Decided,
+        state: Result<ProposalState, SyncError>,
+        ending: &mut Ending,
+    ) -> Result<ProposalState, SyncError> {
+        let Some(write) = decided.write(proposal) else { return state };
+        match state {
+            Ok(state) if state.word == "refused" => {
+                let not_before = self.refused(&write, &state.why).await?;
+                Ok(ProposalState { why: refused_words(&state.why, not_before), ..state })
+            }
+            Ok(state) => {
+                self.taken(&write).await?;
+                Ok(state)
+            }
+            Err(error) => match self.unless_gone(proposal, error, ending).await {
+                Err(SyncError::Host(error)) if error.is_refusal() => {
+                    let not_before = self.refused(&write, &error.to_string()).await?;
+                    Ok(ProposalState::new("refused", refused_words(&error.to_string(), not_before)))
+                }
+                result => result,
+            },
+        }
+    }
+
     /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait.
     async fn held_by_rollouts(
         self,
-        reporters: &Reporters,
+        planned: Planned<'_>,
         decided: &BTreeMap<ProposalId, Decided>,
     ) -> Result<BTreeMap<ProposalId, String>, SyncError> {
+        let Planned { reporters, scopes, .. } = planned;
         let mut held = BTreeMap::new();
         for (proposal, one) in decided {
             let opens = matches!(one.action, Action::Open { .. }) && one.command == Command::None;
             if opens
                 && let Some(cluster) = proposal.target.cluster()
-                && let Some(why) = self.awaits_rollout(reporters, cluster).await?
+                && let Some(why) = self.awaits_rollout(reporters, scopes, cluster).await?
             {
                 held.insert(proposal.clone(), why);
             }
         }
         Ok(held)
+    }
+
+    /// Proposals that GitHub refused to take a while ago. Whoever asks by command need not wait.
+    fn held_by_refusals(self, decided: &BTreeMap<ProposalId, Decided>) -> BTreeMap<ProposalId, String> {
+        let held =
+            decided.iter().filter(|(_, one)| one.command == Command::None).filter_map(|(proposal, one)| {
+                let refusal = self.refusal(&one.write(proposal)?)?;
+                Some((proposal.clone(), refused_words(&refusal.reason, refusal.not_before)))
+            });
+        held.collect()
     }
 
     fn is_open(&self, proposal: &ProposalId) -> bool {
@@ -301,7 +373,7 @@ impl Run<'_> {
                 self.published(proposal, offer, upgrade.findings.clone(), published, outcome).await
             }
             // One proposal's trouble is not its neighbours': the run goes on, and fails at its end.
-            Err(error @ (SyncError::Outside(_) | SyncError::Host(CodeHostError::Unexpected { .. }))) => {
+            Err(error @ SyncError::Outside(_)) => {
                 tracing::error!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();
                 outcome.ending.fail(error);
@@ -330,6 +402,7 @@ impl Run<'_> {
             }
             Published::Overtaken => {
                 outcome.ending.look_again();
+                outcome.overtaken.insert(proposal.clone());
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
                 return Ok(ProposalState::new("waiting", why));
             }

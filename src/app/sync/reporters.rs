@@ -8,16 +8,17 @@ use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_live::agent::{Progress, RolloutState};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{CommitId, Tree};
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
 use capstan_report::Fingerprint;
 use jiff::{SignedDuration, Timestamp};
 
-use super::answers::touched;
 use super::{Run, Scopes, SyncError};
 use crate::app::agents::Reconcilers;
 use crate::app::planner::LiveNames;
+use crate::app::planner::PlannerFailed;
 use crate::app::ports::{
     Agent, ClusterStanding, FollowedCluster, FollowedMerge, PullRequest, PullRequestState, ReportedToGitHub,
     WatchedRepository,
@@ -199,19 +200,26 @@ impl Run<'_> {
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
         let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
         // The tip may have been read before the merge that adds a cluster to it.
-        let scopes = &self.scopes_with(scopes, &merged, settings);
+        let there = match self.scopes_with(scopes, &merged, settings).await {
+            // What cannot be opened adds no cluster that could be reported on.
+            Err(SyncError::Planner(PlannerFailed::Exceeded(_))) => scopes.clone(),
+            there => there?,
+        };
+        let scopes = &there;
         let mut clusters = BTreeSet::new();
         if let Some(parent) = merged.parents.first()
             && let Some(before) = self.snapshot(parent).await?
         {
-            clusters.extend(touched(&*before.tree, &*merged.tree, scopes));
+            clusters.extend(self.touched(&before.tree, &merged.tree, scopes).await?);
         }
         let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
         if let (Some(base), Some(head)) = ends {
-            let folder = |tree: &dyn Tree, cluster: &ClusterId| tree.folder_id(cluster.folder());
-            let arrived =
-                |cluster: &ClusterId| folder(&*head.tree, cluster) == folder(&*merged.tree, cluster);
-            clusters.extend(touched(&*base.tree, &*head.tree, scopes).into_iter().filter(arrived));
+            let mut changed = self.touched(&base.tree, &head.tree, scopes).await?;
+            if !changed.is_empty() {
+                let elsewhere = self.touched(&head.tree, &merged.tree, scopes).await?;
+                changed.retain(|cluster| !elsewhere.contains(cluster));
+            }
+            clusters.extend(changed);
         }
         Ok(clusters)
     }
@@ -220,6 +228,7 @@ impl Run<'_> {
     pub(super) async fn awaits_rollout(
         self,
         reporters: &Reporters,
+        scopes: &Scopes,
         cluster: &ClusterId,
     ) -> Result<Option<String>, SyncError> {
         let Some((name, _)) = reporters.of(cluster) else { return Ok(None) };
@@ -246,10 +255,12 @@ impl Run<'_> {
                 "The last rollout is not done: {how}, as the reconciler on `{name}` reports. The next step is offered once it is."
             )));
         }
-        let here = self.facts.base.tree.folder_id(cluster.folder());
-        let reported = self.snapshot(report.commit()).await?;
-        if reported.is_some_and(|reported| reported.tree.folder_id(cluster.folder()) == here) {
-            return Ok(None);
+        if let Some(reported) = self.snapshot(report.commit()).await? {
+            let target = Target::from(cluster.clone());
+            let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
+            if self.touched(&reported.tree, &self.facts.base.tree, &alone).await?.is_empty() {
+                return Ok(None);
+            }
         }
         Ok(Some(format!(
             "The reconciler on `{name}` has not reported the newest change of this cluster done yet: the next step is offered once it has."

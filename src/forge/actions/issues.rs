@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::limits::check_length;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Comment, Issue, Label, State};
+use crate::state::{Account, Comment, Issue, Label, Permission, State};
 use crate::views;
 
 impl State {
@@ -22,7 +22,9 @@ impl State {
         if body.trim().is_empty() {
             return Err(ApiError::custom("IssueComment", "body cannot be blank"));
         }
+        self.check_open_to(full_name, number, by, "comment")?;
         let id = self.fresh_id();
+        let at = self.next_second();
         let here = self.repository_mut(full_name)?;
         here.issue_mut(number)?.updated_at = now();
         let comment = Comment {
@@ -31,13 +33,33 @@ impl State {
             user: by.clone(),
             by_app,
             body: body.to_owned(),
-            created_at: now(),
-            updated_at: now(),
+            created_at: at,
+            updated_at: at,
+            edited: None,
             reactions: Vec::new(),
         };
         here.comments.insert(id, comment);
         self.emit_comment(full_name, id, by, "created", json!({}))?;
         Ok(id)
+    }
+
+    /// Refuses who may not speak in a conversation: in one that is locked only those who can write may, which an App
+    /// never counts for; and nobody on an issue of a repository whose issues are switched off.
+    pub(crate) fn check_open_to(
+        &self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+        what: &str,
+    ) -> Result<(), ApiError> {
+        let here = self.repository(full_name)?;
+        if !here.has_issues {
+            return Err(ApiError::new(410, "Issues are disabled for this repo"));
+        }
+        if here.issue(number)?.locked && here.permission_of(&by.login) < Permission::Write {
+            return Err(ApiError::new(403, format!("Unable to create {what} because issue is locked.")));
+        }
+        Ok(())
     }
 
     /// Records an `issue_comment` event with the comment as it is now.
@@ -71,8 +93,17 @@ impl State {
         let here = self.repository_mut(full_name)?;
         let comment = here.comments.get_mut(&id).ok_or_else(ApiError::not_found)?;
         let before = std::mem::replace(&mut comment.body, body.to_owned());
-        comment.updated_at = now();
+        // Often the second in which it was written.
+        comment.updated_at = now().max(comment.created_at);
+        comment.edited = Some((by.clone(), comment.updated_at));
         self.emit_comment(full_name, id, by, "edited", json!({"changes": {"body": {"from": before}}}))
+    }
+
+    /// Removes a comment and says so.
+    pub(crate) fn delete_comment(&mut self, full_name: &str, id: u64, by: &Account) -> Result<(), ApiError> {
+        self.emit_comment(full_name, id, by, "deleted", json!({}))?;
+        self.repository_mut(full_name)?.comments.remove(&id);
+        Ok(())
     }
 
     /// Opens an issue (without an event: Capstan does not subscribe to issues).

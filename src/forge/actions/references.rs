@@ -89,7 +89,7 @@ impl State {
             after,
             kind,
             actor: actor.clone(),
-            at: now(),
+            at: self.next_second(),
         };
         self.repository_mut(full_name)?.activities.push(activity);
         Ok(())

@@ -59,10 +59,13 @@ pub(crate) fn create_token(call: &mut Call<'_>, id: u64) -> Answer {
     }
     let covered: Vec<&Repository> = state.repositories.values().filter(|here| found.covers(here)).collect();
     let mut wanted: BTreeSet<String> = call.texts("repositories").into_iter().collect();
+    let mut is_there = true;
     for id in call.body["repository_ids"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
-        wanted.extend(covered.iter().find(|here| here.id == id).map(|here| here.name.clone()));
+        let found = covered.iter().find(|here| here.id == id);
+        is_there &= found.is_some();
+        wanted.extend(found.map(|here| here.name.clone()));
     }
-    if wanted.iter().any(|name| covered.iter().all(|here| &here.name != name)) {
+    if !is_there || wanted.iter().any(|name| covered.iter().all(|here| &here.name != name)) {
         return Err(ApiError::unprocessable(
             "There is at least one repository that does not exist or is not accessible to the parent installation.",
         ));

@@ -90,6 +90,10 @@ pub(crate) fn comments(call: &mut Call<'_>, owner: &str, name: &str, number: u64
 pub(crate) fn repository_comments(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     let full_name = call.repository(owner, name, READ_TALK)?;
     let here = call.state.repository(&full_name)?;
+    // Documented for single issues; of this list GitHub documents 404 alone.
+    if !here.has_issues {
+        return Err(ApiError::not_found());
+    }
     let since = call.parameter("since").unwrap_or_default();
     let mut found: Vec<Value> = here
         .comments
@@ -133,8 +137,7 @@ pub(crate) fn update_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u
 pub(crate) fn delete_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     let by = call.account()?;
-    call.state.emit_comment(&full_name, id, &by, "deleted", json!({}))?;
-    call.state.repository_mut(&full_name)?.comments.remove(&id);
+    call.state.delete_comment(&full_name, id, &by)?;
     Ok(Reply::no_content())
 }
 
@@ -186,6 +189,14 @@ pub(crate) fn create_reaction(call: &mut Call<'_>, owner: &str, name: &str, on: 
     if !REACTIONS.contains(&content) {
         return Err(ApiError::invalid("Reaction", "content", "invalid"));
     }
+    let number = match on {
+        Reactable::Issue(number) => number,
+        Reactable::Comment(id) => {
+            let here = call.state.repository(&full_name)?;
+            here.comments.get(&id).ok_or_else(ApiError::not_found)?.issue
+        }
+    };
+    call.state.check_open_to(&full_name, number, &by, "reaction")?;
     let id = call.state.fresh_id();
     let here = call.state.repository_mut(&full_name)?;
     let (status, reaction) = react(reactions_of(here, &on)?, id, by, content);

@@ -11,7 +11,7 @@ mod rate_limit;
 mod routes;
 
 pub(crate) use self::call::{
-    Actor, Call, METADATA, Need, READ_CODE, READ_PULLS, Reply, WRITE_CODE, WRITE_PULLS, permit,
+    Actor, Call, METADATA, Need, READ_CODE, READ_PULLS, READ_TALK, Reply, WRITE_CODE, WRITE_PULLS, permit,
 };
 pub(crate) use self::rate_limit::{REQUESTS_PER_HOUR, used};
 pub(crate) use self::routes::{is_api, route};

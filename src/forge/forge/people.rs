@@ -207,6 +207,15 @@ impl Forge {
         })
     }
 
+    /// Changes what the App is granted: `read`, `write`, or nothing of a permission.
+    pub fn grant_app(&self, permission: &str, level: Option<&str>) {
+        let permissions = &mut self.shared.lock().app.permissions;
+        match level {
+            Some(level) => permissions.insert(permission.to_owned(), level.to_owned()),
+            None => permissions.remove(permission),
+        };
+    }
+
     /// Sends the event that comes when a webhook is set up.
     pub fn ping(&self) -> Result<(), ForgeError> {
         self.act(|state| {
@@ -418,6 +427,52 @@ impl Forge {
         })
     }
 
+    /// Edits a comment as a person, which its author need not be, or as the bot of an App.
+    pub fn edit_comment(
+        &self,
+        full_name: &str,
+        comment: u64,
+        by: &str,
+        body: &str,
+    ) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.edit_comment(full_name, comment, &by, body)?)
+        })
+    }
+
+    /// Deletes a comment as a person.
+    pub fn delete_comment(&self, full_name: &str, comment: u64, by: &str) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.delete_comment(full_name, comment, &by)?)
+        })
+    }
+
+    /// Locks a conversation: only those who can write may comment or react. Or unlocks it.
+    pub fn lock(&self, full_name: &str, number: u64, locked: bool) -> Result<(), ForgeError> {
+        self.act(|state| {
+            state.repository_mut(full_name)?.issue_mut(number)?.locked = locked;
+            Ok(())
+        })
+    }
+
+    /// Switches a repository's issues off, or on again.
+    pub fn switch_issues(&self, full_name: &str, on: bool) -> Result<(), ForgeError> {
+        self.act(|state| {
+            state.repository_mut(full_name)?.has_issues = on;
+            Ok(())
+        })
+    }
+
+    /// Makes a repository public, or private again.
+    pub fn publish(&self, full_name: &str, public: bool) -> Result<(), ForgeError> {
+        self.act(|state| {
+            state.repository_mut(full_name)?.private = !public;
+            Ok(())
+        })
+    }
+
     /// Presses "Re-run" on a check run.
     pub fn rerequest_check(&self, full_name: &str, check_run: u64, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
@@ -460,6 +515,7 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
         default_branch: "main".to_owned(),
         private: true,
         archived: false,
+        has_issues: true,
         fork_of,
         store,
         created_at: now(),

@@ -59,6 +59,7 @@ impl Forge {
             web: url.clone(),
             folder: folder.path().to_owned(),
             last_id: 1000,
+            last_event: 0,
             accounts: BTreeMap::new(),
             teams: BTreeMap::new(),
             app: app(&options)?,

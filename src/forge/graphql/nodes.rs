@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::document::Field;
 use super::error::GraphQlError;
-use crate::api::{Actor, Call, METADATA, Need, READ_PULLS, permit};
+use crate::api::{Actor, Call, METADATA, Need, READ_PULLS, READ_TALK, permit};
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
 use crate::state::{
-    Account, AccountKind, Issue, Mergeability, Permission, Pull, Repository, ReviewState, State,
+    Account, AccountKind, Comment, Issue, Mergeability, Permission, Pull, Repository, ReviewState, State,
 };
 
 /// Answers one field of a query with a complete object.
@@ -52,9 +52,36 @@ fn node(call: &Call<'_>, id: &str) -> Result<Value, GraphQlError> {
         let (issue, pull) = here.pull(number)?;
         return Ok(pull_request(here, issue, pull));
     }
+    if let Some((here, comment)) = comment_by_id(call.state, id) {
+        permit(call.state, call.actor, here, READ_TALK)?;
+        return Ok(issue_comment(here, comment));
+    }
     let here = repository_by_id(call.state, id).map_err(|_| unresolved(id))?;
     permit(call.state, call.actor, here, METADATA)?;
     Ok(repository(here))
+}
+
+/// The comment with a node id, and its repository.
+fn comment_by_id<'a>(state: &'a State, id: &str) -> Option<(&'a Repository, &'a Comment)> {
+    let number: u64 = id.strip_prefix("IC_")?.parse().ok()?;
+    state.repositories.values().find_map(|here| Some((here, here.comments.get(&number)?)))
+}
+
+fn issue_comment(here: &Repository, comment: &Comment) -> Value {
+    let edited = comment.edited.as_ref();
+    json!({
+        "__typename": "IssueComment",
+        "id": format!("IC_{}", comment.id),
+        "databaseId": comment.id,
+        "body": comment.body,
+        "author": account(&comment.user, &here.web),
+        "editor": edited.map(|(by, _)| account(by, &here.web)),
+        "createdAt": rfc3339(comment.created_at),
+        "updatedAt": rfc3339(comment.updated_at),
+        "lastEditedAt": edited.map(|(_, at)| rfc3339(*at)),
+        "includesCreatedEdit": edited.is_some(),
+        "isMinimized": false,
+    })
 }
 
 /// The repository with a node id.

@@ -43,6 +43,8 @@ pub(crate) struct Comment {
     pub(crate) body: String,
     pub(crate) created_at: Seconds,
     pub(crate) updated_at: Seconds,
+    /// Who changed its text last, and when.
+    pub(crate) edited: Option<(Account, Seconds)>,
     pub(crate) reactions: Vec<Reaction>,
 }
 

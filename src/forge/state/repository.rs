@@ -52,6 +52,8 @@ pub(crate) struct Repository {
     pub(crate) default_branch: String,
     pub(crate) private: bool,
     pub(crate) archived: bool,
+    /// Whether issues are switched on.
+    pub(crate) has_issues: bool,
     /// `owner/name` of the repository that this one was forked from.
     pub(crate) fork_of: Option<String>,
     pub(crate) store: Store,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::account::Account;
 use super::app::{App, Installation, Token};
 use super::repository::Repository;
+use crate::clock::{Seconds, now};
 use crate::error::ApiError;
 use crate::faults::Faults;
 use crate::log::Log;
@@ -22,6 +23,8 @@ pub(crate) struct State {
     pub(crate) web: String,
     pub(crate) folder: PathBuf,
     pub(crate) last_id: u64,
+    /// When the last of those events was whose order can be told by their times.
+    pub(crate) last_event: Seconds,
     pub(crate) accounts: BTreeMap<String, Account>,
     /// `organization/slug` to team.
     pub(crate) teams: BTreeMap<String, Team>,
@@ -40,6 +43,13 @@ impl State {
     pub(crate) fn fresh_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
+    }
+
+    /// The second of something that people do. GitHub's times are whole seconds; here things happen within one that
+    /// take people minutes, so that each has a second of its own.
+    pub(crate) fn next_second(&mut self) -> Seconds {
+        self.last_event = now().max(self.last_event + 1);
+        self.last_event
     }
 
     pub(crate) fn account(&self, login: &str) -> Result<&Account, ApiError> {

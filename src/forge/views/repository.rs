@@ -120,7 +120,7 @@ pub(crate) fn repository(repository: &Repository) -> Value {
         "open_issues_count": open,
         "is_template": false,
         "topics": [],
-        "has_issues": true,
+        "has_issues": repository.has_issues,
         "has_projects": false,
         "has_wiki": false,
         "has_pages": false,

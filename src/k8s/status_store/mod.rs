@@ -21,7 +21,9 @@ use super::crd::{GROUP, VERSION};
 use super::events::{Events, Regarding, Saying};
 use super::rest::{Call, Rest};
 use super::watch;
-use crate::app::ports::{ApiKind, ApiObject, As, Change, LiveError, ManagementCluster, Run};
+use crate::app::ports::{
+    ApiKind, ApiObject, As, Change, Deleted, LiveError, ManagementCluster, Preconditions, Run,
+};
 use crate::app::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
     Tone,
@@ -75,14 +77,14 @@ impl KubeStatusStore {
         all.into_iter().collect()
     }
 
-    /// Replaces a status whole: what the last one said and this one does not goes.
+    /// Replaces a status whole: what the last one said and this one does not goes. Gives the resource version then.
     async fn write_status(
         &self,
         kind: &'static str,
-        namespace: &str,
-        name: &str,
+        (namespace, name): (&str, &str),
+        resource_version: &str,
         status: Result<Value, serde_json::Error>,
-    ) -> Result<(), LiveError> {
+    ) -> Result<String, LiveError> {
         let doing = format!("writing the status of {kind} {namespace}/{name}");
         let status = status
             .map_err(|error| LiveError::Malformed { doing: doing.clone(), reason: error.to_string() })?;
@@ -95,10 +97,14 @@ impl KubeStatusStore {
                 "application/apply-patch+yaml",
                 json!({
                     "apiVersion": format!("{GROUP}/{VERSION}"), "kind": kind,
-                    "metadata": {"name": name, "namespace": namespace}, "status": status,
+                    "metadata": {
+                        "name": name, "namespace": namespace, "resourceVersion": resource_version,
+                    },
+                    "status": status,
                 }),
             );
-        self.rest.done(&call).await.map(drop)
+        let written = self.rest.done(&call).await?;
+        Ok(read::resource_version(&written))
     }
 
     async fn heard(&self, kind: &'static str, namespace: &str, name: &str) -> Result<(), LiveError> {
@@ -204,20 +210,34 @@ impl StatusStore for KubeStatusStore {
 
     async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError> {
         let object = object(MANAGED_CLUSTER, &record.key.namespace, &record.key.name);
-        self.cluster.delete(&As::Reconciler, &object, &record.uid, Run::Real).await.map(drop)
+        let only = Preconditions { uid: &record.uid, resource_version: Some(&record.resource_version) };
+        match self.cluster.delete(&As::Reconciler, &object, only, Run::Real).await? {
+            Deleted::Changed => Err(LiveError::Unreachable {
+                doing: format!("deleting {object}"),
+                reason: "it was changed since it was read: it is looked at again".to_owned(),
+            }),
+            Deleted::Gone | Deleted::Terminating | Deleted::Absent | Deleted::Replaced => Ok(()),
+        }
     }
 
     async fn write_cluster(
         &self,
-        key: &ClusterKey,
+        record: &ClusterRecord,
         status: &ManagedClusterStatus,
-    ) -> Result<(), StatusStoreError> {
-        let status = serde_json::to_value(status);
-        self.write_status(MANAGED_CLUSTER, &key.namespace, &key.name, status).await
+    ) -> Result<String, StatusStoreError> {
+        let (status, key) = (serde_json::to_value(status), &record.key);
+        let name = (key.namespace.as_str(), key.name.as_str());
+        self.write_status(MANAGED_CLUSTER, name, &record.resource_version, status).await
     }
 
-    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError> {
-        self.write_status(FLEET, &key.namespace, &key.name, serde_json::to_value(status)).await
+    async fn write_fleet(
+        &self,
+        record: &FleetRecord,
+        status: &FleetStatus,
+    ) -> Result<String, StatusStoreError> {
+        let (status, key) = (serde_json::to_value(status), &record.key);
+        let name = (key.namespace.as_str(), key.name.as_str());
+        self.write_status(FLEET, name, &record.resource_version, status).await
     }
 
     async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {

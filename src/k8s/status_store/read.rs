@@ -10,6 +10,12 @@ use crate::app::reconcile::ports::{ClusterKey, ClusterRecord, FleetKey, FleetRec
 use crate::app::reconcile::resources as wanted;
 use crate::k8s::crd;
 
+/// `metadata.resourceVersion`.
+pub(super) fn resource_version(object: &Value) -> String {
+    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    version.unwrap_or_default().to_owned()
+}
+
 pub(super) fn fleet(object: &Value) -> Result<FleetRecord, LiveError> {
     let read: crd::Fleet = parse(object)?;
     let (namespace, name) =
@@ -17,6 +23,7 @@ pub(super) fn fleet(object: &Value) -> Result<FleetRecord, LiveError> {
     Ok(FleetRecord {
         key: FleetKey { namespace, name },
         uid: read.metadata.uid.unwrap_or_default(),
+        resource_version: read.metadata.resource_version.unwrap_or_default(),
         generation: read.metadata.generation.unwrap_or_default(),
         spec: fleet_spec(read.spec).ok_or_else(|| LiveError::Malformed {
             doing: ApiObject::of(object)
@@ -38,6 +45,7 @@ pub(super) fn cluster(object: &Value) -> Result<ClusterRecord, LiveError> {
     Ok(ClusterRecord {
         key: ClusterKey { namespace, name },
         uid: read.metadata.uid.unwrap_or_default(),
+        resource_version: read.metadata.resource_version.unwrap_or_default(),
         generation: read.metadata.generation.unwrap_or_default(),
         spec: wanted::ManagedClusterSpec {
             cluster: read.spec.cluster,

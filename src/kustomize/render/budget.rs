@@ -5,7 +5,10 @@
 //! would end the program ends the render of one folder. Amounts only grow: a value that is replaced or removed was
 //! paid for all the same.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use regex::{Regex, RegexBuilder};
 
 use super::error::RenderError;
 use super::placed::{Content, Placed, Scalar, SourceOffset};
@@ -38,6 +41,27 @@ pub(super) const LOOK: usize = 64;
 
 /// Steps of copying one value.
 const COPY: usize = 16;
+
+/// Bytes that one compiled expression may take, and what is tried before: most are small, but a few characters
+/// (`\w{999}`) ask for megabytes, and a kustomization may have thousands of them.
+const EXPRESSION_BYTES: [usize; 4] = [32 << 10, 256 << 10, 1 << 20, 4 << 20];
+
+/// Steps of compiling a byte of an expression.
+const COMPILING: usize = 4;
+
+/// Bytes that an expression may take for what it has seen.
+const SEEN_BYTES: usize = 256 << 10;
+
+/// Bytes of a compiled expression that are looked at in a step of asking whether a name fits.
+const FITTING: usize = 1_024;
+
+/// A regular expression of a kustomization.
+#[derive(Debug, Clone)]
+pub(super) struct Expression {
+    pub(super) regex: Regex,
+    /// Steps of asking whether a name fits.
+    pub(super) steps: usize,
+}
 
 /// How much there is of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,6 +142,8 @@ pub(super) struct Budget {
     objects: Cell<usize>,
     builds: Cell<usize>,
     steps: Cell<usize>,
+    /// The expressions that were compiled: each costs once.
+    expressions: RefCell<HashMap<String, Result<Expression, String>>>,
 }
 
 impl Budget {
@@ -182,6 +208,37 @@ impl Budget {
         at: impl Into<At<'a>>,
     ) -> Result<(), RenderError> {
         self.steps(some.saturating_mul(others), at)
+    }
+
+    /// A regular expression; the inner error says why the text is none.
+    pub(super) fn expression<'a>(
+        &self,
+        text: &str,
+        at: impl Into<At<'a>>,
+    ) -> Result<Result<Expression, String>, RenderError> {
+        if let Some(known) = self.expressions.borrow().get(text) {
+            return Ok(known.clone());
+        }
+        let at = at.into();
+        let mut compiled = Err(String::new());
+        for bytes in EXPRESSION_BYTES {
+            self.pairs(bytes, COMPILING, at)?;
+            match RegexBuilder::new(text).size_limit(bytes).dfa_size_limit(SEEN_BYTES).build() {
+                Ok(regex) => {
+                    compiled = Ok(Expression { regex, steps: bytes / FITTING });
+                    break;
+                }
+                Err(error) => {
+                    let is_too_large = matches!(error, regex::Error::CompiledTooBig(_));
+                    compiled = Err(error.to_string());
+                    if !is_too_large {
+                        break;
+                    }
+                }
+            }
+        }
+        self.expressions.borrow_mut().insert(text.to_owned(), compiled.clone());
+        Ok(compiled)
     }
 
     /// A copy that replaces what it was made of, so that nothing grows.

@@ -15,13 +15,13 @@ use super::strategic::{self, Outcome};
 use super::walked::Unapplied;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
-/// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link or enters
-/// a submodule, and a cluster without what is there would be another one.
+/// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link, enters
+/// a submodule or reads what has no name, and a cluster without what is there would be another one.
 fn may_hold_objects(entry: &TreeEntry) -> bool {
     match entry.kind {
         EntryKind::File | EntryKind::Executable => is_manifest(&entry.path),
         EntryKind::Symlink => is_manifest(&entry.path) || !entry.path.name().contains('.'),
-        EntryKind::Submodule => true,
+        EntryKind::Submodule | EntryKind::Unnamed => true,
     }
 }
 

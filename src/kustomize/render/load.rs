@@ -1,7 +1,7 @@
 //! Files of a snapshot, read once, as the objects they hold.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::budget::{Budget, Size};
@@ -16,7 +16,11 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 /// The annotation that keeps an object out of what is applied.
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
-/// Steps of reading one byte of a text.
+/// What is said of a file or a folder without a name that could be read.
+const UNNAMED: &str =
+    "its name has a backslash or is no UTF-8 (shown as `%5C`), so that nobody can name it: rename it";
+
+/// Steps of reading one byte of a text: every byte is looked at several times.
 const READING: usize = 8;
 
 /// Files, read once each way: by content, where it stands, and whose words it is read in.
@@ -28,6 +32,8 @@ pub(super) struct Loaded {
     pub(super) start: SourceOffset,
     pub(super) documents: Vec<Placed>,
     size: Size,
+    /// Of the file's text.
+    bytes: usize,
 }
 
 /// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
@@ -59,24 +65,32 @@ pub(super) struct Loader<'a> {
     pub(super) tree: &'a dyn Tree,
     pub(super) budget: Budget,
     parsed: &'a ParsedFiles,
+    /// Files that were paid for.
+    paid: RefCell<HashSet<BlobId>>,
 }
 
 impl<'a> Loader<'a> {
     pub(super) fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
-        Self { tree, budget: Budget::default(), parsed }
+        Self { tree, budget: Budget::default(), parsed, paid: RefCell::default() }
     }
 
     /// The documents of a file that the snapshot has. They cost each time what they hold.
     pub(super) fn read(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
         let known = (entry.blob.clone(), entry.path.clone(), dialect);
         if let Some(loaded) = self.parsed.loaded.borrow().get(&known) {
+            self.reading(entry, loaded.bytes)?;
             self.budget.size(loaded.size, &loaded.start)?;
             return Ok(Arc::clone(loaded));
         }
         let file = match self.parsed.known(&entry.blob) {
-            Some(file) => file,
+            Some(file) => {
+                self.reading(entry, file.text().len())?;
+                file
+            }
             None => {
-                let file = parse(&self.bytes(entry)?, entry)?;
+                let bytes = self.bytes(entry)?;
+                self.reading(entry, bytes.len())?;
+                let file = parse(&bytes, entry)?;
                 self.parsed.insert(entry.blob.clone(), file.clone());
                 file
             }
@@ -88,11 +102,19 @@ impl<'a> Loader<'a> {
             .map(|document| place_node(&document.root, &source, dialect))
             .filter(|document| !document.is_null())
             .collect();
-        let size = Size::of_all(&documents);
-        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents, size });
+        let (size, bytes) = (Size::of_all(&documents), file.text().len());
+        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents, size, bytes });
         self.budget.size(size, &loaded.start)?;
         self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
+    }
+
+    /// Charges the reading of a file before it is done, once a render, and whoever did it for another render.
+    fn reading(&self, entry: &TreeEntry, bytes: usize) -> Result<(), RenderError> {
+        if self.paid.borrow_mut().insert(entry.blob.clone()) {
+            self.budget.pairs(bytes, READING, &entry.path)?;
+        }
+        Ok(())
     }
 
     /// A file's bytes.
@@ -106,6 +128,7 @@ impl<'a> Loader<'a> {
             EntryKind::Submodule => {
                 Err(missing(entry, "this is a submodule, which Capstan never enters: put its files here"))
             }
+            EntryKind::Unnamed => Err(missing(entry, UNNAMED)),
         }
     }
 
@@ -164,7 +187,6 @@ pub(super) fn read_if_yaml(
     dialect: Dialect,
     budget: &Budget,
 ) -> Result<Option<Vec<Placed>>, RenderError> {
-    // Reading looks at every byte several times.
     budget.pairs(text.len(), READING, place)?;
     YamlFile::read(text).ok().map(|file| place_inline(&file, place, dialect, budget)).transpose()
 }
@@ -176,6 +198,7 @@ pub(super) fn read_inline(
     dialect: Dialect,
     budget: &Budget,
 ) -> Result<Vec<Placed>, RenderError> {
+    budget.pairs(text.len(), READING, place)?;
     let file = YamlFile::read(text)
         .map_err(|error| RenderError::malformed(place, format!("the text here is no YAML: {error}")))?;
     place_inline(&file, place, dialect, budget)

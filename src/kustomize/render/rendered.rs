@@ -7,9 +7,10 @@ use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::few;
+use serde::{Deserialize, Serialize};
 
 /// Where a cluster's files lie.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folders {
     /// The cluster's own folder.
     pub cluster: RepoPath,

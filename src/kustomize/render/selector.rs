@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
+use super::budget::{Budget, LOOK};
 use super::error::RenderError;
 use super::keys::fields_of;
 use super::kustomize::{Gvk, Id};
@@ -27,6 +28,8 @@ pub(super) struct Selector {
 struct Pattern {
     text: String,
     expression: Expression,
+    /// Steps of asking whether a text fits.
+    steps: usize,
 }
 
 /// A regular expression that a text must match as a whole.
@@ -71,7 +74,7 @@ fn fits_words(words: &[String], text: &str) -> bool {
 }
 
 impl Pattern {
-    fn read(target: &Placed, field: &str) -> Result<Self, RenderError> {
+    fn read(target: &Placed, field: &str, budget: &Budget) -> Result<Self, RenderError> {
         let Some(value) = target.field(field).filter(|value| !value.is_null()) else {
             return Ok(Self::default());
         };
@@ -82,17 +85,18 @@ impl Pattern {
             return Ok(Self::default());
         }
         if let Some(expression) = Expression::words(text) {
-            return Ok(Self { text: text.to_owned(), expression });
+            return Ok(Self { text: text.to_owned(), expression, steps: 0 });
         }
-        let regex = compiled(&format!("^(?:{})$", go_spelling(text))).map_err(|error| {
-            let reason = error.to_string();
+        let expression = format!("^(?:{})$", go_spelling(text));
+        let compiled = budget.expression(&expression, &value.place)?.map_err(|reason| {
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             RenderError::malformed(
                 &value.place,
                 format!("`{field}` of a target is a regular expression, and `{text}` is none: {reason}"),
             )
         })?;
-        Ok(Self { text: text.to_owned(), expression: Expression::Regex(regex) })
+        let steps = compiled.steps;
+        Ok(Self { text: text.to_owned(), expression: Expression::Regex(compiled.regex), steps })
     }
 
     fn fits(&self, text: &str) -> bool {
@@ -102,15 +106,6 @@ impl Pattern {
     const fn is_given(&self) -> bool {
         !matches!(self.expression, Expression::Any)
     }
-}
-
-/// Bytes that one compiled expression may take: a few characters (`\w{999}`) ask for megabytes, and a
-/// kustomization may have thousands of them.
-const EXPRESSION_BYTES: usize = 4 << 20;
-
-/// A regular expression of a kustomization.
-pub(super) fn compiled(expression: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(expression).size_limit(EXPRESSION_BYTES).dfa_size_limit(EXPRESSION_BYTES).build()
 }
 
 /// Go reads a brace that begins no repetition as itself (`\${cluster_name}`); this regex engine
@@ -168,19 +163,29 @@ enum Requirement {
 
 impl Selector {
     /// Reads a `target`.
-    pub(super) fn read(target: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(target: &Placed, budget: &Budget) -> Result<Self, RenderError> {
         const FIELDS: [&str; 7] =
             ["group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector"];
         let target = &*fields_of(target, "a target", &FIELDS)?;
         Ok(Self {
-            group: Pattern::read(target, "group")?,
-            version: Pattern::read(target, "version")?,
-            kind: Pattern::read(target, "kind")?,
-            name: Pattern::read(target, "name")?,
-            namespace: Pattern::read(target, "namespace")?,
+            group: Pattern::read(target, "group", budget)?,
+            version: Pattern::read(target, "version", budget)?,
+            kind: Pattern::read(target, "kind", budget)?,
+            name: Pattern::read(target, "name", budget)?,
+            namespace: Pattern::read(target, "namespace", budget)?,
             labels: requirements(target, "labelSelector")?,
             annotations: requirements(target, "annotationSelector")?,
         })
+    }
+
+    /// Steps of asking whether it means an object.
+    pub(super) const fn steps(&self) -> usize {
+        LOOK + self.group.steps
+            + self.version.steps
+            + self.kind.steps
+            // The name and namespace that it has, and those that it was loaded with.
+            + 2 * self.name.steps
+            + 2 * self.namespace.steps
     }
 
     /// Whether a patch with this target means an object: by its present kind, and the name and namespace
@@ -344,6 +349,8 @@ mod tests {
 
     #[test]
     fn names_of_any_length_that_kubernetes_has_may_be_asked_for() {
+        let place = capstan_model::tree::RepoPath::root();
+        let compiled = |text: &str| Budget::default().expression(text, &place).unwrap();
         assert!(compiled(r"^(?:\w{1,63})$").is_ok());
         assert!(compiled(r"^(?:\w{999})$").is_err());
     }

@@ -60,6 +60,8 @@ pub enum IndexKind {
     Symlink,
     /// A submodule; nothing of it travels.
     Submodule,
+    /// A file or folder whose name is no part of a path; nothing of it travels.
+    Unnamed,
     /// A file that the bot itself could not read: larger than its limit, say.
     Unreadable,
 }
@@ -72,6 +74,7 @@ impl IndexKind {
             Self::Executable => "executable",
             Self::Symlink => "symlink",
             Self::Submodule => "submodule",
+            Self::Unnamed => "unnamed",
             Self::Unreadable => "unreadable",
         }
     }
@@ -88,6 +91,7 @@ impl IndexKind {
             Self::Executable => EntryKind::Executable,
             Self::Symlink => EntryKind::Symlink,
             Self::Submodule => EntryKind::Submodule,
+            Self::Unnamed => EntryKind::Unnamed,
         }
     }
 }
@@ -99,6 +103,7 @@ impl From<EntryKind> for IndexKind {
             EntryKind::Executable => Self::Executable,
             EntryKind::Symlink => Self::Symlink,
             EntryKind::Submodule => Self::Submodule,
+            EntryKind::Unnamed => Self::Unnamed,
         }
     }
 }

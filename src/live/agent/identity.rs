@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use capstan_model::digest::sha256;
@@ -79,6 +80,25 @@ ulid!(
     ReportId,
     "id of a report"
 );
+
+/// How far ahead the clock of a reconciler may be in the ids that it gives its reports.
+const AHEAD_MS: u64 = 5 * 60 * 1000;
+
+/// Whether the id of a report was given at a time that has not come: whatever is reported afterwards would
+/// seem older, for ever.
+pub fn is_of_the_future(id: &ReportId, now: Timestamp) -> bool {
+    let now_ms = u64::try_from(now.as_millisecond()).unwrap_or(0);
+    id.made_at_ms() > now_ms.saturating_add(AHEAD_MS)
+}
+
+impl ReportId {
+    /// When it was given, by the reporter's clock: an ULID begins with that.
+    fn made_at_ms(&self) -> u64 {
+        const DIGITS: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+        let value = |digit: &u8| DIGITS.iter().position(|known| known == digit).unwrap_or_default() as u64;
+        self.0.as_bytes().iter().take(10).fold(0, |ms, digit| ms << 5 | value(digit))
+    }
+}
 
 /// An Ed25519 public key: 32 bytes, written as base64url without padding.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -216,6 +236,17 @@ mod tests {
         {
             assert!(AgentId::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_id_may_be_five_minutes_ahead_and_no_more() {
+        // The example of the ULID's specification: 2016-07-30T23:54:10.259Z.
+        let id = ReportId::parse("01ARZ3NDEKTSV4RRFFQ69G5FAV").unwrap();
+        let of = |text: &str| is_of_the_future(&id, text.parse().unwrap());
+        assert!(!of("2026-11-21T12:00:00Z") && !of("2016-07-30T23:54:10.259Z"));
+        assert!(!of("2016-07-30T23:49:10.259Z"));
+        assert!(of("2016-07-30T23:49:10.258Z"));
+        assert!(is_of_the_future(&ReportId::parse(&"7".repeat(26)).unwrap(), Timestamp::MAX));
     }
 
     #[test]

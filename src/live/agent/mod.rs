@@ -32,7 +32,7 @@ pub mod token;
 pub mod wire;
 mod words;
 
-pub use identity::{AgentId, JoinCode, PreflightId, PublicKey, ReportId};
+pub use identity::{AgentId, JoinCode, PreflightId, PublicKey, ReportId, is_of_the_future};
 pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict};
 pub use progress::{Announced, Progress, Transition, TransitionKind};
 pub use rollout::{Machine, MachineAge, Reason, RolloutReport, RolloutState};

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::identity::AgentId;
 use super::rollout::{RolloutReport, RolloutState};
 use super::words::Words;
 
@@ -17,6 +18,9 @@ const TURNS: usize = 40;
 pub struct Progress {
     /// The newest report; `None` before the first.
     pub report: Option<RolloutReport>,
+    /// Whose it is.
+    #[serde(default)]
+    pub reported_by: Option<AgentId>,
     /// Since when it is in its state.
     pub since: Timestamp,
     /// When it began: the merge, or the first report.
@@ -86,7 +90,7 @@ impl TransitionKind {
 impl Progress {
     /// Nothing has been heard yet.
     pub const fn waiting(since: Timestamp) -> Self {
-        Self { report: None, since, began: since, turns: Vec::new() }
+        Self { report: None, reported_by: None, since, began: since, turns: Vec::new() }
     }
 
     /// In a word.
@@ -99,10 +103,12 @@ impl Progress {
         (self.state() == RolloutState::Done).then_some(self.since)
     }
 
-    /// What is known after a report; `None` where the report is not newer than what is known.
+    /// What is known after a report of an agent; `None` where it is not newer than what that agent said before.
+    /// The ids of two agents say nothing of each other: of theirs the one counts that is taken later.
     #[must_use]
-    pub fn after(&self, report: &RolloutReport) -> Option<Self> {
-        if self.report.as_ref().is_some_and(|known| known.id >= report.id) {
+    pub fn after(&self, agent: Option<&AgentId>, report: &RolloutReport) -> Option<Self> {
+        let is_old = |known: &RolloutReport| known.id >= report.id && self.reported_by.as_ref() == agent;
+        if self.report.as_ref().is_some_and(is_old) {
             return None;
         }
         let (was, is) = (self.state(), report.state);
@@ -119,6 +125,7 @@ impl Progress {
             }
         }
         next.report = Some(report.clone());
+        next.reported_by = agent.cloned();
         Some(next)
     }
 }
@@ -183,7 +190,7 @@ mod tests {
     fn told(reports: &[RolloutReport]) -> Vec<(TransitionKind, i64, String)> {
         let mut progress = Progress::waiting(at(100));
         for report in reports {
-            progress = progress.after(report).unwrap_or(progress);
+            progress = progress.after(None, report).unwrap_or(progress);
         }
         let words = |turn: &Transition| turn.words.as_ref().map(ToString::to_string).unwrap_or_default();
         progress.turns.iter().map(|turn| (turn.kind, turn.at.as_second(), words(turn))).collect()
@@ -218,8 +225,8 @@ mod tests {
         use RolloutState::{Done, Rolling, Stuck};
         let late = [report(3, Done, ""), report(1, Rolling, ""), report(2, Stuck, "x")];
         assert_eq!(told(&late), [(TransitionKind::Done, 103, String::new())]);
-        let progress = Progress::waiting(at(0)).after(&late[0]).unwrap();
-        assert_eq!(progress.after(&late[1]), None);
+        let progress = Progress::waiting(at(0)).after(None, &late[0]).unwrap();
+        assert_eq!(progress.after(None, &late[1]), None);
         assert_eq!(progress.done_at(), Some(at(103)));
     }
 
@@ -243,13 +250,25 @@ mod tests {
     fn the_report_says_since_when_but_never_before_what_it_follows() {
         let mut early = report(5, RolloutState::Stuck, "x");
         early.since = Some(at(50));
-        let progress = Progress::waiting(at(100)).after(&early).unwrap();
+        let progress = Progress::waiting(at(100)).after(None, &early).unwrap();
         assert_eq!(progress.since, at(100));
         let mut later = report(6, RolloutState::Rolling, "");
         later.since = Some(at(104));
-        assert_eq!(progress.after(&later).unwrap().since, at(104));
+        assert_eq!(progress.after(None, &later).unwrap().since, at(104));
         let mut of_the_future = report(7, RolloutState::Rolling, "");
         of_the_future.since = Some(at(1_000));
-        assert_eq!(progress.after(&of_the_future).unwrap().since, at(107));
+        assert_eq!(progress.after(None, &of_the_future).unwrap().since, at(107));
+    }
+
+    #[test]
+    fn the_ids_of_one_agent_say_nothing_of_anothers() {
+        let agent = |digit: &str| AgentId::parse(&format!("0{}", digit.repeat(25))).unwrap();
+        let (one, other) = (agent("1"), agent("2"));
+        let far_ahead = report(9_000, RolloutState::Done, "");
+        let progress = Progress::waiting(at(0)).after(Some(&one), &far_ahead).unwrap();
+        assert_eq!(progress.after(Some(&one), &report(5, RolloutState::Stuck, "x")), None);
+        let taken = progress.after(Some(&other), &report(5, RolloutState::Stuck, "x")).unwrap();
+        assert_eq!((taken.state(), taken.reported_by.as_ref()), (RolloutState::Stuck, Some(&other)));
+        assert_eq!(taken.after(Some(&other), &report(4, RolloutState::Done, "")), None);
     }
 }

@@ -63,6 +63,11 @@ impl InventoryObject {
         api_version(&self.group, &self.version)
     }
 
+    /// Whether it is the same object in Git: of a template under whatever live name.
+    pub(super) fn is_logically(&self, other: &Self) -> bool {
+        self.logical_id() == other.logical_id()
+    }
+
     fn is(&self, id: &ObjectId) -> bool {
         self.kind == id.kind
             && self.name == id.name

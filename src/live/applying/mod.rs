@@ -16,10 +16,10 @@
 //!
 //! | file | tells |
 //! |---|---|
-//! | `home` | the namespaces of a folder |
-//! | `boundary`, `outside` | what a folder may not bring, and why |
-//! | `owners` | whose an object is, of several folders |
+//! | `boundary` | what a folder may not bring: what `capstan_plan::boundary` says, and what is another's |
+//! | `owners`, `disputes` | whose an object is, of several folders and Fleets |
 //! | `guards` | what would hurt the live cluster |
+//! | `machines` | a Cluster's machines, and the control plane that they stand on |
 //! | `plan` | in which order, and what waits |
 //! | `prune` | what is deleted |
 //! | `sent` | what of an object is sent |
@@ -32,13 +32,13 @@
 
 mod boundary;
 mod differs;
+mod disputes;
 mod guards;
 mod handed_over;
-mod home;
 mod inventory;
+mod machines;
 mod managed;
 mod managers;
-mod outside;
 mod owners;
 mod plan;
 mod prune;
@@ -49,13 +49,15 @@ mod taking_over;
 pub(crate) mod testing;
 
 pub use boundary::boundary;
+pub use capstan_plan::boundary::{
+    Beyond, Home, Outside, Scope, Scopes, Surroundings, is_of_ownership, place_in_namespaces,
+};
 pub use differs::differs;
+pub use disputes::{Dispute, Elsewhere, Rival, is_new, of_other_fleets, settle};
 pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
-pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
 pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
-pub use outside::{Beyond, Outside};
 pub use owners::OwnerIndex;
 pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
 pub use prune::{

@@ -1,13 +1,15 @@
 //! Why a file cannot be used.
 
+use serde::{Deserialize, Serialize};
+
 use super::place::Place;
 use super::rule::RuleEntry;
-use super::{Finding, rules};
+use super::{Finding, rule_id, rules};
 use crate::tree::Unreadable;
 
 /// A file that cannot be read, or not as what it should be. It stops what is made of that file and nothing
 /// else: the cluster or release is refused by name, and others go on.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error, Serialize, Deserialize)]
 #[error("{place}: {message}")]
 pub struct FileError {
     /// Where.
@@ -15,6 +17,7 @@ pub struct FileError {
     /// What was found and what to do, without the place.
     pub message: String,
     /// The rule that `validate` tells it under.
+    #[serde(with = "rule_id")]
     pub rule: &'static RuleEntry,
 }
 

@@ -8,6 +8,7 @@
 mod file_error;
 mod place;
 mod rule;
+mod rule_id;
 pub mod rules;
 mod severities;
 
@@ -34,9 +35,10 @@ pub enum Severity {
 
 /// A rule's verdict with its place. Made by [`Finding::new`] alone, so that its severity is its rule's
 /// unless a method says why it is another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule, as the catalogue has it.
+    #[serde(with = "rule_id")]
     pub rule: &'static RuleEntry,
     severity: Severity,
     /// One or two sentences: what was found and what to do. No secret values.

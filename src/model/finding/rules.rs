@@ -53,6 +53,7 @@ entries! {
     MISSING_REFERENCE: "missing-reference", Warning, Free;
     NAMESPACE_CHANGED: "namespace-changed", Error, Never;
     NOT_IN_RELEASE: "not-in-release", Warning, Free;
+    OUTSIDE_BOUNDARY: "outside-boundary", Error, Never;
     OVERLAY_HIDES_CHANGE: "overlay-hides-change", Warning, Free;
     OVERLAY_LOSES_TARGET: "overlay-loses-target", Error, Free;
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
@@ -92,6 +93,11 @@ entries! {
 /// What a live cluster answers to a preflight. It is not in [`ALL`]: an API server decides it, no rule of
 /// Capstan's, and settings have no say in it.
 pub const PREFLIGHT: &RuleEntry = &RuleEntry::new("preflight", Error, Never);
+
+/// The rule that findings of this id are of, [`PREFLIGHT`] included.
+pub(super) fn any_named(id: &str) -> Option<&'static RuleEntry> {
+    named(id).or_else(|| (id == PREFLIGHT.id()).then_some(PREFLIGHT))
+}
 
 /// The rule of the catalogue that is called so.
 pub fn named(id: &str) -> Option<&'static RuleEntry> {

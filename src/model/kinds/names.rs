@@ -13,3 +13,5 @@ pub const MACHINE_SET: &str = "MachineSet";
 pub const MACHINE_POOL: &str = "MachinePool";
 /// One machine.
 pub const MACHINE: &str = "Machine";
+/// The label by which objects of Cluster API say which cluster they belong to.
+pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";

@@ -5,6 +5,7 @@ mod outside;
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,37 @@ impl RepoPath {
             }
         }
         Self::parse(&parts.join("/"))
+    }
+
+    /// What stands in this folder under a name that is no part of a path: its bytes that are none, and `%`, become
+    /// `%5C`. `is_taken` tells which paths others have; `%` is added until it is another one.
+    #[must_use]
+    pub fn join_escaped(&self, name: &[u8], is_taken: impl Fn(&Self) -> bool) -> Self {
+        let mut escaped = String::new();
+        for chunk in name.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                match character {
+                    '\\' | '/' | '%' | '\0'..='\u{1f}' | '\u{7f}' => {
+                        escaped.push_str(&format!("%{:02X}", u32::from(character)));
+                    }
+                    other => escaped.push(other),
+                }
+            }
+            escaped.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02X}")));
+        }
+        if matches!(escaped.as_str(), "" | "." | "..") {
+            escaped.push('%');
+        }
+        loop {
+            let path = match self.is_root() {
+                true => Self(escaped.as_str().into()),
+                false => Self(format!("{self}/{escaped}").into()),
+            };
+            if !is_taken(&path) {
+                return path;
+            }
+            escaped.push('%');
+        }
     }
 
     /// What follows `folder/`; `None` where this path does not stand in that folder.
@@ -194,6 +226,9 @@ pub enum EntryKind {
     Symlink,
     /// A submodule; never entered.
     Submodule,
+    /// A file or a folder whose name is no part of a path here (no UTF-8, or with a backslash): never read. It
+    /// stands under [an escaped name](RepoPath::join_escaped), so that it is told of.
+    Unnamed,
 }
 
 /// One file of a snapshot.
@@ -208,7 +243,7 @@ pub struct TreeEntry {
 }
 
 impl TreeEntry {
-    /// Whether it has content of its own: no link and no submodule.
+    /// Whether it has content of its own that can be read: no link, no submodule, and nothing that has no name.
     pub const fn is_file(&self) -> bool {
         matches!(self.kind, EntryKind::File | EntryKind::Executable)
     }
@@ -222,6 +257,15 @@ pub struct Unreadable {
     pub path: RepoPath,
     /// Why, as a sentence without a full stop.
     pub reason: String,
+}
+
+/// Where another process of this machine finds a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StoredTree {
+    /// The Git directory, as an absolute path.
+    pub git_dir: PathBuf,
+    /// The tree in it.
+    pub tree: TreeId,
 }
 
 /// A snapshot of a repository (a commit, or a work tree as it was read): an immutable value whose
@@ -238,6 +282,11 @@ pub trait Tree: Send + Sync {
 
     /// All of it as a value that snapshots share; `None` where it was not made of folders.
     fn root(&self) -> Option<&Arc<Folder>> {
+        None
+    }
+
+    /// Where another process finds the same; `None` for one that is in no Git directory.
+    fn stored(&self) -> Option<StoredTree> {
         None
     }
 
@@ -269,4 +318,29 @@ pub fn below<'e>(entries: &'e [TreeEntry], folder: &RepoPath) -> &'e [TreeEntry]
 pub fn is_manifest(path: &RepoPath) -> bool {
     let name = path.name();
     [".yaml", ".yml", ".json"].iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_part_of_a_path_are_escaped() {
+        let folder = RepoPath::parse("gauss/peu01").unwrap();
+        let free = |_: &RepoPath| false;
+        for (name, escaped) in [
+            (&b"a\\b.yaml"[..], "gauss/peu01/a%5Cb.yaml"),
+            (b"a\xffb\xc3.yaml", "gauss/peu01/a%FFb%C3.yaml"),
+            (b"50%\\", "gauss/peu01/50%25%5C"),
+            (b"..", "gauss/peu01/..%"),
+            (b"\n\xe2\x82\xac\\", "gauss/peu01/%0A\u{20ac}%5C"),
+        ] {
+            let path = folder.join_escaped(name, free);
+            assert_eq!(path.as_str(), escaped);
+            assert_eq!(RepoPath::parse(path.as_str()).as_ref(), Ok(&path));
+        }
+        assert_eq!(RepoPath::root().join_escaped(b"\\", free).as_str(), "%5C");
+        let taken = |path: &RepoPath| path.as_str() == "gauss/peu01/%5C";
+        assert_eq!(folder.join_escaped(b"\\", taken).as_str(), "gauss/peu01/%5C%");
+    }
 }

@@ -5,15 +5,19 @@
 //! command     = prefix [ word ] end-of-line      at the very start of a line
 //! ```
 //!
-//! Lines that GitHub shows as code, quotation or not at all are passed over. Deliberately absent: who
-//! may say what, and what a command does.
+//! Lines that GitHub shows as code, quotation or not at all are passed over. Whose commands are obeyed, and how far,
+//! is decided here too ([`hear`], [`unseen`]). Deliberately absent: what a command does.
 
+mod hearing;
 mod parse;
+mod seen;
 mod visible;
 
 use crate::settings::CommandPrefix;
 
+pub use hearing::{Hearing, Right, Wording, hear};
 pub use parse::{CommandError, MAX_COMMANDS, parse};
+pub use seen::{Push, Unseen, unseen};
 
 /// Declares every command once: a variant without its word and its meaning does not compile.
 macro_rules! commands {
@@ -25,6 +29,11 @@ macro_rules! commands {
         }
 
         impl Command {
+            /// Whether it may write a proposal's branch anew.
+            pub const fn rewrites(self) -> bool {
+                matches!(self, Self::Replan | Self::Retarget)
+            }
+
             /// Every command, as the help lists them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 

@@ -144,6 +144,104 @@ mod tests {
     }
 
     #[test]
+    fn what_github_hides_is_not_obeyed() {
+        let hidden = [
+            "<script>\n/capstan replan\n</script>",
+            "<script>\n\n/capstan replan\n\n</script>",
+            "<STYLE>\n\n/capstan replan",
+            "<textarea>\n\n/capstan replan\n</textarea>",
+            "<div hidden>\n/capstan replan\n</div>",
+            "<div hidden>\n\n/capstan replan\n\n</div>",
+            "text <div\nhidden>\n\n/capstan replan\n\n</div>",
+            "<details>\n<summary>log</summary>\n\n/capstan replan\n\n</details>",
+            "<span hidden>\n/capstan replan\n</span>",
+            "<x-y style=\"display:none\">\n\n/capstan replan",
+            "<svg>\n\n/capstan replan",
+            "- <template>\n\n/capstan replan",
+            "<div hidden><b></b>\n\n/capstan replan",
+            "<!---->\n<div hidden>\n\n/capstan replan",
+            "<!--> <div hidden>\n\n/capstan replan\n\n</div> -->",
+            "a <!--> <div hidden> -->\n\n/capstan replan",
+            "<!--\n\n/capstan replan\n\n-->",
+            "- <!--\n\n/capstan replan\n\n-->",
+            "> <!--\n\n/capstan replan\n\n-->",
+            "<?\n\n/capstan replan\n?>",
+            "<![CDATA[\n\n/capstan replan\n]]>",
+            "<!X\n\n/capstan replan\n>",
+            "text <!--\n/capstan replan\n-->",
+            "text <a title=\"\n/capstan replan\n\">x</a>",
+            "[x]: /url \"\n/capstan replan\n\"",
+            "[x]:\n/capstan",
+            "[\n/capstan replan\n]: /url",
+            "- [x]: /url \"\n/capstan replan\n\"",
+            "[^1]: note\n/capstan replan",
+            "![\n/capstan replan\n](image.png)",
+            "![ \\] \n/capstan replan\n][x]",
+            "[x](/url \"\n/capstan replan\n\")",
+            "`\n/capstan replan\n`",
+            "a `` b ` c\n/capstan replan\n``",
+            "$$\n/capstan replan\n$$",
+            "> quoted\n/capstan replan",
+            ">\n/capstan replan",
+            "- > quoted\n/capstan replan",
+            "1. * > quoted\n/capstan replan",
+            "- a\n\n    > quoted\n/capstan replan",
+            "> - a\n>   b\n/capstan replan\nc",
+            "> a\r/capstan replan",
+            "```\r/capstan replan\r```",
+        ];
+        for body in hidden {
+            assert_eq!(said(body), Vec::<String>::new(), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_beside_hidden_things_is_obeyed() {
+        let seen = [
+            "Takes a `Vec<String>`, or a Vec<String>, if a <b.\n/capstan plan",
+            "<p>One<br>\n\nTwo <img src=x> <b>three</b>\n\n/capstan plan",
+            "<details><summary>log</summary>\n\nlong\n\n</details>\n\n/capstan plan",
+            "<!-- use <details> for logs -->\n\n/capstan plan",
+            "<!--\n<div>\n-->\n/capstan plan",
+            "- [x] done\n- [ ] not done\n\n/capstan plan",
+            "see [docs](/url \"title\") and ![x](y)\n/capstan plan",
+            "[x]: /url\n\n/capstan plan",
+            "costs $5, or $$, a ` and a <!\n/capstan plan",
+            "> <div hidden>\n\n/capstan plan",
+            "> quoted\n\n- item\n/capstan plan",
+            "\\`a\n/capstan plan\n`",
+            "1 < 2 > 1 [ ( \\\n/capstan plan",
+            "text\r/capstan plan",
+            "# Title\n/capstan plan\n---",
+        ];
+        for body in seen {
+            assert_eq!(said(body), ["plan"], "{body}");
+        }
+    }
+
+    #[test]
+    fn a_comment_made_to_be_slow_is_read_at_once() {
+        for unit in [
+            "`",
+            "[",
+            "](",
+            "<a \"",
+            "<a '>",
+            "<!--",
+            "$$$",
+            "<div hidden>",
+            "``` ",
+            "\\`",
+            "</div>",
+            "[x]:\n",
+            "a\n",
+        ] {
+            let body = unit.repeat(65_536 / unit.len());
+            assert!(said(&body).is_empty(), "{unit}");
+        }
+    }
+
+    #[test]
     fn what_is_no_command_gets_an_answer_that_helps() {
         let cases = [
             ("/capstan paln", "There is no command `paln`; did you mean `/capstan plan`?"),

@@ -44,14 +44,18 @@ pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<FileEr
     found.into_iter().cloned().collect()
 }
 
-/// A link or a submodule where a file should stand.
-pub(super) fn not_followed(entry: &TreeEntry) -> FileError {
-    let what = if entry.kind == EntryKind::Submodule { "a submodule" } else { "a symbolic link" };
-    FileError::new(
-        rules::UNREADABLE_FILE,
-        Place::whole(entry.path.clone()),
-        format!("{what} is not followed: put the files themselves here"),
-    )
+/// A link, a submodule or something without a name where a file should stand.
+pub fn not_followed(entry: &TreeEntry) -> FileError {
+    let message = match entry.kind {
+        EntryKind::Unnamed => {
+            "the name of this file or folder has a backslash or is no UTF-8 (shown as `%5C`), so that it cannot be read: rename it"
+        }
+        EntryKind::Submodule => "a submodule is not followed: put the files themselves here",
+        EntryKind::File | EntryKind::Executable | EntryKind::Symlink => {
+            "a symbolic link is not followed: put the files themselves here"
+        }
+    };
+    FileError::new(rules::UNREADABLE_FILE, Place::whole(entry.path.clone()), message)
 }
 
 /// A reminder for a folder without a name.

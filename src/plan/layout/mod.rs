@@ -31,6 +31,7 @@ use capstan_model::version::ReleaseVersion;
 
 pub use definitions::{definitions, may_define, schemas_of};
 pub use discover::discover;
+pub use files::not_followed;
 pub use follow::{Followed, follow};
 pub use outside::outside;
 pub(crate) use sniff::may_hold;

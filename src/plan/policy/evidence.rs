@@ -9,6 +9,7 @@ use super::facts::{Facts, Occasion};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::references::{Named, named_by};
+use crate::boundary::Surroundings;
 use crate::templates::{base_name, split_suffix};
 use capstan_kustomize::render::{Rendered, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::Schemas;
@@ -120,6 +121,8 @@ pub struct Survey<'a> {
     pub(super) inside: &'a [RenderedObject],
     /// The version of Cluster API that manages the cluster, where that is known.
     pub(super) cluster_api: Option<CoreVersion>,
+    /// What the folder is held apart by.
+    pub(super) boundary: Option<Surroundings<'a>>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
     references: OnceLock<Vec<(&'a RenderedObject, Named<'a>)>>,
 }
@@ -138,6 +141,7 @@ impl<'a> Survey<'a> {
             schemas: facts.schemas,
             inside: facts.inside,
             cluster_api,
+            boundary: facts.boundary,
             misfits: OnceLock::new(),
             references: OnceLock::new(),
         }

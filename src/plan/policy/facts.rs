@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
+use crate::boundary::Surroundings;
 use crate::merge::AppliedBy;
 use crate::release::Release;
 use capstan_kustomize::render::{Folders, Rendered, RenderedObject};
@@ -30,6 +31,8 @@ pub struct Facts<'a> {
     pub schemas: &'a Schemas,
     /// The version of Cluster API that manages the cluster, where that is known.
     pub cluster_api: Option<CoreVersion>,
+    /// What the cluster's folder is held apart by on its management cluster; `None` where others apply it.
+    pub boundary: Option<Surroundings<'a>>,
     /// The day (UTC) on which it is judged.
     pub today: Date,
 }

@@ -62,6 +62,7 @@ mod missing_reference;
 mod namespace_changed;
 mod not_in_release;
 mod other_version;
+mod outside_boundary;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;

@@ -13,9 +13,10 @@ use super::judge::{judge, sort};
 use super::release_without_predecessor::gaps;
 use super::variables::{Values, without_value};
 use super::{release_breaks_requests, release_reads_outside, unknown_release};
+use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
-use crate::layout::{ClusterFolder, Layout, outside};
+use crate::layout::{ClusterFolder, Layout, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::release::Catalogue;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
@@ -25,7 +26,7 @@ use capstan_kustomize::render::{
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{YamlError, YamlFile};
 
 /// A tree, and what was found in it.
@@ -41,6 +42,8 @@ pub struct Snapshot<'a> {
     pub cluster_api: Option<&'a CoreVersion>,
     /// Its Flux Kustomizations, where somebody looked for them.
     pub flux: Option<&'a FluxIndex>,
+    /// What the folders that a management cluster claims bring, where somebody looked.
+    pub neighbours: Option<&'a Neighbours>,
 }
 
 /// Which clusters are judged.
@@ -73,6 +76,8 @@ pub fn validate(
         seen: BTreeSet::new(),
         today,
         cluster_api: now.cluster_api.cloned(),
+        neighbours: now.neighbours,
+        scopes: Scopes::default(),
     };
     if let Scope::Everything = scope {
         checked.layout(now, settings);
@@ -125,6 +130,8 @@ struct Checked<'a> {
     seen: BTreeSet<RepoPath>,
     today: Date,
     cluster_api: Option<CoreVersion>,
+    neighbours: Option<&'a Neighbours>,
+    scopes: Scopes,
 }
 
 impl Checked<'_> {
@@ -210,11 +217,10 @@ impl Checked<'_> {
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
-        for entry in [&folder.base, &folder.overlay].into_iter().flat_map(|part| now.tree.entries_in(part)) {
-            if !entry.is_file() {
-                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
-                let place = Place::whole(entry.path.clone());
-                self.of_file(Finding::new(rules::UNREADABLE_FILE, message).place(place));
+        for entry in now.tree.entries_in(folder.id.folder()) {
+            let is_part = [&folder.base, &folder.overlay].into_iter().any(|part| entry.path.is_in(part));
+            if entry.kind == EntryKind::Unnamed || is_part && !entry.is_file() {
+                self.of_file(Finding::from(&not_followed(entry)));
             }
         }
         let read = folder.base_files.iter().chain(&folder.overlay_files);
@@ -297,6 +303,12 @@ impl Checked<'_> {
             release: None,
             schemas: self.schemas,
             cluster_api: self.cluster_api.clone(),
+            boundary: (applied_by == AppliedBy::Reconciler).then_some(Surroundings {
+                folder: &folder.id,
+                settings,
+                scopes: &self.scopes,
+                neighbours: self.neighbours,
+            }),
             today: self.today,
         };
         self.judged.extend(judge(&facts, severities));

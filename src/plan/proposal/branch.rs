@@ -13,6 +13,7 @@ use std::fmt;
 use super::source::decode;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use serde::{Deserialize, Serialize};
 
 /// What all branches of proposals begin with. People may have branches that begin so too: only those of
 /// [kinds](SourceKind) that are planned are Capstan's.
@@ -22,7 +23,7 @@ pub const BRANCH_PREFIX: &str = "capstan/";
 const RELEASES: &str = "upgrade";
 
 /// A proposal: of several that may be open for one target, each is of another kind of source. Ordered by target.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProposalId {
     /// What is changed.
     pub target: Target,

@@ -19,6 +19,7 @@
 mod authorship;
 mod branch;
 mod decide;
+mod refused;
 mod source;
 mod wanted;
 mod write_guard;
@@ -29,6 +30,7 @@ pub use decide::{
     Action, Answers, Branch, BranchStep, Closer, Command, Decision, Draft, Facts, Mergeable, Offer, Pull,
     PullState, Question, Reviewed, Standing, Wanted, decide,
 };
+pub use refused::left_alone_for;
 pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,
 };

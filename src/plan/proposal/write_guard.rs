@@ -5,9 +5,10 @@ use crate::upgrade::Retarget;
 use capstan_model::file_change::FileChange;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
+use serde::{Deserialize, Serialize};
 
 /// Where a proposal may write.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// The target.
     pub target: Target,

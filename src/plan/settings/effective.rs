@@ -97,6 +97,12 @@ impl RepositorySettings {
         }
     }
 
+    /// Whether two folders have one owner, who may let them reach one another.
+    pub fn have_one_owner(&self, one: &ClusterId, other: &ClusterId) -> bool {
+        let (one, other) = (one.as_str(), other.as_str());
+        self.clusters.one_owner.iter().any(|owner| owner.matches(one) && owner.matches(other))
+    }
+
     /// Every cluster that two management clusters claim, at the second claim in the file's text.
     pub fn check_claims<'a>(
         &self,

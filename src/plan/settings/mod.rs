@@ -39,8 +39,8 @@ pub(crate) use record::heading;
 pub use record::{Record, RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
-    Mode, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
-    UpgradeSettings, WhenReleaseUnknown,
+    Mode, OverlayKinds, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings,
+    RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
 

@@ -9,7 +9,7 @@ use super::fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryN
 use super::glob::Glob;
 use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, ObjectId};
 
 /// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +85,32 @@ pub struct ClustersSettings {
     pub overlay: FolderName,
     /// What holds for which clusters; later rules win, a cluster's own `capstan.yaml` wins over them.
     pub rules: Vec<ClusterRule>,
+    /// Kinds that overlays of claimed clusters may bring and change, besides those of Cluster API, ConfigMaps and
+    /// Secrets. What only a base may bring (RBAC, webhooks, definitions, namespaces) stays so.
+    pub overlay_kinds: Vec<OverlayKinds>,
+    /// Patterns over cluster ids: the folders that one pattern matches have one owner. Where they share a
+    /// namespace of a management cluster, they may select one another's clusters and name one another's Secrets and
+    /// identities; other folders there are kept apart.
+    #[schemars(with = "Vec<String>")]
+    pub one_owner: Vec<Glob>,
+}
+
+/// Kinds that overlays may bring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OverlayKinds {
+    /// Their API group; `""` is the core group.
+    pub group: String,
+    /// The kinds; all of the group where none is named.
+    #[serde(default)]
+    pub kinds: Vec<String>,
+}
+
+impl OverlayKinds {
+    /// Whether an object is of one of them.
+    pub fn holds(&self, id: &ObjectId) -> bool {
+        self.group == id.group && (self.kinds.is_empty() || self.kinds.contains(&id.kind))
+    }
 }
 
 impl Default for ClustersSettings {
@@ -94,6 +120,8 @@ impl Default for ClustersSettings {
             base: FolderName::named("base"),
             overlay: FolderName::named("overlay"),
             rules: Vec::new(),
+            overlay_kinds: Vec::new(),
+            one_owner: Vec::new(),
         }
     }
 }

@@ -15,7 +15,7 @@ use capstan_yaml::scalar::{Reading, read_plain};
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
 /// Bytes of all texts of one document that values go into; what goes beyond stays as it is written.
-const LONGEST_DOCUMENT: usize = 32 << 20;
+pub(super) const LONGEST_DOCUMENT: usize = 32 << 20;
 
 /// How variables are substituted in one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,6 +253,7 @@ fn without_spans(node: &Node) -> Node {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reader::Cursor;
     use super::*;
     use crate::flux::PostBuild;
     use capstan_yaml::Value;
@@ -344,6 +345,27 @@ mod tests {
             _ => 0,
         });
         assert_eq!(lengths.filter(|length| *length == 1 << 20).count(), 32);
+    }
+
+    #[test]
+    fn what_stays_for_its_length_is_told() {
+        let long = "x".repeat(1 << 10);
+        let bindings = bindings(&[("A", &long), ("B", "b")]);
+        let own = BTreeMap::new();
+        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+        let troubles = |node: &Node| {
+            let mut found = BTreeMap::new();
+            scope.troubles_below(node, Cursor::of(None), &mut found);
+            found.into_keys().collect::<Vec<String>>()
+        };
+        // Each value is short, and a mebibyte of them is not.
+        let text = |times: usize| Node::scalar(Scalar::string("${A}".repeat(times)));
+        assert_eq!(troubles(&text(1_024)), [""; 0]);
+        assert_eq!(troubles(&text(1_025)), ["${A}"]);
+        let mut all: Vec<Node> = (0..32).map(|_| text(1_024)).collect();
+        assert_eq!(troubles(&Node::sequence(all.clone())), [""; 0]);
+        all.push(Node::scalar(Scalar::string("${B}")));
+        assert_eq!(troubles(&Node::sequence(all)), ["${B}"]);
     }
 
     #[test]

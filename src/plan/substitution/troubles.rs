@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings::{Bindings, Flux, Found};
 use super::expression::{Operation, Token, Variable, may_hold_expressions, tokens};
+use super::function::LONGEST;
 use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
-use super::substitute::{Extent, Scope, Trouble, is_collection};
+use super::substitute::{Extent, LONGEST_DOCUMENT, Scope, Trouble, is_collection};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind};
 
@@ -36,18 +37,39 @@ impl Missing {
 impl Scope<'_> {
     /// What below has no value, by the text that stays in its place.
     pub(crate) fn troubles_below(&self, node: &Node, place: Cursor<'_>, out: &mut BTreeMap<String, Trouble>) {
-        texts(node, place, &mut |text, reader| self.troubles_in(text, reader, out));
+        let mut left = LONGEST_DOCUMENT;
+        texts(node, place, &mut |text, reader| {
+            let length = self.troubles_in(text, reader, out);
+            match left.checked_sub(length) {
+                Some(rest) => left = rest,
+                // The whole text stays as it is written.
+                None => out.extend(tokens(text).into_iter().filter_map(|token| match token {
+                    Token::Variable(variable) => {
+                        Some((variable.raw.to_owned(), Trouble::Unsupported(variable.raw.to_owned())))
+                    }
+                    Token::Text(_) | Token::Escaped(_) | Token::Malformed(_) => None,
+                })),
+            }
+        });
     }
 
-    fn troubles_in(&self, text: &str, reader: Reader, out: &mut BTreeMap<String, Trouble>) {
+    /// The troubles of one text; how long it gets where values go into it.
+    fn troubles_in(&self, text: &str, reader: Reader, out: &mut BTreeMap<String, Trouble>) -> usize {
         if !may_hold_expressions(text) {
-            return;
+            return 0;
         }
+        let mut length = 0;
         for token in tokens(text) {
             let (raw, trouble, is_of_the_machine) = match &token {
-                Token::Text(_) | Token::Escaped(_) => continue,
-                Token::Malformed(raw) => (*raw, Trouble::Unsupported((*raw).to_owned()), false),
-                Token::Variable(variable) => match self.trouble_of(variable) {
+                Token::Text(text) | Token::Escaped(text) => {
+                    length += text.len();
+                    continue;
+                }
+                Token::Malformed(raw) => {
+                    length += raw.len();
+                    (*raw, Trouble::Unsupported((*raw).to_owned()), false)
+                }
+                Token::Variable(variable) => match self.trouble_within(variable, &mut length) {
                     Some(trouble) => (variable.raw, trouble, is_of_the_machine(variable.name)),
                     None => continue,
                 },
@@ -60,6 +82,21 @@ impl Scope<'_> {
                 out.insert(raw.to_owned(), trouble);
             }
         }
+        length
+    }
+
+    /// [`Self::trouble_of`] an expression behind so many bytes: what gets too long has no value either.
+    fn trouble_within(&self, variable: &Variable<'_>, length: &mut usize) -> Option<Trouble> {
+        if self.substitution.extent == Extent::OwnOnly {
+            return self.trouble_of(variable);
+        }
+        let (trouble, added) = match self.variable(variable) {
+            Ok(value) if *length + value.len() <= LONGEST => (None, value.len()),
+            Ok(_) => (Some(Trouble::Unsupported(variable.raw.to_owned())), variable.raw.len()),
+            Err(trouble) => (Some(trouble), variable.raw.len()),
+        };
+        *length += added;
+        trouble
     }
 
     /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
@@ -163,7 +200,7 @@ impl Scope<'_> {
             }
             Extent::Full => here = known.clone(),
             Extent::OwnOnly => {
-                self.troubles_in(text, reader, &mut here);
+                let _length = self.troubles_in(text, reader, &mut here);
                 return here.into_values().collect();
             }
         }

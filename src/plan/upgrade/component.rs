@@ -1,7 +1,9 @@
 //! Components and apps of a source, with their versions.
 
+use serde::{Deserialize, Serialize};
+
 /// One component or app of a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentVersion {
     /// Which list it stands in.
     pub part: Part,
@@ -12,7 +14,7 @@ pub struct ComponentVersion {
 }
 
 /// A component or app of a source that differs between the old state and the new one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentChange {
     /// Which list it stands in.
     pub part: Part,
@@ -27,7 +29,7 @@ pub struct ComponentChange {
 }
 
 /// Which list of a release something stands in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Part {
     /// `spec.components`
     Component,

@@ -1,4 +1,6 @@
 //! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
+//!
+//! All of them may go between processes of one Capstan; what users and their programs read is `capstan_report`'s.
 
 use super::component::ComponentChange;
 use crate::merge::kustomization;
@@ -8,9 +10,10 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::target::Target;
 use capstan_yaml::Value;
+use serde::{Deserialize, Serialize};
 
 /// What would be done to one target.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Upgrade {
     /// The target.
     pub target: Target,
@@ -41,7 +44,7 @@ pub struct Upgrade {
 }
 
 /// How the old release is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// Recorded.
@@ -53,7 +56,7 @@ pub enum Basis {
 }
 
 /// One field, or one whole object, that the upgrade sets, adds or removes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The object.
     pub object: ObjectId,
@@ -65,15 +68,17 @@ pub struct Change {
     /// Where the field stood, where a new API version has it elsewhere.
     pub from: Option<FieldPath>,
     /// Value before; `None` = absent.
+    #[serde(with = "maybe_null")]
     pub old: Option<Value>,
     /// Value after; `None` = removed.
+    #[serde(with = "maybe_null")]
     pub new: Option<Value>,
     /// Why.
     pub reason: Reason,
 }
 
 /// Why something changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
     /// The release changed this field.
@@ -87,7 +92,7 @@ pub enum Reason {
 }
 
 /// What both the cluster and the release changed since the old release.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conflict {
     /// The object.
     pub object: ObjectId,
@@ -96,10 +101,13 @@ pub struct Conflict {
     /// The field; the root for a whole object.
     pub path: FieldPath,
     /// The old release's value; `None` = absent.
+    #[serde(with = "maybe_null")]
     pub base: Option<Value>,
     /// The cluster's value.
+    #[serde(with = "maybe_null")]
     pub cluster: Option<Value>,
     /// The new release's value.
+    #[serde(with = "maybe_null")]
     pub release: Option<Value>,
     /// Whose value stands after the upgrade.
     pub kept: Side,
@@ -108,7 +116,7 @@ pub struct Conflict {
 }
 
 /// A side of a merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The cluster's own value.
@@ -118,7 +126,7 @@ pub enum Side {
 }
 
 /// Machines that will be replaced.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The control plane, MachineDeployment or MachinePool.
     pub object: ObjectId,
@@ -133,7 +141,7 @@ pub struct Rollout {
 }
 
 /// How the machines of one owner come and go. A number that only the live cluster knows is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Course {
     /// Whether any machine is replaced or lost, or some only come or go by number.
     pub effect: Effect,
@@ -154,7 +162,7 @@ pub struct Course {
 }
 
 /// What a rollout does to machines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Effect {
     /// Machines are replaced, or lost with their owner.
     #[default]
@@ -164,7 +172,7 @@ pub enum Effect {
 }
 
 /// What becomes of one group of machines of a topology.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutPart {
     /// `controlPlane`, or the name of the worker group.
     pub name: String,
@@ -179,7 +187,7 @@ pub struct RolloutPart {
 }
 
 /// How sure a rollout is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
     /// Judged with the live names of templates.
@@ -188,6 +196,21 @@ pub enum Certainty {
     Offline,
     /// Cannot be judged.
     Unknown,
+}
+
+/// A value that may be `null`, which is not the same as none: a list of one, or of nothing.
+mod maybe_null {
+    use capstan_yaml::Value;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde asks for it")]
+    pub(super) fn serialize<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.as_slice().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+        Ok(Vec::deserialize(deserializer)?.pop())
+    }
 }
 
 /// What a change or conflict without a field is about: the object as a whole; of a kustomization, a file that it

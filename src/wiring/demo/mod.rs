@@ -12,7 +12,7 @@ mod watch;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use capstan::cli::{Demo, Failure};
-use capstan::config::{Config, GithubApp};
+use capstan::config::{Config, GithubApp, Intake, RETENTION, Work};
 use capstan::telemetry;
 use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
 use secrecy::SecretString;
@@ -36,8 +36,11 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
 
     let watch = Watch { forge: &forge, fleet: running.fleet() };
     let credentials = folder.path().join("git-credentials");
-    let story =
-        Story { watch, fleet_page: format!("http://{}/", running.address), credentials: &credentials };
+    let story = Story {
+        watch,
+        fleet_page: format!("http://{}/", running.internal_address),
+        credentials: &credentials,
+    };
     let serve = async {
         story.tell().await?;
         if !options.once {
@@ -83,14 +86,22 @@ fn start_forge(port: u16) -> Result<Forge, Failure> {
     Ok(forge)
 }
 
+/// Nothing of the demo outlives it.
+const DEMO_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
     let app = forge.app();
     let database = folder.path().join("capstan.sqlite");
     Ok(Config {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        internal_listen: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+        intake: Intake::default(),
+        retention: RETENTION,
         public_url: None,
         database_url: SecretString::from(format!("sqlite://{}", database.display())),
         state_dir: folder.path().to_owned(),
+        work: Work::default(),
+        key: SecretString::from(DEMO_KEY),
         github: GithubApp {
             api_url: Url::parse(&format!("{}/api/v3", forge.url())).map_err(failed)?,
             app_id: app.id,

@@ -68,6 +68,7 @@ async fn an_archive_holds_the_claimed_folders_and_their_sources_alone() {
         assert!(fetched.tree.folder_id(&path("euler")).is_none());
         let before = fetched.tree.folder_id(&path("gauss/peu01")).unwrap();
 
+        agent.keep(&fetched.commit).await.unwrap();
         // Nothing new: nothing is fetched; something new elsewhere: the folder is still the same.
         let archives = || {
             let root = state.path().join("agents");
@@ -79,11 +80,40 @@ async fn an_archive_holds_the_claimed_folders_and_their_sources_alone() {
         town.settle().await;
         let next = agent.fetch().await.unwrap();
         assert_ne!(next.commit, fetched.commit);
+        agent.keep(&next.commit).await.unwrap();
         assert_eq!(next.tree.folder_id(&path("gauss/peu01")), Some(before));
         assert_eq!(archives(), 2, "the one before is gone");
         town.done();
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_in_another_clusters_folder_does_not_travel_though_a_folder_names_it() {
+    let town = Town::new(SETTINGS, &["gauss/peu01", "euler/x"]).await;
+    let steals =
+        Edit::write("gauss/peu01/overlay/kustomization.yaml", "resources: [../../../euler/x/overlay]\n");
+    town.push(
+        "main",
+        &[
+            Edit::write("euler/x/overlay/kustomization.yaml", "resources: [secret.yaml]\n"),
+            Edit::write(
+                "euler/x/overlay/secret.yaml",
+                "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: other}\n",
+            ),
+            steals,
+        ],
+    );
+    town.settle().await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let fetched = agent.fetch().await.unwrap();
+    let theirs: Vec<_> =
+        paths(&*fetched.tree).into_iter().filter(|path| path.starts_with("euler/")).collect();
+    assert_eq!(theirs, [""; 0]);
+    let layout = capstan_plan::layout::discover(&*fetched.tree, &RepositorySettings::default());
+    let rendered = render::render(&*fetched.tree, &folders_of(layout.cluster("gauss/peu01").unwrap()));
+    assert!(rendered.is_err(), "a render without it would be of another cluster");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -163,6 +193,9 @@ async fn an_archive_that_was_changed_is_not_believed() {
     let other = enrolled(&town, US, other_state.path()).await;
     let fetched = agent.fetch().await.unwrap();
     other.fetch().await.unwrap();
+    for each in [&agent, &other] {
+        each.keep(&fetched.commit).await.unwrap();
+    }
     let archive = |state: &std::path::Path| {
         let own = std::fs::read_dir(state.join("agents")).unwrap().next().unwrap().unwrap().path();
         own.join("source").join(format!("{}.tar.gz", fetched.commit))
@@ -181,6 +214,7 @@ async fn an_archive_that_was_changed_is_not_believed() {
     let refused = opened.kept().await.err().unwrap().to_string();
     assert!(refused.ends_with("is not believed: its digest is another one"), "{refused}");
     assert_eq!(opened.fetch().await.unwrap().commit, fetched.commit, "and so it is fetched again");
+    opened.keep(&fetched.commit).await.unwrap();
     drop(opened);
 
     // Another agent's archive of the same commit, with its good signature.

@@ -15,6 +15,8 @@ async fn while_the_bot_is_away_the_last_tree_stays_and_reports_wait_in_order() {
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     let fetched = agent.fetch().await.unwrap();
+    assert!(agent.kept().await.unwrap().is_none(), "nobody has opened it");
+    agent.keep(&fetched.commit).await.unwrap();
     town.go_away().await;
 
     let away = agent.fetch().await.err().unwrap();
@@ -78,6 +80,7 @@ async fn a_bot_that_lost_its_records_takes_the_agent_back_with_a_new_code() {
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     let fetched = agent.fetch().await.unwrap();
+    agent.keep(&fetched.commit).await.unwrap();
     drop(agent);
     town.restart_without_database().await;
     let code = town.invite(EU).await;

@@ -53,8 +53,19 @@ async fn a_code_is_printed_once_and_agents_are_listed_and_revoked() {
     assert_eq!(out(&revoked), format!("revoked {id}\n"));
     let token = agent.token();
     assert_eq!(agent.get("work?repository=acme/gitops", Some(&token)).await.status, 401);
+    // A second one is asked for by name.
+    let (one, beside) = (["agents", "invite", "--management-cluster", EU], ["--name", "standby"]);
+    assert_eq!(Raw::new(&town).enrol(out(&capstan(&url, &one)).trim(), EU).await.status, 201);
+    let refused = capstan(&url, &one);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("has an agent"), "{refused:?}");
+    let code = out(&capstan(&url, &[&one[..], &beside].concat()));
+    assert_eq!(Raw::new(&town).enrol(code.trim(), EU).await.status, 201);
+    assert!(out(&capstan(&url, &["agents", "list"])).contains("standby"));
     for wrong in [
-        &["agents", "revoke", id.as_str()][..],
+        &["agents", "invite"][..],
+        &["agents", "invite", "--management-cluster", EU, "--name", "Stand\nby"],
+        &["agents", "revoke", id.as_str()],
         &["agents", "revoke", "x"],
         &["agents", "invite", "--management-cluster", "x"],
     ] {

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::Enrolment as _;
-use capstan_live::agent::AgentId;
+use capstan::app::agents::{Invitee, invite};
+use capstan::app::ports::{Enrolment as _, FleetView as _, Retention as _};
+use capstan_live::agent::{AgentId, ReportId, RolloutReport, RolloutState};
+use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 
 use super::raw::Raw;
-use super::{EU, SETTINGS, US, each_engine, enrolled};
-use crate::bot::town::Town;
+use super::{EU, SETTINGS, US, commit, each_engine, enrolled, report};
+use crate::bot::town::{REPOSITORY, Town};
 
 const UNKNOWN: &str = "This agent is not known here";
 const WORK: &str = "work?repository=acme/gitops";
@@ -37,6 +39,86 @@ async fn a_join_code_makes_one_agent_of_one_management_cluster_within_the_hour()
         town.done();
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_reconciler_of_a_management_cluster_is_asked_for_by_name() {
+    each_engine(&["gauss/peu01"], async |town, _| {
+        let invite_one = async |name: Option<&str>| {
+            let invitee = Invitee {
+                management_cluster: ManagementClusterUid::parse(EU).unwrap(),
+                name: name.map(str::to_owned),
+                invited_by: "ada@bot".to_owned(),
+            };
+            invite(town.database(), &*town.bot_clock(), invitee).await
+        };
+        // Two codes were made before the first was used.
+        let first = invite_one(None).await.unwrap().code;
+        let second = invite_one(None).await.unwrap().code;
+        let (mut agent, mut other) = (Raw::new(&town), Raw::new(&town));
+        assert_eq!(agent.enrol(first.expose(), EU).await.status, 201);
+        other.enrol(second.expose(), EU).await.refuses(401, UNKNOWN);
+        let id = agent.enrolment.as_ref().unwrap().agent.clone();
+        let refused = invite_one(None).await.unwrap_err().to_string();
+        assert!(
+            refused.contains(&format!("`capstan agents revoke {id}`")) && refused.contains("--name"),
+            "{refused}"
+        );
+
+        let beside = invite_one(Some("standby")).await.unwrap().code;
+        assert_eq!(other.enrol(beside.expose(), EU).await.status, 201);
+        assert!(invite_one(Some("standby")).await.unwrap_err().to_string().contains("is called so already"));
+
+        // Who enrolled, and who asked for it, stands in the audit trail and on the page.
+        let agents = town.database().fleet().await.unwrap().agents;
+        let seen: Vec<_> =
+            agents.iter().map(|agent| (agent.name.as_str(), agent.invited_by.as_str())).collect();
+        assert_eq!(seen, [("mc", "ada@bot"), ("standby", "ada@bot")]);
+        let counts = town.database().row_counts().await.unwrap();
+        assert!(counts.contains(&("audit", 2)), "{counts:?}");
+        // Once the first is gone, a code without a name will do.
+        for agent in agents {
+            assert!(town.database().revoke(&agent.id, "ada@bot").await.unwrap());
+        }
+        let again = invite_one(None).await.unwrap().code;
+        assert_eq!(Raw::new(&town).enrol(again.expose(), EU).await.status, 201);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_join_codes_never_lock_honest_ones_out() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let code = town.invite(EU).await;
+    let mut stranger = Raw::new(&town);
+    let mut waits = 0;
+    for _ in 0..100 {
+        let came = stranger.enrol("capstan-join-aaaaaaaaaaaaaaaaaaaaaaaaaa", EU).await;
+        waits += usize::from(came.status == 429);
+    }
+    assert!(waits > 0, "whoever guesses is told to wait");
+    assert_eq!(Raw::new(&town).enrol(&code, EU).await.status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_of_the_future_is_refused_for_good() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let agent = Raw::enrolled(&town).await;
+    let tip = commit(&town.forge.resolve(REPOSITORY, "main").unwrap().unwrap());
+    let at = |ahead: u64| {
+        let now = std::time::SystemTime::now() + Duration::from_secs(ahead);
+        ReportId::parse(&ulid::Ulid::from_datetime(now).to_string()).unwrap()
+    };
+    let reports = [at(60), at(600)].map(|id| RolloutReport {
+        id,
+        repository: RepositoryName::parse(REPOSITORY).unwrap(),
+        ..report("gauss/peu01", &tip, RolloutState::Rolling, 1)
+    });
+    let body = serde_json::json!({"reports": reports}).to_string();
+    let token = agent.token();
+    let came = agent.post("reports", Some(&token), body).await;
+    let answer: serde_json::Value = serde_json::from_str(&came.body).unwrap();
+    assert_eq!(answer, serde_json::json!({"taken": [reports[0].id], "refused": [reports[1].id]}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,11 +179,11 @@ async fn whoever_is_revoked_gets_nothing_more_not_even_what_is_under_way() {
         let (polled, ()) = tokio::join!(agent.get(&poll, Some(&token)), async {
             // Long enough that the poll usually waits; where it does not, it is refused at the door.
             tokio::time::sleep(Duration::from_millis(300)).await;
-            assert!(town.database().revoke(&id).await.unwrap());
+            assert!(town.database().revoke(&id, "ada@town").await.unwrap());
         });
         polled.refuses(401, UNKNOWN);
         agent.get(WORK, Some(&agent.token())).await.refuses(401, UNKNOWN);
-        assert!(!town.database().revoke(&id).await.unwrap(), "once is enough");
+        assert!(!town.database().revoke(&id, "ada@town").await.unwrap(), "once is enough");
     })
     .await;
 }
@@ -112,7 +194,7 @@ async fn a_client_that_was_revoked_says_so_and_enrols_anew_with_a_new_code() {
     let state = tempfile::tempdir().unwrap();
     let client = enrolled(&town, EU, state.path()).await;
     let id = town.database().agents().await.unwrap()[0].id.clone();
-    town.database().revoke(&id).await.unwrap();
+    town.database().revoke(&id, "ada@town").await.unwrap();
     let refused = client.work(None, Duration::ZERO).await.unwrap_err().to_string();
     assert!(refused.contains("is revoked or unknown there") && refused.contains(id.as_str()), "{refused}");
     drop(client);

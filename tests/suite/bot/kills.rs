@@ -49,7 +49,8 @@ impl Place {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(file("log")).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
             .arg("serve")
-            .args(["--listen", &self.listen, "--github-api-url", &self.api])
+            .args(["--listen", &self.listen, "--internal-listen", "127.0.0.1:0"])
+            .args(["--github-api-url", &self.api])
             .args(["--github-app-id", &self.app.to_string()])
             .arg("--state-dir")
             .arg(self.state())

@@ -8,6 +8,7 @@ use capstan::app::sync::Synced;
 use capstan::app::worker::perform;
 use capstan::database::Database;
 use capstan_forge::{Edit, NewPull};
+use serde_json::json;
 
 use super::memory::{Moment, World, repository};
 use super::sample;
@@ -105,8 +106,54 @@ async fn a_name_that_another_repository_has_now_is_left_alone() {
         let request =
             JobRequest { repository: id, installation: 1, name: repository().name, cause: Cause::Event };
         jobs.enqueue(&request).await.unwrap();
-        let job = jobs.claim("test", Duration::from_secs(60)).await.unwrap().unwrap();
-        perform(&world.ports(), &jobs, &job).await.unwrap();
+        let job = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap().unwrap();
+        perform(&world.ports(), &jobs, &job, Duration::from_secs(600)).await.unwrap();
         assert_eq!(world.pulls().len(), expected, "as repository {id}");
     }
+}
+
+/// Both published ways to a management cluster by way of Flux, and one to a neighbour's: said before the merge.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_outside_of_a_folders_boundary_fails_the_check() {
+    const PEU02: &str = "gauss/peu02";
+    let claims = "managementClusters:\n- {name: mc-eu, uid: 00000000-0000-4000-8000-000000000001, clusters: ['gauss/*']}\n";
+    let town = Town::new(claims, &[PEU01, PEU02]).await;
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: ingress}\nspec: {chartRef: {kind: OCIRepository, name: mine}}\n";
+    let kustomization = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec: {path: ./, serviceAccountName: capstan-applier}\n";
+    let authority = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: peu02-ca\n";
+    let harmless = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fine}\n";
+    for (branch, overlay, expected) in [
+        (
+            "release",
+            release,
+            Some((1, "HelmRelease ingress: overlays may bring and change objects of Cluster API")),
+        ),
+        ("account", kustomization, Some((1, "Kustomization apps: overlays may bring and change"))),
+        (
+            "authority",
+            authority,
+            Some((
+                4,
+                "Cluster API takes it for a Secret of the Cluster peu02, which is of the folder gauss/peu02",
+            )),
+        ),
+        ("fine", harmless, None),
+    ] {
+        let file = format!("{PEU01}/overlay/a.yaml");
+        let number = town.open("ada", branch, &[Edit::write(file.clone(), overlay)]);
+        town.settle().await;
+        let check = town.check(number);
+        let found: Vec<_> =
+            check.annotations.iter().filter(|found| found.to_string().contains("outside-boundary")).collect();
+        match (expected, found.as_slice()) {
+            (Some((line, says)), [found]) => {
+                assert_eq!(check.conclusion.as_deref(), Some("failure"), "{branch}");
+                assert_eq!((&found["path"], &found["start_line"]), (&json!(file), &json!(line)), "{branch}");
+                assert!(found["message"].as_str().unwrap().contains(says), "{branch}: {found}");
+            }
+            (None, []) => assert_ne!(check.conclusion.as_deref(), Some("failure"), "{branch}"),
+            (_, found) => panic!("{branch}: {found:?}"),
+        }
+    }
+    town.done();
 }

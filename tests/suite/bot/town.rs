@@ -3,19 +3,22 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use capstan::app::agents::rollouts::{PACE, Reporting, RolloutReporter};
-use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, invite};
-use capstan::app::planner::Generator;
-use capstan::app::ports::{Cause, Clock, FleetView as _, Hints, Jobs, RepositoryName};
+use capstan::app::agents::{
+    AgentLimits, AgentParts, Agents, Invitee, Notifier, Reconcilers, SealingKey, invite,
+};
+use capstan::app::planner::Planner;
+use capstan::app::ports::{Cause, Clock, CodeHost, FleetView as _, Hints, Jobs, RepositoryName};
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
-use capstan::app::worker::{perform, resync};
+use capstan::app::worker::{Heartbeats, perform, resync};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan::server::{self, Parts, Probe};
+use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan::server::{self, Limits, Listeners, Parts, Probe};
 use capstan::telemetry;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_report::BlockKey;
@@ -56,6 +59,21 @@ impl ShiftedClock {
 impl Clock for ShiftedClock {
     fn now(&self) -> jiff::Timestamp {
         jiff::Timestamp::now() + *self.0.lock().unwrap()
+    }
+}
+
+/// Plans in processes of the program, as the bot does it; the towns share them.
+static PLANNER: LazyLock<Arc<dyn Planner>> =
+    LazyLock::new(|| Arc::new(ProcessPlanner::new(processes(1 << 30))));
+
+/// Planning processes that may take so many bytes of memory each.
+pub(crate) fn processes(memory: u64) -> Processes {
+    Processes {
+        program: env!("CARGO_BIN_EXE_capstan").into(),
+        count: 2,
+        memory,
+        patience: Duration::from_secs(120),
+        remembered: None,
     }
 }
 
@@ -104,7 +122,7 @@ impl Bot {
             mirror: Arc::new(Mirrors::open(state, MirrorLimits::default()).unwrap()),
             records: Arc::new(database.clone()),
             clock: Arc::clone(&clock),
-            planner: Arc::new(Generator::default()),
+            planner: Arc::clone(&PLANNER),
             key: BlockKey::derive(key.as_bytes()),
             reconcilers: Some(reconcilers.clone()),
         };
@@ -114,7 +132,9 @@ impl Bot {
             jobs: Arc::clone(&jobs),
             host: ports.host.clone(),
             mirror: ports.mirror.clone(),
+            planner: ports.planner.clone(),
             clock: Arc::clone(&clock),
+            sealing: SealingKey::parse(&"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".into()).unwrap(),
             limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
         };
         let agents = Arc::new(Agents::open(parts).await.unwrap());
@@ -136,18 +156,23 @@ impl Bot {
 
     /// Listens where it listened before.
     async fn serve(&mut self, forge: &Forge) {
-        let listener = server::bind(self.address).await.unwrap();
-        self.address = listener.local_addr().unwrap();
+        let listeners = Listeners {
+            public: server::bind(self.address, "--listen").await.unwrap(),
+            internal: server::bind("127.0.0.1:0".parse().unwrap(), "--internal-listen").await.unwrap(),
+        };
+        self.address = listeners.public.local_addr().unwrap();
         forge.deliver_to(&format!("http://{}/github/webhook", self.address));
         let parts = Parts {
             deliveries: Arc::new(self.database.clone()),
             fleet: Arc::new(self.database.clone()),
             github: Probe::new(|| async { Ok(()) }),
+            workers: Heartbeats::default(),
             metrics: telemetry::metrics_recorder().unwrap().handle(),
             webhook_secrets: vec![self.webhook_secret.clone().into()],
             web_url: forge.url().parse().unwrap(),
             clock: self.ports.clock.clone(),
             agents: Some(Arc::clone(&self.agents)),
+            limits: Limits::default(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         self.stop = Some(stop);
@@ -157,7 +182,7 @@ impl Bot {
                     std::future::pending::<()>().await;
                 }
             };
-            server::serve(listener, parts, stopped).await.unwrap();
+            server::serve(listeners, parts, stopped).await;
         });
     }
 }
@@ -192,10 +217,10 @@ impl Town {
     pub(crate) async fn settle(&self) {
         for _ in 0..50 {
             assert!(self.forge.delivered(Duration::from_secs(20)).await, "webhooks are not delivered");
-            let Some(job) = self.bot.jobs.claim("test", Duration::from_secs(60)).await.unwrap() else {
+            let Some(job) = self.bot.jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() else {
                 return;
             };
-            perform(&self.bot.ports, &self.bot.jobs, &job).await.unwrap();
+            perform(&self.bot.ports, &self.bot.jobs, &job, Duration::from_secs(600)).await.unwrap();
         }
         panic!("the bot never comes to rest");
     }
@@ -257,10 +282,28 @@ impl Town {
         &self.bot.database
     }
 
+    /// Where the bot's mirrors are.
+    pub(crate) fn state_dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// GitHub, as the bot reaches it.
+    pub(crate) fn host(&self) -> Arc<dyn CodeHost> {
+        self.bot.ports.host.clone()
+    }
+
+    /// The time, as the bot sees it.
+    pub(crate) fn bot_clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+
     /// A join code for a management cluster.
     pub(crate) async fn invite(&self, uid: &str) -> String {
         let uid = capstan_plan::settings::ManagementClusterUid::parse(uid).unwrap();
-        let invited = invite(&self.bot.database, self.clock.as_ref(), Some(uid)).await.unwrap();
+        // Many tests have several of one management cluster: each has a name of its own.
+        let name = Some(format!("agent-{}", ulid::Ulid::generate()));
+        let invitee = Invitee { management_cluster: uid, name, invited_by: "ada@town".to_owned() };
+        let invited = invite(&self.bot.database, self.clock.as_ref(), invitee).await.unwrap();
         invited.code.expose().to_owned()
     }
 

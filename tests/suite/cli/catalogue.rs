@@ -38,7 +38,9 @@ fn the_schema_compiles_and_accepts_the_settings_of_the_contract() {
         "mode": "propose",
         "releases": {"paths": ["aws/v*", "capa/archived/v*"], "repository": "acme/releases"},
         "clusters": {"paths": ["*/*"], "base": "base", "overlay": "overlay",
-                     "rules": [{"match": "gauss/*", "track": "minor", "provider": "aws"}]},
+                     "rules": [{"match": "gauss/*", "track": "minor", "provider": "aws"}],
+                     "overlayKinds": [{"group": "helm.toolkit.fluxcd.io", "kinds": ["HelmRelease"]}, {"group": ""}],
+                     "oneOwner": ["gauss/*"]},
         "managementClusters": [{"name": "mc-eu", "uid": "6f1c", "clusters": ["gauss/*"]}],
         "upgrade": {
             "conflicts": "keep", "whenReleaseUnknown": "infer",

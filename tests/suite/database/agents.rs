@@ -42,6 +42,7 @@ fn agent(bench: &Bench, digit: char) -> Agent {
         management_cluster: uid(),
         name: "mc-eu".to_owned(),
         public_key: PublicKey::new([u8::try_from(digit).unwrap(); 32]),
+        invited_by: String::new(),
         enrolled_at: bench.clock.now(),
         seen_at: None,
         revoked_at: None,
@@ -102,7 +103,9 @@ async fn of_many_who_have_one_code_one_enrols() {
         let records = &bench.database;
         let invitation = Invitation {
             hash: "h".to_owned(),
-            management_cluster: Some(ManagementClusterUid::parse(&UID.to_lowercase()).unwrap()),
+            management_cluster: ManagementClusterUid::parse(&UID.to_lowercase()).unwrap(),
+            agent: None,
+            invited_by: "ada@bot".to_owned(),
             expires_at: bench.clock.now() + SignedDuration::from_hours(1),
         };
         records.save_invitation(&invitation).await.unwrap();
@@ -182,7 +185,10 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
         let records = &bench.database;
         records.watch_repository(&watched("a")).await.unwrap();
         let take = async |number, state| {
-            records.take_reports(REPOSITORY, &uid(), "mc-eu", &[report(number, state)]).await.unwrap();
+            records
+                .take_reports(REPOSITORY, &agent(&bench, '1'), "mc-eu", &[report(number, state)])
+                .await
+                .unwrap();
         };
         take(1, RolloutState::Rolling).await;
         assert_eq!(records.pending_reports(REPOSITORY).await.unwrap(), [], "nobody follows");
@@ -228,7 +234,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
             at: Some(bench.clock.now()),
             status: "success: x".to_owned(),
         };
-        told.clusters[0].progress = told.clusters[0].progress.after(&pending[1].report).unwrap();
+        told.clusters[0].progress = told.clusters[0].progress.after(None, &pending[1].report).unwrap();
         records.save_merge(&told, Settled::NotYet).await.unwrap();
         records.use_up_reports(&pending).await.unwrap();
         assert_eq!(bench.reopened().await.open_merges().await.unwrap(), [(watched("a"), told.clone())]);
@@ -236,6 +242,49 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
         records.save_merge(&told, Settled::Yes).await.unwrap();
         assert_eq!(records.open_merges().await.unwrap(), []);
         assert_eq!(records.followed_pull_requests(REPOSITORY).await.unwrap(), [12]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn order_counts_within_one_agent_and_revoking_forgets_what_it_said() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let (one, other) = (agent(&bench, '1'), agent(&bench, '2'));
+        for (digit, agent) in ["1", "2"].iter().zip([&one, &other]) {
+            let invitation = Invitation {
+                hash: (*digit).to_owned(),
+                management_cluster: uid(),
+                agent: Some(format!("agent-{digit}")),
+                invited_by: "ada@bot".to_owned(),
+                expires_at: bench.clock.now() + SignedDuration::from_hours(1),
+            };
+            records.save_invitation(&invitation).await.unwrap();
+            assert_eq!(records.enrol(digit, agent).await.unwrap(), Enrolled::Yes);
+        }
+        let take = async |agent, number, state| {
+            records.take_reports(REPOSITORY, agent, "mc-eu", &[report(number, state)]).await.unwrap();
+        };
+        let stands = async || {
+            let standings = records.standings(REPOSITORY).await.unwrap();
+            standings
+                .into_iter()
+                .map(|(_, standing)| (standing.agent, standing.report.state))
+                .collect::<Vec<_>>()
+        };
+        // One whose ids are far ahead keeps no other from being heard, and is not heard with an older one.
+        take(&one, 9_000, RolloutState::Done).await;
+        take(&one, 5, RolloutState::Stuck).await;
+        assert_eq!(stands().await, [(Some(one.id.clone()), RolloutState::Done)]);
+        take(&other, 5, RolloutState::Stuck).await;
+        assert_eq!(stands().await, [(Some(other.id.clone()), RolloutState::Stuck)]);
+        take(&other, 4, RolloutState::Done).await;
+        assert_eq!(stands().await, [(Some(other.id.clone()), RolloutState::Stuck)]);
+
+        assert!(records.revoke(&one.id, "ada@bot").await.unwrap());
+        assert_eq!(stands().await.len(), 1, "what another says stands");
+        assert!(records.revoke(&other.id, "ada@bot").await.unwrap());
+        assert_eq!(stands().await, []);
     })
     .await;
 }
@@ -253,7 +302,7 @@ async fn the_standings_of_ten_thousand_clusters_are_read() {
                     RolloutReport { cluster: of, ..report(number, RolloutState::Done) }
                 })
                 .collect();
-            records.take_reports(REPOSITORY, &uid(), "mc-eu", &reports).await.unwrap();
+            records.take_reports(REPOSITORY, &agent(&bench, '1'), "mc-eu", &reports).await.unwrap();
         }
         let begun = std::time::Instant::now();
         assert_eq!(records.standings(REPOSITORY).await.unwrap().len(), 10_000);

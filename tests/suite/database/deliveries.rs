@@ -30,7 +30,7 @@ fn comment(pull_request: u64, comment: u64) -> DeliveryHint {
 }
 
 async fn claim(jobs: &impl Jobs) -> Option<ClaimedJob> {
-    jobs.claim("worker", LEASE).await.unwrap()
+    jobs.claim("worker", LEASE, 8).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,7 @@ async fn what_was_written_is_there_after_a_restart() {
         bench.database.enqueue(&request).await.unwrap();
         bench.database.close().await;
         let reopened = bench.reopened().await;
-        assert!(reopened.claim("worker", std::time::Duration::from_secs(1)).await.unwrap().is_some());
+        assert!(reopened.claim("worker", std::time::Duration::from_secs(1), 8).await.unwrap().is_some());
     })
     .await;
 }

@@ -24,7 +24,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 async fn claim(jobs: &impl Jobs) -> Option<ClaimedJob> {
-    jobs.claim("worker", LEASE).await.unwrap()
+    jobs.claim("worker", LEASE, 8).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,12 +132,37 @@ async fn a_restarted_process_takes_its_own_jobs_back_at_once_and_no_other_ones()
         let jobs = &bench.database;
         jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
         jobs.enqueue(&request(2, Cause::Event)).await.unwrap();
-        jobs.claim("this", LEASE).await.unwrap().unwrap();
-        jobs.claim("that", LEASE).await.unwrap().unwrap();
+        jobs.claim("this", LEASE, 8).await.unwrap().unwrap();
+        jobs.claim("that", LEASE, 8).await.unwrap().unwrap();
         assert_eq!(claim(jobs).await, None);
         assert_eq!(bench.reopened().await.reclaim("this").await.unwrap(), 1);
         assert_eq!(claim(jobs).await.unwrap().repository, 1);
         assert_eq!(claim(jobs).await, None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_installation_has_all_workers_and_who_has_fewest_at_work_comes_first() {
+    each_engine(async |bench| {
+        let jobs = &bench.database;
+        for repository in 1..=4 {
+            jobs.enqueue(&request(repository, Cause::Event)).await.unwrap();
+        }
+        for repository in 5..=6 {
+            let other = JobRequest { installation: 8, ..request(repository, Cause::Event) };
+            jobs.enqueue(&other).await.unwrap();
+        }
+        let claim = async |worker: &str| {
+            let job = jobs.claim(worker, LEASE, 2).await.unwrap();
+            job.map(|job| job.repository)
+        };
+        assert_eq!(claim("this").await, Some(1));
+        assert_eq!(claim("this").await, Some(5), "the other installation has none at work");
+        assert_eq!(claim("this").await, Some(2));
+        assert_eq!(claim("this").await, Some(6));
+        assert_eq!(claim("this").await, None, "two of each is what this process may have");
+        assert_eq!(claim("that").await, Some(3), "another process has workers of its own");
     })
     .await;
 }
@@ -271,7 +296,16 @@ async fn a_job_that_kills_its_process_again_and_again_is_dead() {
     each_engine(async |bench| {
         let jobs = &bench.database;
         jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
-        for _ in 0..21 {
+        for _ in 0..10 {
+            claim(jobs).await.unwrap();
+            bench.clock.advance(LEASE);
+        }
+        // Whoever waits shorter comes first all the same: the next process may die of it too.
+        jobs.enqueue(&request(2, Cause::Event)).await.unwrap();
+        let other = claim(jobs).await.unwrap();
+        assert_eq!(other.repository, 2);
+        jobs.complete(&other).await.unwrap();
+        for _ in 0..11 {
             claim(jobs).await.unwrap();
             bench.clock.advance(LEASE);
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capstan::app::ports::{
     AuditEntry, CampaignRecord, CampaignTarget, Cause, CheckRecord, Clock, FleetTarget, FleetView,
-    JobRequest, JobState, Jobs, ProposalRecord, Records, RepositoryName,
+    JobRequest, JobState, Jobs, ProposalRecord, Records, RefusedWrite, RepositoryName,
 };
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -98,6 +98,36 @@ async fn an_answered_comment_stays_answered() {
         records.save_comment_answered(REPOSITORY, 9).await.unwrap();
         assert!(records.is_comment_answered(REPOSITORY, 9).await.unwrap());
         assert!(!records.is_comment_answered(1, 9).await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_write_is_remembered_until_it_is_taken_or_a_month_old() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let now = jiff::Timestamp::from_millisecond(bench.clock.now().as_millisecond()).unwrap();
+        let refused = |what: &str, refusals, days: i64| RefusedWrite {
+            repository: REPOSITORY,
+            what: what.to_owned(),
+            content: "release@tree".to_owned(),
+            refusals,
+            not_before: now + jiff::SignedDuration::from_hours(24 * days),
+            reason: "issue is locked".to_owned(),
+        };
+        records.save_refused_write(&refused("answer 9", 1, -29)).await.unwrap();
+        records.save_refused_write(&refused("check a", u32::MAX, -31)).await.unwrap();
+        assert_eq!(
+            records.refused_writes(REPOSITORY).await.unwrap(),
+            [refused("answer 9", 1, -29)],
+            "the other is forgotten at once"
+        );
+        records.save_refused_write(&refused("answer 9", 2, 1)).await.unwrap();
+        assert_eq!(records.refused_writes(REPOSITORY).await.unwrap(), [refused("answer 9", 2, 1)]);
+        assert_eq!(records.refused_writes(1).await.unwrap(), []);
+        records.forget_refused_write(REPOSITORY, "answer 9").await.unwrap();
+        records.forget_refused_write(REPOSITORY, "answer 9").await.unwrap();
+        assert_eq!(records.refused_writes(REPOSITORY).await.unwrap(), []);
     })
     .await;
 }

@@ -9,7 +9,7 @@
 
 pub(crate) mod conformance;
 
-mod client;
+pub(crate) mod client;
 mod conversation;
 mod deliveries;
 mod git_data;

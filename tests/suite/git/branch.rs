@@ -88,7 +88,13 @@ async fn after_a_restart_the_last_tree_is_there_without_the_remote() {
     let fixture = Fixture::new().await;
     assert!(fixture.over_http().kept().await.unwrap().is_none());
     let commit = fixture.push("one");
-    fixture.over_http().fetch().await.unwrap();
+    let source = fixture.over_http();
+    source.fetch().await.unwrap();
+    assert!(fixture.over_http().kept().await.unwrap().is_none(), "nobody has opened it");
+    source.keep(&commit).await.unwrap();
+    // Fetched, and never opened.
+    fixture.push("two");
+    source.fetch().await.unwrap();
 
     fixture.server.control.lock().unwrap().fail_with = Some(StatusCode::SERVICE_UNAVAILABLE);
     fixture.server.take_requests();
@@ -118,6 +124,7 @@ async fn a_head_that_is_judged_does_not_replace_what_is_kept() {
     let main = fixture.push("one");
     let source = fixture.over_http();
     source.fetch().await.unwrap();
+    source.keep(&main).await.unwrap();
     fixture.work.git(&["checkout", "-q", "-b", "proposal"]);
     fixture.work.write("gauss/peu01/base/cluster.yaml", "proposed");
     let head = CommitId::parse(&fixture.work.commit_all("A proposal")).unwrap();

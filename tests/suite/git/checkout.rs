@@ -1,6 +1,8 @@
 //! Snapshots of work trees and commits, judged by git's own tree ids.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
@@ -63,6 +65,38 @@ fn a_tree_that_holds_itself_is_refused_before_it_is_listed() {
     let checkout = Checkout::open(Some(repository.path())).unwrap();
     let error = checkout.commit(&commit).map(|_| "it is listed").unwrap_err();
     assert!(error.to_string().contains("more than 500000 files and folders"), "{error}");
+}
+
+/// A file that nobody sees would be a way past every rule: an overlay's, or a whole folder of it.
+#[test]
+fn what_has_no_name_that_could_be_read_is_an_entry_all_the_same() {
+    let repository = TestRepository::new();
+    repository.write("peu01/base/cluster.yaml", "a: 1\n");
+    repository.write("peu01/base/cluster\\.yaml", "b: 1\n");
+    repository.write("peu01/base/cluster%5C.yaml", "c: 1\n");
+    repository.write("peu01/base/more\\/one.yaml", "d: 1\n");
+    repository.write("peu01/base/more\\/deep/two.yaml", "e: 1\n");
+    fs::write(repository.at("peu01/base").join(OsStr::from_bytes(b"\xff.yaml")), "f: 1\n").unwrap();
+    let commit = repository.commit_all("Names");
+    let checkout = Checkout::open(Some(repository.path())).unwrap();
+    for tree in [checkout.commit(&commit).unwrap(), checkout.work_tree().unwrap()] {
+        let listed: Vec<_> = tree.entries().iter().map(|entry| (entry.path.as_str(), entry.kind)).collect();
+        assert_eq!(
+            listed,
+            [
+                ("peu01/base/%FF.yaml", EntryKind::Unnamed),
+                ("peu01/base/cluster%5C.yaml", EntryKind::File),
+                ("peu01/base/cluster%5C.yaml%", EntryKind::Unnamed),
+                ("peu01/base/cluster.yaml", EntryKind::File),
+                ("peu01/base/more%5C", EntryKind::Unnamed),
+            ]
+        );
+        let unnamed = tree.entries().iter().filter(|entry| entry.kind == EntryKind::Unnamed);
+        assert!(unnamed.into_iter().all(|entry| tree.read(entry).is_err()));
+        assert_eq!(text(&tree, "peu01/base/cluster%5C.yaml"), "c: 1\n");
+        let folder = repository.git(&["rev-parse", "HEAD:peu01/base"]);
+        assert_eq!(folder_id(&tree, "peu01/base"), folder);
+    }
 }
 
 #[test]

@@ -6,4 +6,5 @@ mod calls;
 mod credentials;
 mod fleet;
 mod mirror;
+mod tokens;
 mod trouble;

@@ -76,6 +76,45 @@ async fn a_leader_whose_lease_was_taken_stops_leading() {
 }
 
 #[tokio::test]
+async fn a_leader_that_was_overtaken_finds_out_before_it_writes() {
+    let Some(first) = lease("fenced", "one").await else { return };
+    // It renews so seldom that nothing but the fence tells it, as if it had been stopped.
+    let timing = Timing { retry: Duration::from_secs(3600), ..Timing::default() };
+    let term = first.with_timing(timing).lead(&CancellationToken::new()).await.unwrap();
+    term.fence().check("applying").await.unwrap();
+    let over = r#"{"spec": {"holderIdentity": "one", "leaseTransitions": 7}}"#;
+    shared().unwrap().kubectl(&["patch", "lease", "fenced", "-n", "default", "--type=merge", "-p", over]);
+    assert!(!term.lost().is_cancelled());
+    let error = term.fence().check("applying").await.unwrap_err();
+    assert_eq!(error.to_string(), "applying: this reconciler leads no more, and writes nothing");
+    assert!(term.lost().is_cancelled());
+    term.fence().check("applying").await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_lease_that_was_made_anew_is_nobodys_term() {
+    let Some(first) = lease("anew", "one").await else { return };
+    let term = first.lead(&CancellationToken::new()).await.unwrap();
+    let over = r#"{"spec": {"leaseTransitions": 7}}"#;
+    shared().unwrap().kubectl(&["patch", "lease", "anew", "-n", "default", "--type=merge", "-p", over]);
+    timeout(PATIENCE, term.lost().cancelled()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lease_of_the_dead_is_taken_at_once() {
+    let Some(first) = lease("inherited", "one").await else { return };
+    let term = first.lead(&CancellationToken::new()).await.unwrap();
+    let hour = Timing { duration: Duration::from_secs(3600), ..Timing::default() };
+    drop(term);
+    let theft = r#"{"spec": {"holderIdentity": "dead", "leaseDurationSeconds": 3600}}"#;
+    shared().unwrap().kubectl(&["patch", "lease", "inherited", "-n", "default", "--type=merge", "-p", theft]);
+    let heir = lease("inherited", "heir").await.unwrap().with_timing(hour).after(Some("dead".to_owned()));
+    let term = timeout(PATIENCE, heir.lead(&CancellationToken::new())).await.unwrap().unwrap();
+    term.fence().check("applying").await.unwrap();
+    term.resign().await;
+}
+
+#[tokio::test]
 async fn one_that_is_told_to_stop_does_not_wait_any_longer() {
     let Some(first) = lease("stopping", "one").await else { return };
     let second = lease("stopping", "two").await.unwrap();

@@ -115,8 +115,10 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
         "spec.version: Forbidden",
     );
     status.conditions.set(now, 1, ConditionType::Refused, ConditionStatus::True, "Invalid", "spec.version");
-    status_store.write_cluster(&key, &status).await.unwrap();
-    let read = status_store.cluster(&key).await.unwrap().unwrap();
+    let before = read_record(&status_store, &key).await;
+    let version = status_store.write_cluster(&before, &status).await.unwrap();
+    let read = read_record(&status_store, &key).await;
+    assert_eq!(read.resource_version, version);
     assert_eq!(read.status.refused, status.refused);
     assert_eq!(read.status.phase, Some(Phase::ControlPlane));
     assert!(read.status.conditions.hold(ConditionType::Refused));
@@ -125,8 +127,10 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
     status.conditions.clear(ConditionType::Refused);
     status.applied_commit = None;
     status.phase = Some(Phase::Done);
-    status_store.write_cluster(&key, &status).await.unwrap();
-    let read = status_store.cluster(&key).await.unwrap().unwrap();
+    let stale = status_store.write_cluster(&before, &status).await.unwrap_err();
+    assert!(stale.is_conflict(), "{stale}");
+    status_store.write_cluster(&read, &status).await.unwrap();
+    let read = read_record(&status_store, &key).await;
     assert_eq!((read.status.refused.len(), read.status.applied_commit), (0, None));
     assert!(read.status.conditions.of(ConditionType::Refused).is_none());
     assert_eq!(read.generation, 1, "a status is no wish");
@@ -196,7 +200,7 @@ async fn what_people_change_is_told_and_what_is_reported_is_not() {
 
     let mut status = ManagedClusterStatus { observed_generation: Some(1), ..ManagedClusterStatus::default() };
     status.conditions.set(jiff::Timestamp::now(), 1, ConditionType::Ready, ConditionStatus::True, "Done", "");
-    status_store.write_cluster(&key, &status).await.unwrap();
+    status_store.write_cluster(&read_record(&status_store, &key).await, &status).await.unwrap();
     plane.kubectl(&[
         "patch",
         "fleet",

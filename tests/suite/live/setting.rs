@@ -60,6 +60,7 @@ impl Bot {
         let database = format!("sqlite://{}", file("bot.sqlite"));
         let arguments = [
             ("--listen", listen),
+            ("--internal-listen", "127.0.0.1:0".to_owned()),
             ("--public-url", url.clone()),
             ("--github-api-url", forge.url().to_owned()),
             ("--github-app-id", app.id.to_string()),

@@ -211,6 +211,9 @@ fn is_away(said: &str) -> bool {
         "connection reset by peer",
         "Client.Timeout exceeded",
         ": EOF",
+        "context cancellation while reading body",
+        // `kubectl wait` for a definition that was made just now.
+        ".status.conditions accessor error",
     ]
     .iter()
     .any(|words| said.contains(words))

@@ -1,8 +1,17 @@
 //! The process, or the API server, dies between any two writes: nothing is orphaned, nothing is doubled.
 
-use capstan::app::reconcile::Ended;
+use std::time::Instant;
 
+use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::resources::Adopt;
+use serde_json::json;
+
+use super::adopting::with_machines;
 use super::applying::plain;
+use super::machines;
+use super::moving::round;
+use super::pruning;
+use super::rows;
 use super::world::World;
 
 /// What is there in the end, without what depends on the order of requests.
@@ -115,4 +124,179 @@ async fn a_cluster_that_is_deleted_between_look_and_apply_is_not_made_a_second_t
     let outcome = world.reconcile("gauss/peu01").await;
     assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
+}
+
+/// Git before and after one commit; what follows from it in so many rounds.
+struct Story {
+    name: String,
+    before: Box<dyn Fn(&World)>,
+    after: Box<dyn Fn(&World)>,
+    rounds: usize,
+}
+
+impl Story {
+    fn of(row: &'static rows::Row) -> Self {
+        let before = move |world: &World| {
+            let namespace =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": rows::CUSTOMER}});
+            world.live.put(namespace);
+            row.files().iter().for_each(|(path, text)| world.write(path, text));
+        };
+        let after = move |world: &World| pruning::change(world, row);
+        Self { name: row.name.to_owned(), before: Box::new(before), after: Box::new(after), rounds: 3 }
+    }
+
+    fn new(name: &str, rounds: usize, before: fn(&World), after: fn(&World)) -> Self {
+        Self { name: name.to_owned(), before: Box::new(before), after: Box::new(after), rounds }
+    }
+
+    async fn begin(&self) -> World {
+        let world = World::new();
+        (self.before)(&world);
+        round(&world).await.unwrap();
+        round(&world).await.unwrap();
+        (self.after)(&world);
+        world
+    }
+
+    async fn end(&self, world: &World) -> Vec<String> {
+        for _ in 0..self.rounds {
+            round(world).await.unwrap();
+        }
+        let mut found: Vec<String> =
+            end_state(world).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+        for (name, record) in &world.status_store.posted().clusters {
+            let inventory: Vec<String> = record
+                .status
+                .inventory
+                .objects()
+                .iter()
+                .map(|object| format!("{} {:?}", object.id(), object.uid.is_some()))
+                .collect();
+            found.push(format!("{name} {:?} {inventory:?}", rows::told(&record.status)));
+        }
+        found
+    }
+}
+
+/// Where a process or the API server dies.
+#[derive(Debug, Clone, Copy)]
+enum Death {
+    /// Before a write of an object.
+    Before,
+    /// After it, and before the answer.
+    After,
+    /// Before a status is written.
+    Status,
+}
+
+fn stories() -> Vec<Story> {
+    let mut stories: Vec<Story> = rows::ALL.iter().filter(|row| row.is_text()).map(Story::of).collect();
+    stories.extend([
+        Story::new(
+            "a template is rotated",
+            4,
+            |world| with_machines(world, "v1.34.3", "one"),
+            |world| with_machines(world, "v1.34.3", "two"),
+        ),
+        Story::new(
+            "the whole cluster is deleted",
+            9,
+            |world| with_machines(world, "v1.34.3", "one"),
+            |world| world.write("gauss/peu01/capstan.yaml", "delete: cluster\n"),
+        ),
+        Story::new(
+            "what kubectl applied is taken over",
+            3,
+            |world| {
+                let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"key": "0", "old": "1"},
+                    "metadata": {"name": "peu01-a", "namespace": "org"}});
+                world.live.put_by_kubectl(map);
+            },
+            |world| {
+                plain(world, "peu01");
+                world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
+            },
+        ),
+        Story::new(
+            "the folder is renamed with its machines, and a template is rotated",
+            4,
+            |world| with_machines(world, "v1.34.3", "one"),
+            |world| {
+                with_machines(world, "v1.34.3", "two");
+                world.rename("gauss/peu01/", "gauss/moved/");
+            },
+        ),
+        Story::new(
+            "the control plane is renamed, and goes back a minor",
+            3,
+            |world| with_machines(world, "v1.35.1", "one"),
+            |world| {
+                machines::run(world, "v1.35.1");
+                machines::rename_control_plane(world, "v1.34.3");
+            },
+        ),
+        Story::new(
+            "Git goes back a minor",
+            3,
+            |world| with_machines(world, "v1.35.1", "one"),
+            |world| with_machines(world, "v1.34.3", "one"),
+        ),
+        Story::new(
+            "a Cluster is deleted by hand",
+            3,
+            |world| plain(world, "peu01"),
+            |world| world.live.remove("Cluster", "peu01"),
+        ),
+    ]);
+    stories
+}
+
+#[tokio::test]
+async fn whatever_git_does_a_death_in_its_middle_ends_in_the_same_state() {
+    let begun = Instant::now();
+    let (mut wrong, mut deaths) = (Vec::new(), 0);
+    for story in stories() {
+        let whole = story.begin().await;
+        let wanted = story.end(&whole).await;
+        for death in [Death::Before, Death::After, Death::Status] {
+            for writes in 0.. {
+                assert!(writes < 40, "{}: it never comes to an end", story.name);
+                let world = story.begin().await;
+                match death {
+                    Death::Status => world.status_store.posted().dies_after = Some(writes),
+                    _ => {
+                        let mut state = world.live.state();
+                        state.dies_after = Some(writes);
+                        state.answers = matches!(death, Death::Before);
+                    }
+                }
+                let ended = round(&world).await;
+                let died = match death {
+                    Death::Status => ended.is_err(),
+                    _ => world.live.state().dies_after == Some(0),
+                };
+                world.status_store.posted().dies_after = None;
+                {
+                    let mut state = world.live.state();
+                    state.dies_after = None;
+                    state.answers = true;
+                }
+                let found = story.end(&world).await;
+                if found != wanted {
+                    wrong.push(format!(
+                        "{}, {death:?} {writes}:\n    is {found:#?}\n    not {wanted:#?}",
+                        story.name
+                    ));
+                }
+                if !died {
+                    break;
+                }
+                deaths += 1;
+            }
+        }
+    }
+    eprintln!("{deaths} deaths in {:?}", begun.elapsed());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(deaths > 100, "{deaths} deaths");
 }

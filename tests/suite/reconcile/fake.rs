@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use capstan::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
-    Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Preconditions,
+    Run, Scope, Watched,
 };
 use capstan_live::applying::Refusal;
 use capstan_model::object::FieldPath;
@@ -48,7 +48,12 @@ pub(crate) struct State {
     pub(crate) refuses_deletion: Option<String>,
     /// Removes the object of that name just before the next real write.
     pub(crate) loses_before_write: Option<String>,
+    /// Changes an object just before it is deleted for real.
+    pub(crate) touches_before_delete: Option<Touch>,
 }
+
+/// Changes an object.
+pub(crate) type Touch = Box<dyn FnOnce(&mut Value) + Send>;
 
 /// A management cluster in memory.
 pub(crate) struct FakeCluster {
@@ -409,16 +414,31 @@ impl ManagementCluster for FakeCluster {
         Ok(created)
     }
 
-    async fn delete(&self, _by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError> {
+    async fn delete(
+        &self,
+        _by: &As,
+        object: &ApiObject,
+        only: Preconditions<'_>,
+        run: Run,
+    ) -> Result<Deleted, LiveError> {
         let id = object.id();
         let key = (id.group, id.kind, id.namespace, id.name);
         let mut state = self.state();
         if run == Run::Real && state.is_dead() {
             return Err(gone("deleting"));
         }
+        if run == Run::Real
+            && let Some(touch) = state.touches_before_delete.take()
+            && let Some(found) = state.objects.get_mut(&key)
+        {
+            touch(found);
+        }
         let Some(found) = state.objects.get(&key) else { return Ok(Deleted::Absent) };
-        if found["metadata"]["uid"] != uid {
+        if found["metadata"]["uid"] != only.uid {
             return Ok(Deleted::Replaced);
+        }
+        if only.resource_version.is_some_and(|version| found["metadata"]["resourceVersion"] != version) {
+            return Ok(Deleted::Changed);
         }
         state.log.push(Request { verb: "delete", object: object.to_string(), is_real: run == Run::Real });
         if state.refuses_deletion.as_deref() == Some(object.name.as_str()) {

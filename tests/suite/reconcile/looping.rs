@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use capstan::app::ports::{Leadership, Term};
+use capstan::app::ports::{Fence, Leadership, LiveError, Term};
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterReport, FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict,
     SecretData, SourceError, SourceTree, Sources, TreeSource, Work,
@@ -64,9 +64,15 @@ impl TreeSource for Handle {
         if *self.0.is_away.lock().unwrap() {
             return Err(Remote::away());
         }
-        let tree = Remote::tree(self.0.files.lock().unwrap().clone(), commit(*self.0.commit.lock().unwrap()));
-        *self.0.kept.lock().unwrap() = Some(tree.clone());
-        Ok(tree)
+        Ok(Remote::tree(self.0.files.lock().unwrap().clone(), commit(*self.0.commit.lock().unwrap())))
+    }
+    async fn keep(&self, opened: &CommitId) -> Result<(), SourceError> {
+        let number = *self.0.commit.lock().unwrap();
+        if *opened == commit(number) {
+            let tree = Remote::tree(self.0.files.lock().unwrap().clone(), opened.clone());
+            *self.0.kept.lock().unwrap() = Some(tree);
+        }
+        Ok(())
     }
     async fn at(&self, head: &CommitId) -> Result<SourceTree, SourceError> {
         let missing = || SourceError::Missing { source_name: "test".into(), what: format!("commit {head}") };
@@ -114,6 +120,16 @@ impl Sources for Handle {
     }
 }
 
+/// Lets everything through.
+struct Open;
+
+#[async_trait]
+impl Fence for Open {
+    async fn check(&self, _doing: &str) -> Result<(), LiveError> {
+        Ok(())
+    }
+}
+
 /// Nobody else wants to lead.
 struct Alone;
 
@@ -122,7 +138,8 @@ impl Leadership for Alone {
     async fn lead(&self, stop: &CancellationToken) -> Option<Term> {
         let resigned = CancellationToken::new();
         let keeping = tokio::spawn(resigned.clone().cancelled_owned());
-        (!stop.is_cancelled()).then(|| Term::new(CancellationToken::new(), resigned, keeping))
+        let term = || Term::new(Arc::new(Open), CancellationToken::new(), resigned, keeping);
+        (!stop.is_cancelled()).then(term)
     }
 }
 
@@ -138,7 +155,8 @@ impl Running {
             let secret = "agent".to_owned();
             fleet.spec.source =
                 SourceSpec::Bot { url: "https://bot".into(), repository: "acme/fleet".into(), secret };
-            world.status_store.posted().fleets = vec![fleet.clone()];
+            let mut posted = world.status_store.posted();
+            posted.fleets = vec![FleetRecord { status: posted.fleet_status.clone(), ..fleet.clone() }];
         }
         let stop = CancellationToken::new();
         let parts = Parts {
@@ -219,6 +237,47 @@ async fn with_git_and_bot_away_a_restart_repairs_drift_from_what_was_kept() {
             .is_some_and(|is| is.reason == "SourceAway")
     })
     .await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_kept_before_another_process_applied_something_newer_is_not_applied() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    running.stop().await;
+    let kept = remote.kept.lock().unwrap().clone();
+
+    // Another process, with a disk of its own.
+    plain(&world, "peu02");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu02") == "True Done").await;
+    running.stop().await;
+
+    *remote.kept.lock().unwrap() = kept;
+    *remote.is_away.lock().unwrap() = true;
+    world.live.take_writes();
+    let running = Running::start(&world, &remote);
+    let told = |world: &World| {
+        let posted = world.status_store.posted();
+        let source = posted.fleet_status.conditions.of(ConditionType::SourceReady);
+        source.map(|source| source.message.clone()).unwrap_or_default()
+    };
+    eventually("said", || {
+        told(&world).contains("What was kept is commit 000000000000, and clusters were applied")
+    })
+    .await;
+    world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = serde_json::json!("by hand"));
+    assert_eq!(ready(&world, "gauss-peu02"), "True Done", "not said to be gone");
+    assert_eq!(world.live.take_writes(), [""; 0]);
+
+    *remote.is_away.lock().unwrap() = false;
+    eventually("repaired", || world.live.object("ConfigMap", "peu01-b").unwrap()["data"]["key"] == "1").await;
+    assert_eq!(world.live.take_writes(), ["apply ConfigMap org/peu01-b"]);
+    eventually("said", || told(&world).is_empty()).await;
     running.stop().await;
 }
 

@@ -5,11 +5,16 @@
 
 mod adopting;
 mod applying;
+mod doubting;
 mod dying;
 mod fake;
+mod fencing;
 mod judging;
 mod looping;
+mod machines;
 mod moving;
+mod owning;
+mod passing_over;
 mod preflight;
 mod pruning;
 mod real;

@@ -41,7 +41,7 @@ fn rename(world: &World, from: &str, to: &str) {
 }
 
 /// A turn for every cluster, and a word on every ManagedCluster without one, as far as the status store lets it.
-async fn round(world: &World) -> Result<(), LiveError> {
+pub(crate) async fn round(world: &World) -> Result<(), LiveError> {
     let revision = world.revision().await;
     let mut ended = Ok(());
     for id in revision.clusters() {
@@ -141,6 +141,7 @@ async fn one_that_was_suspended_before_it_was_ever_applied_is_known_by_its_files
     let record = ClusterRecord {
         key,
         uid: "uid".into(),
+        resource_version: "1".into(),
         generation: 1,
         spec: ManagedClusterSpec { suspend: true, ..ManagedClusterSpec::of(&id("gauss/peu01"), "fleet") },
         status: ManagedClusterStatus::default(),

@@ -10,7 +10,7 @@ use super::rows::{self, Change, Row};
 use super::world::{UID, World};
 
 /// Gives every cluster its turn, and says what is to be said of those that nobody claims here any more.
-async fn round(world: &World) {
+pub(crate) async fn round(world: &World) {
     let revision = world.revision().await;
     for id in revision.clusters() {
         world.reconcile_at(&revision, id.as_str()).await;
@@ -19,7 +19,7 @@ async fn round(world: &World) {
 }
 
 /// The second commit of a row.
-fn change(world: &World, row: &Row) {
+pub(crate) fn change(world: &World, row: &Row) {
     let below = |path: &str| format!("{}/{}", rows::CUSTOMER, row.fill(path));
     for change in row.after {
         match change {

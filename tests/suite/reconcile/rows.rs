@@ -1,6 +1,29 @@
 //! What Git does to folders whose objects are live, and what may be deleted for it: one folder and one change a row.
 //!
 //! `pruning` plays each on a management cluster in memory, `real` plays all of them at once on a real API server.
+//! `dying` plays each once more with a death between any two writes.
+//!
+//! What else is attempted on a folder, and where that is tried:
+//!
+//! | attempt | in memory | on a real API server |
+//! |---|---|---|
+//! | the tree is empty, or its settings cannot be read | `looping` | `real::deletions` |
+//! | a tree without history is pushed by force, or an older one | `git::mirror` (fetched) | `real::deletions` |
+//! | conflict markers, no YAML, no UTF-8, a link, a pointer of LFS | rows | rows |
+//! | a kustomization that lists fewer, none, or what is missing; `maxDeletions` | rows | rows |
+//! | base emptied, renamed, removed; the folder removed | rows | rows |
+//! | the folder copied, renamed, renamed and changed at once | rows, `owning`, `moving` | rows, `real::deletions` |
+//! | a tombstone: of a wrong group, of what is rendered, of another's, the right one, of the whole cluster | rows, `pruning` | rows, `real::deletions` |
+//! | the Cluster deleted by hand | `dying`, `machines` | – |
+//! | a downgrade by a revert | `adopting`, `machines` | `live::scenarios::upgraded` |
+//! | a control plane renamed, given up, or left with a tombstone | `machines` | `real::deletions` |
+//! | a template removed during its rollout | `machines` | – |
+//! | the claim moved away, and back | rows, `owning` | rows |
+//! | claimed twice, by two folders, by two Fleets | rows, `owning` | rows, `real::deletions` |
+//! | `suspend` | `applying`, `moving` | `real::deletions`, `real::killed` |
+//! | take-over, and beside an autoscaler | `adopting`, `pruning` | `real::adopted`, `k8s::adopting` |
+//! | killed in the middle of any of them | `dying`, `moving` | `real::killed` |
+//!
 //! In all texts NAME is the row's name. Every folder that a row writes to begins with a `Cluster` NAME and two
 //! ConfigMaps; all lie in the namespace `gauss`.
 
@@ -120,7 +143,9 @@ pub(crate) fn settings(uid: &str, folders: &[(String, Claim)]) -> String {
     };
     format!(
         "managementClusters:\n- {{name: mc-eu, uid: {uid}, clusters: [{}]}}\n\
-         - {{name: mc-us, uid: 00000000-0000-4000-8000-000000000002, clusters: [{}]}}\n",
+         - {{name: mc-us, uid: 00000000-0000-4000-8000-000000000002, clusters: [{}]}}\n\
+         clusters:\n  overlayKinds:\n  - {{group: '', kinds: [Service]}}\n  \
+         - {{group: helm.toolkit.fluxcd.io}}\n  - {{group: kustomize.toolkit.fluxcd.io}}\n",
         claimed(&[Claim::Here, Claim::Twice]),
         claimed(&[Claim::Twice, Claim::Elsewhere]),
     )
@@ -165,6 +190,8 @@ pub(crate) fn told(status: &ManagedClusterStatus) -> (String, Vec<String>) {
 }
 
 const MORE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME-more}\ndata: {key: \"1\"}\n";
+/// What no overlay may bring.
+const ROOT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: NAME}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n";
 const LOGIN: &str =
     "apiVersion: v1\nkind: Secret\nmetadata: {name: NAME-login}\nstringData: {password: \"1\"}\n";
 const FOUR: &str = "\
@@ -385,6 +412,124 @@ pub(crate) const ALL: &[Row] = &[
         says: &[
             "RenderFailed gauss/NAME/base/kustomization.yaml:1: there is no file or folder gauss/NAME/base/missing.yaml: correct `missing.yaml` or add it",
         ],
+        inventory: 3,
+        goes: &[],
+    },
+    Row {
+        name: "conflict-markers",
+        before: &[],
+        after: &[Write(
+            "NAME/base/maps.yaml",
+            "apiVersion: v1\nkind: ConfigMap\n<<<<<<< HEAD\nmetadata: {name: NAME-a}\n=======\nmetadata: {name: NAME-b}\n>>>>>>> theirs\n",
+        )],
+        ready: "False Refused",
+        says: &[
+            "RenderFailed gauss/NAME/base/maps.yaml:3: this is no YAML: a conflict marker of Git: a merge was not finished; keep one side and remove the markers",
+        ],
+        inventory: 3,
+        goes: &[],
+    },
+    Row {
+        name: "base-renamed",
+        before: &[],
+        after: &[
+            Remove("NAME/base/cluster.yaml"),
+            Remove("NAME/base/maps.yaml"),
+            Write(
+                "NAME/basis/cluster.yaml",
+                "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: NAME, namespace: gauss}\nspec: {paused: true}\n",
+            ),
+        ],
+        ready: "False NoCluster",
+        says: &[],
+        inventory: 3,
+        goes: &[],
+    },
+    Row {
+        name: "copied",
+        before: &[],
+        after: &[
+            Write(
+                "NAME-too/base/cluster.yaml",
+                "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: NAME, namespace: gauss}\nspec: {paused: false}\n",
+            ),
+            Write("NAME-too/base/more.yaml", MORE),
+        ],
+        ready: "True Done",
+        says: &[],
+        inventory: 3,
+        goes: &[],
+    },
+    // What the renamed folder gave up in the same commit stays with the old name: nobody deletes for a folder that is gone.
+    Row {
+        name: "moved-and-changed",
+        before: &[("NAME/base/more.yaml", MORE)],
+        after: &[
+            Move("NAME-away"),
+            Remove("NAME-away/base/more.yaml"),
+            Write(
+                "NAME-away/base/maps.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME-a}\ndata: {key: \"2\"}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME-b}\n",
+            ),
+        ],
+        ready: "False FolderGone",
+        says: &[],
+        inventory: 1,
+        goes: &[],
+    },
+    Row {
+        name: "tombstone-of-wrong-group",
+        before: &[("NAME/base/login.yaml", LOGIN)],
+        after: &[
+            Remove("NAME/base/login.yaml"),
+            Write("NAME/capstan.yaml", "delete: [{group: apps, kind: Secret, name: NAME-login}]\n"),
+        ],
+        ready: "True Done",
+        says: &[
+            "KeptUntilAsked: Secret gauss/NAME-login is gone from Git and kept: to delete it, add `- {kind: Secret, name: NAME-login}` to `delete` in the cluster's capstan.yaml",
+        ],
+        inventory: 4,
+        goes: &[],
+    },
+    // What a refused folder renders: nobody forgets it for that, and nobody is kept from it.
+    Row {
+        name: "given-to-refused",
+        before: &[("NAME/base/more.yaml", MORE), ("NAME-wild/base/other.yaml", "# Room for one more.\n")],
+        after: &[
+            Remove("NAME/base/more.yaml"),
+            Write("NAME-wild/base/more.yaml", MORE),
+            Write("NAME-wild/overlay/root.yaml", ROOT),
+        ],
+        ready: "True Done",
+        says: &[
+            "Kept: ConfigMap gauss/NAME-more is kept: the folder gauss/NAME-wild renders it and has not applied it; it is that folder's once it is applied there",
+        ],
+        inventory: 4,
+        goes: &[],
+    },
+    Row {
+        name: "rendered-by-refused",
+        before: &[],
+        after: &[
+            Write("NAME/base/more.yaml", MORE),
+            Write(
+                "NAME-wild/base/cluster.yaml",
+                "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: NAME, namespace: gauss}\n",
+            ),
+            Write("NAME-wild/base/more.yaml", MORE),
+            Write("NAME-wild/overlay/root.yaml", ROOT),
+        ],
+        ready: "True Done",
+        says: &[],
+        inventory: 4,
+        goes: &[],
+    },
+    Row {
+        name: "left-to-refused",
+        before: &[],
+        after: &[Move("NAME-wild"), Write("NAME-wild/overlay/root.yaml", ROOT)],
+        ready: "False FolderGone",
+        says: &[],
         inventory: 3,
         goes: &[],
     },

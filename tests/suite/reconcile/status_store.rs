@@ -9,6 +9,7 @@ use capstan::app::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
 };
 use capstan::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
+use capstan_live::applying::Refusal;
 use futures_util::stream::BoxStream;
 use secrecy::SecretString;
 
@@ -42,6 +43,25 @@ impl Posted {
         self.writes += 1;
         Ok(())
     }
+
+    /// Whether it is as it was read.
+    fn check(&self, record: &ClusterRecord) -> Result<(), StatusStoreError> {
+        let found = self.clusters.get(&record.key.name);
+        if found.is_some_and(|found| found.resource_version != record.resource_version) {
+            return Err(conflict());
+        }
+        Ok(())
+    }
+}
+
+/// A new resource version: somebody has written it.
+pub(crate) fn touch(record: &mut ClusterRecord) {
+    record.resource_version.push('+');
+}
+
+fn conflict() -> LiveError {
+    let body = serde_json::json!({"kind": "Status", "reason": "Conflict", "message": "the object has been modified"});
+    LiveError::Refused { doing: "writing".to_owned(), refusal: Refusal::read(409, &body) }
 }
 
 #[derive(Default)]
@@ -65,8 +85,12 @@ impl StatusStore for FakeStatusStore {
         Ok(self.posted().fleets.iter().find(|fleet| fleet.key == *key).cloned())
     }
 
-    async fn clusters(&self, _fleet: &FleetKey) -> Result<Vec<ClusterRecord>, StatusStoreError> {
-        Ok(self.posted().clusters.values().cloned().collect())
+    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, StatusStoreError> {
+        let of_fleet = |record: &&ClusterRecord| record.spec.fleet == fleet.name;
+        let found = self.posted().clusters.values().filter(of_fleet).cloned().collect();
+        // As an answer that is under way: others go on meanwhile.
+        tokio::task::yield_now().await;
+        Ok(found)
     }
 
     async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, StatusStoreError> {
@@ -81,6 +105,7 @@ impl StatusStore for FakeStatusStore {
         let record = ClusterRecord {
             key: key.clone(),
             uid: format!("uid-of-{}", key.name),
+            resource_version: "1".to_owned(),
             generation: 1,
             spec: spec.clone(),
             status: ManagedClusterStatus::default(),
@@ -102,38 +127,58 @@ impl StatusStore for FakeStatusStore {
         let record = posted.clusters.get_mut(&key.name).unwrap();
         record.spec = spec.clone();
         record.generation += 1;
+        touch(record);
         Ok(())
     }
 
     async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError> {
         let mut posted = self.posted();
         posted.write()?;
+        posted.check(record)?;
         posted.clusters.remove(&record.key.name);
         Ok(())
     }
 
     async fn write_cluster(
         &self,
-        key: &ClusterKey,
+        record: &ClusterRecord,
         status: &ManagedClusterStatus,
-    ) -> Result<(), StatusStoreError> {
+    ) -> Result<String, StatusStoreError> {
         // As through the API server: what cannot be written as JSON and read back is lost.
         let status: ManagedClusterStatus =
             serde_json::from_value(serde_json::to_value(status).unwrap()).unwrap();
         let mut posted = self.posted();
         posted.write()?;
+        posted.check(record)?;
         posted.history.push(status.clone());
-        posted.clusters.get_mut(&key.name).unwrap().status = status;
-        Ok(())
+        let found = posted.clusters.get_mut(&record.key.name).unwrap();
+        found.status = status;
+        touch(found);
+        Ok(found.resource_version.clone())
     }
 
-    async fn write_fleet(&self, _key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError> {
-        self.posted().fleet_status = status.clone();
-        Ok(())
+    async fn write_fleet(
+        &self,
+        record: &FleetRecord,
+        status: &FleetStatus,
+    ) -> Result<String, StatusStoreError> {
+        let mut posted = self.posted();
+        let found = posted.fleets.iter_mut().find(|fleet| fleet.key == record.key).unwrap();
+        if found.resource_version != record.resource_version {
+            return Err(conflict());
+        }
+        found.status = status.clone();
+        found.resource_version.push('+');
+        let version = found.resource_version.clone();
+        posted.fleet_status = status.clone();
+        Ok(version)
     }
 
     async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
-        self.posted().clusters.get_mut(&key.name).unwrap().reconcile_requested = false;
+        let mut posted = self.posted();
+        let record = posted.clusters.get_mut(&key.name).unwrap();
+        record.reconcile_requested = false;
+        touch(record);
         Ok(())
     }
 

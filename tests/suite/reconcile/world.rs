@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::app::ports::Clock;
+use capstan::app::ports::{Clock, Fence};
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
-    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
-    Work,
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer,
+    QuarantineStore, SourceTree, Work,
 };
 use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
 use capstan::app::reconcile::resources::{
@@ -20,9 +20,11 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    DryRunCache, Interruption, Kinds, Ports, ReconcileOutcome, ReconcileRequest, reconcile,
+    DryRunCache, Interruption, Judge, Kinds, Ports, ReconcileOutcome, ReconcileRequest, reconcile,
 };
 use capstan_live::applying::Inventory;
+use capstan_live::kept_tree::Standing;
+use capstan_live::quarantine::Turn;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::templates::SpecDigest;
@@ -40,6 +42,14 @@ pub(crate) struct World {
     clock: Arc<TestClock>,
     kinds: Arc<Kinds>,
     dry_run_cache: Arc<DryRunCache>,
+    /// What processes note there that judge, and how long that may take.
+    pub(crate) quarantine: Arc<FakeQuarantine>,
+    judge: Mutex<Arc<Judge>>,
+    /// How a turn's commit came to be the one that is applied from.
+    pub(crate) standing: Mutex<Standing>,
+    /// What is asked before each write.
+    pub(crate) fence: Mutex<Option<Arc<dyn Fence>>>,
+    claiming: Arc<tokio::sync::Mutex<()>>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -104,6 +114,7 @@ managementClusters:
 impl World {
     /// A repository whose clusters `gauss/*` are this management cluster's, with the namespace `org`.
     pub(crate) fn new() -> Self {
+        let quarantine: Arc<FakeQuarantine> = Arc::default();
         let world = Self {
             files: Mutex::default(),
             live: Arc::new(FakeCluster::new(&["org"])),
@@ -113,6 +124,11 @@ impl World {
             clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
             kinds: Arc::default(),
             dry_run_cache: Arc::default(),
+            judge: Mutex::new(judge(&quarantine)),
+            quarantine,
+            standing: Mutex::new(Standing::Confirmed),
+            fence: Mutex::default(),
+            claiming: Arc::default(),
             over: Mutex::default(),
             commits: AtomicUsize::new(1),
         };
@@ -164,17 +180,29 @@ impl World {
     }
 
     pub(crate) fn ports(&self) -> Ports {
-        Ports {
+        let ports = Ports {
             live: self.live.clone(),
             status_store: self.status_store.clone(),
             clock: self.clock.clone(),
             kinds: self.kinds.clone(),
             dry_run_cache: self.dry_run_cache.clone(),
+            judge: self.judge.lock().unwrap().clone(),
+            claiming: Arc::clone(&self.claiming),
+        };
+        match &*self.fence.lock().unwrap() {
+            Some(fence) => ports.fenced(fence),
+            None => ports,
         }
+    }
+
+    /// Another process: it knows what the last one noted.
+    pub(crate) fn restart(&self) {
+        *self.judge.lock().unwrap() = judge(&self.quarantine);
     }
 
     /// Opens the files as a commit.
     pub(crate) async fn revision(&self) -> Revision {
+        let fleet = self.fleet.lock().unwrap().key.name.clone();
         let files = self.files.lock().unwrap().clone();
         let source = SourceTree {
             commit: CommitId::parse(&self.commit()).unwrap(),
@@ -185,13 +213,24 @@ impl World {
             .posted()
             .clusters
             .values()
+            .filter(|record| record.spec.fleet == fleet)
             .map(|record| (id(&record.spec.cluster), record.status.inventory.clone()))
             .collect();
         let mut settled = false;
         loop {
             let scopes = self.kinds.known();
             let today = self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-            let view = Viewpoint { name: "mc-eu", uid: UID, scopes: &scopes, recorded: &recorded, today };
+            let ports = self.ports();
+            let (judge, turn) = (ports.judge.as_ref(), Turn::First);
+            let view = Viewpoint {
+                name: "mc-eu",
+                uid: UID,
+                scopes: &scopes,
+                recorded: &recorded,
+                today,
+                judge,
+                turn,
+            };
             match Revision::open(&source, &view, settled).unwrap() {
                 Opened::Ready(revision) => return *revision,
                 Opened::Unknown(kinds) => {
@@ -218,6 +257,16 @@ impl World {
         cluster: &str,
     ) -> Result<ReconcileOutcome, capstan::app::ports::LiveError> {
         let fleet = self.fleet.lock().unwrap().clone();
+        self.turn_of(&fleet, revision, cluster).await
+    }
+
+    /// The same for one of several Fleets.
+    pub(crate) async fn turn_of(
+        &self,
+        fleet: &FleetRecord,
+        revision: &Revision,
+        cluster: &str,
+    ) -> Result<ReconcileOutcome, capstan::app::ports::LiveError> {
         let id = id(cluster);
         let taken = self
             .status_store
@@ -243,8 +292,9 @@ impl World {
         let request = ReconcileRequest {
             ports: &ports,
             bot: &self.bot,
-            fleet: &fleet,
+            fleet,
             revision,
+            standing: *self.standing.lock().unwrap(),
             id: &id,
             is_over: &is_over,
         };
@@ -269,6 +319,37 @@ impl World {
     }
 }
 
+/// What was noted, in memory, in order.
+#[derive(Default)]
+pub(crate) struct FakeQuarantine(Mutex<Vec<String>>);
+
+impl FakeQuarantine {
+    /// What stood there while that folder was in hand: as if the process had died then.
+    pub(crate) fn die_in(&self, folder: &str) {
+        let mut notes = self.0.lock().unwrap();
+        let is_in_hand = |note: &String| {
+            let note: serde_json::Value = serde_json::from_str(note).unwrap();
+            note["begun"].as_array().unwrap().iter().any(|begun| begun["name"] == folder)
+        };
+        let note = notes.iter().rfind(|note| is_in_hand(note)).unwrap().clone();
+        notes.push(note);
+    }
+}
+
+impl QuarantineStore for FakeQuarantine {
+    fn read(&self) -> Result<Option<String>, String> {
+        Ok(self.0.lock().unwrap().last().cloned())
+    }
+    fn write(&self, note: &str) -> Result<(), String> {
+        self.0.lock().unwrap().push(note.to_owned());
+        Ok(())
+    }
+}
+
+fn judge(store: &Arc<FakeQuarantine>) -> Arc<Judge> {
+    Arc::new(Judge::new(Arc::<FakeQuarantine>::clone(store), Duration::from_secs(600)))
+}
+
 pub(crate) fn id(text: &str) -> ClusterId {
     ClusterId::new(RepoPath::parse(text).unwrap())
 }
@@ -277,6 +358,7 @@ fn fleet() -> FleetRecord {
     FleetRecord {
         key: FleetKey { namespace: "capstan-system".into(), name: "fleet".into() },
         uid: "uid-of-fleet".into(),
+        resource_version: "1".into(),
         generation: 1,
         spec: FleetSpec {
             management_cluster: "mc-eu".into(),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
+use capstan::app::worker::Heartbeats;
 use capstan::database::Database;
-use capstan::server::{self, Parts, Probe, ServerError};
+use capstan::server::{self, Limits, Listeners, Parts, Probe};
 use capstan::telemetry;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -20,15 +21,25 @@ pub(super) const OLD_SECRET: &str = "the one before";
 /// A running server.
 pub(super) struct Running {
     pub(super) address: SocketAddr,
+    /// Where people and monitoring connect.
+    pub(super) internal: SocketAddr,
     pub(super) database: Database,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<Result<(), ServerError>>,
+    serving: JoinHandle<()>,
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Running {
     pub(super) async fn start() -> Self {
-        Self::with_github(|| async { Ok(()) }).await
+        Self::with_limits(Limits::default()).await
+    }
+
+    pub(super) async fn with_limits(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let github = Probe::new(|| async { Ok(()) });
+        let mut running = Self::on(&folder.path().join("capstan.sqlite"), github, limits).await;
+        running._folder = Some(folder);
+        running
     }
 
     pub(super) async fn with_github<F>(ask: impl Fn() -> F + Send + Sync + 'static) -> Self
@@ -36,40 +47,49 @@ impl Running {
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
         let folder = tempfile::tempdir().unwrap();
-        let mut running = Self::on(&folder.path().join("capstan.sqlite"), Probe::new(ask)).await;
+        let mut running =
+            Self::on(&folder.path().join("capstan.sqlite"), Probe::new(ask), Limits::default()).await;
         running._folder = Some(folder);
         running
     }
 
-    pub(super) async fn on(file: &Path, github: Probe) -> Self {
+    pub(super) async fn on(file: &Path, github: Probe, limits: Limits) -> Self {
         let url = format!("sqlite://{}", file.display());
         let database = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
         let parts = Parts {
             deliveries: Arc::new(database.clone()),
             fleet: Arc::new(database.clone()),
             github,
+            workers: Heartbeats::default(),
             metrics: telemetry::metrics_recorder().unwrap().handle(),
             webhook_secrets: vec![SECRET.into(), OLD_SECRET.into()],
             web_url: "https://github.com".parse().unwrap(),
             clock: Arc::new(SystemClock),
             agents: None,
+            limits,
         };
-        let listener = server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let any = "127.0.0.1:0".parse().unwrap();
+        let listeners = Listeners {
+            public: server::bind(any, "--listen").await.unwrap(),
+            internal: server::bind(any, "--internal-listen").await.unwrap(),
+        };
+        let address = listeners.public.local_addr().unwrap();
+        let internal = listeners.internal.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let serving = tokio::spawn(server::serve(listener, parts, async {
+        let serving = tokio::spawn(server::serve(listeners, parts, async {
             stopped.await.ok();
         }));
-        Self { address, database, stop, serving, _folder: None }
+        Self { address, internal, database, stop, serving, _folder: None }
     }
 
     pub(super) async fn stop(self) {
         self.stop.send(()).unwrap();
-        self.serving.await.unwrap().unwrap();
+        self.serving.await.unwrap();
     }
 
+    /// What the internal listener answers.
     pub(super) async fn get(&self, path: &str) -> Answer {
-        self.send(format!("GET {path} HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n").as_bytes()).await
+        get(self.internal, path).await
     }
 
     pub(super) async fn deliver(&self, delivery: &Delivery) -> Answer {
@@ -79,6 +99,10 @@ impl Running {
     pub(super) async fn send(&self, bytes: &[u8]) -> Answer {
         send(self.address, bytes).await
     }
+}
+
+pub(super) async fn get(address: SocketAddr, path: &str) -> Answer {
+    send(address, format!("GET {path} HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n").as_bytes()).await
 }
 
 pub(super) async fn send(address: SocketAddr, bytes: &[u8]) -> Answer {

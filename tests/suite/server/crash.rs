@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use capstan::app::ports::{Jobs, SystemClock};
 use capstan::database::Database;
-use capstan::server::Probe;
+use capstan::server::{Limits, Probe};
 
 use super::client::{Delivery, Running, send};
 
@@ -19,7 +19,7 @@ const FILE: &str = "CAPSTAN_TEST_CRASH_DATABASE";
 #[ignore = "the server that the test below kills"]
 async fn server_that_is_killed() {
     let Some(file) = std::env::var_os(FILE) else { return };
-    let server = Running::on(Path::new(&file), Probe::new(|| async { Ok(()) })).await;
+    let server = Running::on(Path::new(&file), Probe::new(|| async { Ok(()) }), Limits::default()).await;
     println!("\nADDRESS {}", server.address);
     std::future::pending::<()>().await;
 }
@@ -51,7 +51,7 @@ async fn what_was_answered_survives_a_kill() {
     }
     let database =
         Database::open(&format!("sqlite://{}", file.display()), Arc::new(SystemClock)).await.unwrap();
-    let job = database.claim("worker", Duration::from_secs(30)).await.unwrap().unwrap();
+    let job = database.claim("worker", Duration::from_secs(30), 8).await.unwrap().unwrap();
     let found: Vec<u64> = job.hints.comments.iter().map(|hint| hint.comment).collect();
     assert_eq!(found, answered);
 }

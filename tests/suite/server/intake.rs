@@ -11,7 +11,7 @@ const UNREADABLE: &str = "The delivery cannot be read";
 const TOO_LARGE: &str = "The delivery is larger than 26,214,400 bytes";
 
 async fn claim(server: &Running) -> Option<ClaimedJob> {
-    server.database.claim("worker", Duration::from_secs(30)).await.unwrap()
+    server.database.claim("worker", Duration::from_secs(30), 8).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@
 
 mod client;
 mod crash;
+mod doors;
 mod fuzzed_payloads;
 mod intake;
 mod pages;

@@ -14,7 +14,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
 
-use super::client::Running;
+use super::client::{Running, get};
 
 fn request() -> JobRequest {
     let name = RepositoryName::parse("acme/gitops").unwrap();
@@ -63,7 +63,7 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
         campaign(values, vec![target("gauss/peu01", "waiting", "")]),
     ];
     database.save_campaigns(1, &campaigns).await.unwrap();
-    let job = database.claim("worker", Duration::from_secs(30)).await.unwrap().unwrap();
+    let job = database.claim("worker", Duration::from_secs(30), 8).await.unwrap().unwrap();
     database.fail(&job, "the mirror <is> broken", None).await.unwrap();
 
     let page = server.get("/").await;
@@ -91,10 +91,16 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
 async fn readiness_follows_the_database_and_github() {
     let server = Running::start().await;
     server.get("/healthz").await.is(200, "alive\n");
-    server.get("/readyz").await.is(200, r#"{"ready":true,"database":"reachable","github":"reachable"}"#);
+    server
+        .get("/readyz")
+        .await
+        .is(200, r#"{"ready":true,"database":"reachable","github":"reachable","workers":"working"}"#);
     server.database.close().await;
     server.get("/healthz").await.is(200, "alive\n");
-    server.get("/readyz").await.is(503, r#"{"ready":false,"database":"unreachable","github":"reachable"}"#);
+    server
+        .get("/readyz")
+        .await
+        .is(503, r#"{"ready":false,"database":"unreachable","github":"reachable","workers":"working"}"#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +116,7 @@ async fn github_is_asked_seldom_and_its_reasons_are_not_shown() {
         server
             .get("/readyz")
             .await
-            .is(503, r#"{"ready":false,"database":"reachable","github":"unreachable"}"#);
+            .is(503, r#"{"ready":false,"database":"reachable","github":"unreachable","workers":"working"}"#);
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
@@ -122,13 +128,23 @@ async fn metrics_are_text_and_other_paths_are_nothing() {
     assert_eq!(metrics.status, 200);
     assert!(metrics.head.contains("content-type: text/plain; version=0.0.4"), "{metrics:?}");
     server.get("/setup").await.refuses(404, "There is nothing here");
-    assert_eq!(server.get("/github/webhook").await.status, 405);
+    server.get("/github/webhook").await.refuses(404, "There is nothing here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_public_listener_shows_nothing_to_those_who_did_not_log_in() {
+    let server = Running::start().await;
+    for path in ["/", "/readyz", "/metrics", "/setup"] {
+        get(server.address, path).await.refuses(404, "There is nothing here");
+    }
+    get(server.address, "/healthz").await.is(200, "alive\n");
+    assert_eq!(get(server.address, "/github/webhook").await.status, 405);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_that_is_taken_is_told_with_what_to_do() {
     let server = Running::start().await;
-    let error = server::bind(server.address).await.unwrap_err().to_string();
+    let error = server::bind(server.address, "--listen").await.unwrap_err().to_string();
     assert_eq!(
         error,
         format!(

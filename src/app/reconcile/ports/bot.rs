@@ -57,7 +57,7 @@ pub enum PreflightVerdict {
     Rejected,
 }
 
-/// How a reconciliation over one cluster ended, as far as the bot cares.
+/// How the reconciliation of one cluster ended, as far as the bot cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything is applied that may be applied now.

@@ -2,9 +2,10 @@
 //! status store of its own custom resources.
 //!
 //! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](crate::app::ports::ManagementCluster)), `git` and
-//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`].
+//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `state_folder` [`QuarantineStore`].
 
 mod bot;
+mod quarantine_store;
 mod source;
 mod sources;
 mod status_store;
@@ -12,6 +13,7 @@ mod status_store;
 pub use bot::{
     Bot, BotError, ClusterReport, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict, Work,
 };
+pub use quarantine_store::QuarantineStore;
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};
 pub use status_store::{

@@ -56,14 +56,16 @@ impl SourceError {
 
 /// Where a Fleet's tree comes from.
 ///
-/// *Guarantee*: what [`Self::fetch`] gave last stays on disk until a later fetch succeeded, and
-/// [`Self::kept`] gives it after a restart without asking anybody.
+/// *Guarantee*: what [`Self::keep`] kept last stays on disk until something else is kept, and [`Self::kept`] gives it
+/// after a restart without asking anybody.
 #[async_trait]
 pub trait TreeSource: Send + Sync {
-    /// The tree that was fetched last, from disk; `None` where there is none.
+    /// The tree that was kept last, from disk; `None` where there is none.
     async fn kept(&self) -> Result<Option<SourceTree>, SourceError>;
-    /// The newest tree; costs one short request where nothing is new.
+    /// The newest tree; costs one short request where nothing is new. It is not kept before somebody opened it.
     async fn fetch(&self) -> Result<SourceTree, SourceError>;
+    /// Keeps the tree that was fetched last, where it is of that commit: it was opened.
+    async fn keep(&self, commit: &CommitId) -> Result<(), SourceError>;
     /// The tree of another commit, for a preflight; what [`Self::kept`] gives stays.
     async fn at(&self, commit: &CommitId) -> Result<SourceTree, SourceError>;
     /// Returns as soon as something newer than `after` may be there, or after `patience`. A source that

@@ -47,6 +47,8 @@ pub struct FleetRecord {
     pub key: FleetKey,
     /// `metadata.uid`.
     pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
     /// `metadata.generation`.
     pub generation: i64,
     /// What is asked.
@@ -64,6 +66,8 @@ pub struct ClusterRecord {
     pub key: ClusterKey,
     /// `metadata.uid`.
     pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
     /// `metadata.generation`.
     pub generation: i64,
     /// What is asked.
@@ -129,16 +133,21 @@ pub trait StatusStore: Send + Sync {
         key: &ClusterKey,
         spec: &ManagedClusterSpec,
     ) -> Result<(), StatusStoreError>;
-    /// Removes a ManagedCluster of which nothing is left.
+    /// Removes a ManagedCluster of which nothing is left, as it was read.
     async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError>;
-    /// Replaces the status whole. The caller has compared: this always writes.
+    /// Replaces the status of what was read whole, and gives its new resource version; a conflict where somebody
+    /// changed it since. The caller has compared: this always writes.
     async fn write_cluster(
         &self,
-        key: &ClusterKey,
+        record: &ClusterRecord,
         status: &ManagedClusterStatus,
-    ) -> Result<(), StatusStoreError>;
-    /// Replaces the status whole. The caller has compared: this always writes.
-    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError>;
+    ) -> Result<String, StatusStoreError>;
+    /// The same of a Fleet.
+    async fn write_fleet(
+        &self,
+        record: &FleetRecord,
+        status: &FleetStatus,
+    ) -> Result<String, StatusStoreError>;
     /// Takes the annotation `capstan.dev/reconcile` away, so that the same word can be set again.
     async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError>;
     /// Takes the annotation `capstan.dev/reconcile` away from a Fleet.

@@ -15,7 +15,7 @@ pub struct FleetSpec {
     pub source: SourceSpec,
     /// How often every cluster is compared with Git; 300 s by default.
     pub interval: Duration,
-    /// How long one reconciliation over one cluster may take; 300 s by default.
+    /// How long the reconciliation of one cluster may take; 300 s by default.
     pub timeout: Duration,
     /// How long a rollout may make no step before it counts as stuck; 1,200 s by default.
     pub stuck_after: Duration,

@@ -8,12 +8,12 @@ use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, Tree, differences};
+use capstan_plan::proposal::Scope;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 
-use super::super::answers::touched;
 use super::super::outcome::Remarks;
-use super::super::{Run, Scopes, SyncError, by_target, settings_file};
+use super::super::{NotOpened, Planner, Run, Scopes, SyncError, by_target, settings_file};
 use super::Judging;
 use super::subjects::Subject;
 use crate::app::ports::{MirrorError, Snapshot};
@@ -57,12 +57,12 @@ impl Run<'_> {
         let head = self.required_snapshot(&pull.head).await?;
         let settings_blob = |tree: &dyn Tree| settings_file(tree).map(|entry| entry.blob.clone());
         // What the head changes against the tip is more than what a merge would change, never less.
-        let there = self.scopes_with(scopes, &head, settings);
+        let there = self.scopes_with(scopes, &head, settings).await?;
         let same_settings = settings_blob(&*base.tree) == settings_blob(&*head.tree);
         if same_settings
             && remarks.notes.is_empty()
             && remarks.blocked.is_empty()
-            && touched(&*base.tree, &*head.tree, &there).is_empty()
+            && self.touched(&base.tree, &head.tree, &there).await?.is_empty()
             && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
         {
             return Ok(Some(untouched()));
@@ -83,8 +83,8 @@ impl Run<'_> {
     ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
-        let there = self.scopes_with(scopes, &head, settings);
-        if touched(&*base.tree, &*head.tree, &there).is_empty() {
+        let there = self.scopes_with(scopes, &head, settings).await?;
+        if self.touched(&base.tree, &head.tree, &there).await?.is_empty() {
             let basis = MergeBasis::Merge;
             let commit = pull.head.clone();
             let (before, after) = (base.tree, head.tree);
@@ -92,7 +92,7 @@ impl Run<'_> {
             return Ok(Some((Vec::new(), nothing)));
         }
         let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
-        let clusters = touched(&*comparison.before, &*comparison.after, &there);
+        let clusters = self.touched(&comparison.before, &comparison.after, &there).await?;
         Ok(Some((clusters, comparison)))
     }
 
@@ -104,7 +104,7 @@ impl Run<'_> {
         preflights: &[Preflight],
     ) -> Result<CheckReport, SyncError> {
         let Judging { settings, scopes, reporters } = judging;
-        let mut clusters = touched(&*comparison.before, &*comparison.after, scopes);
+        let mut clusters = self.touched(&comparison.before, &comparison.after, scopes).await?;
         let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
         users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !clusters.contains(user));
         let left_out = users.split_off(users.len().min(MOST_USERS));
@@ -124,7 +124,7 @@ impl Run<'_> {
             .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
         let mut both = vec![settings.clone()];
         if changes_settings {
-            match self.ports.planner.open(comparison.after.clone(), self.today) {
+            match self.open_snapshot(&comparison.after).await {
                 Ok(fleet) => {
                     if fleet.settings() != settings {
                         both.push(fleet.settings().clone());
@@ -133,23 +133,23 @@ impl Run<'_> {
                         "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
                     );
                 }
-                Err(problem) => judged.findings.push(Finding::from(&problem)),
+                Err(NotOpened::Settings(problem)) => judged.findings.push(Finding::from(&problem)),
+                Err(NotOpened::Failed(error)) => return Err(error),
             }
         }
         if clusters.is_empty() && !changes_settings && judged.notes.is_empty() && judged.blocked.is_empty() {
             return Ok(untouched());
         }
-        let planner = self.ports.planner.clone();
         let today = self.today;
         let live = reporters.live_names(preflights);
-        let mut by_settings: Vec<Vec<JudgedCluster>> = tokio::task::spawn_blocking(move || {
+        let judge = move |planner: &dyn Planner| {
             let one = |settings: &RepositorySettings| {
                 let (before, after) = (comparison.before.clone(), comparison.after.clone());
                 planner.judge(before, after, settings, &clusters, &live, today)
             };
-            both.iter().map(one).collect()
-        })
-        .await?;
+            both.iter().map(one).collect::<Result<Vec<_>, _>>()
+        };
+        let mut by_settings: Vec<Vec<JudgedCluster>> = self.ask_planner(judge).await??;
         judged.clusters = by_settings.remove(0);
         for more in by_settings {
             add_findings(&mut judged.clusters, more);
@@ -169,10 +169,9 @@ impl Run<'_> {
         after: &Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<Vec<ClusterId>, SyncError> {
-        let (planner, settings) = (self.ports.planner.clone(), settings.clone());
-        let (before, after) = (before.clone(), after.clone());
-        let touched = move || planner.touched_through_classes(before, after, &settings);
-        Ok(tokio::task::spawn_blocking(touched).await?)
+        let (settings, before, after) = (settings.clone(), before.clone(), after.clone());
+        let touched = move |planner: &dyn Planner| planner.touched_through_classes(before, after, &settings);
+        Ok(self.ask_planner(touched).await??)
     }
 
     /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
@@ -265,15 +264,25 @@ impl Run<'_> {
     }
 
     /// The targets of the base branch, and those that a head adds.
-    pub(in super::super) fn scopes_with(
+    pub(in super::super) async fn scopes_with(
         &self,
         scopes: &Scopes,
         head: &Snapshot,
         settings: &RepositorySettings,
-    ) -> Scopes {
-        let mut all = by_target(self.ports.planner.scopes(head.tree.clone(), settings));
+    ) -> Result<Scopes, SyncError> {
+        let mut all = by_target(self.scopes_of(&head.tree, settings).await?);
         all.extend(scopes.iter().map(|(target, scope)| (target.clone(), scope.clone())));
-        all
+        Ok(all)
+    }
+
+    /// The targets of a snapshot.
+    pub(in super::super) async fn scopes_of(
+        &self,
+        tree: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<Scope>, SyncError> {
+        let (tree, settings) = (Arc::clone(tree), settings.clone());
+        Ok(self.ask_planner(move |planner| planner.scopes(tree, &settings)).await??)
     }
 }
 

@@ -7,7 +7,7 @@
 mod judging;
 mod subjects;
 
-use capstan_model::finding::FileError;
+use capstan_model::finding::{FileError, Finding, rules};
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{
@@ -18,8 +18,10 @@ use capstan_report::{
 pub(super) use self::judging::{Compared, Comparison};
 pub(super) use self::subjects::Subject;
 use super::outcome::{Outcome, Remarks};
+use super::refusals::Write;
 use super::reporters::Reporters;
-use super::{Ending, Run, Scopes, SyncError, by_target};
+use super::{Ending, NotOpened, Run, Scopes, SyncError, by_target};
+use crate::app::planner::PlannerFailed;
 use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun, PullRequest};
 
 const NAME: &str = "capstan";
@@ -81,10 +83,7 @@ impl Run<'_> {
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         match checked {
-            Err(
-                error @ (SyncError::Host(CodeHostError::Unexpected { .. } | CodeHostError::NotFound { .. })
-                | SyncError::Mirror(MirrorError::Fetch { .. })),
-            ) => {
+            Err(error) if error.is_of_one() => {
                 if self.is_any_gone(subjects).await {
                     ending.look_again();
                 } else {
@@ -109,9 +108,30 @@ impl Run<'_> {
         false
     }
 
+    /// [`Self::check_readable_head`], or the words of why nobody reads a commit that is too large.
+    async fn check_head(
+        self,
+        subjects: &[Subject],
+        open: &[PullRequest],
+        judging: Judging<'_>,
+        outcome: &Outcome,
+    ) -> Result<Checked, SyncError> {
+        match self.check_readable_head(subjects, open, judging, outcome).await {
+            Err(SyncError::Mirror(error @ MirrorError::TooLarge { .. })) => {
+                let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
+                let finding = Finding::new(rules::TOO_LARGE, error.to_string());
+                let report = check(&Judged { findings: vec![finding], ..Judged::default() });
+                let inputs = inputs(&self.facts.base.commit, first, &Remarks::default(), "too-large");
+                self.report(first, &inputs, &report).await?;
+                Ok(Checked::Reported)
+            }
+            other => other,
+        }
+    }
+
     /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
     /// head, to a branch where it changes nothing, must not take a failure back.
-    async fn check_head(
+    async fn check_readable_head(
         self,
         subjects: &[Subject],
         open: &[PullRequest],
@@ -138,8 +158,17 @@ impl Run<'_> {
         {
             return Ok(Checked::Reported);
         }
-        let Some(preflights) = self.preflights(subjects, open, judging).await? else {
-            return Ok(Checked::NotYet);
+        let preflights = match self.preflights(subjects, open, judging).await {
+            Ok(Some(preflights)) => preflights,
+            Ok(None) => return Ok(Checked::NotYet),
+            Err(error) if is_own_failure(&error) => {
+                let inputs = inputs("");
+                if !self.is_reported(first, &inputs).await? {
+                    self.report(first, &inputs, &self.own_failure(first, &error)).await?;
+                }
+                return Ok(Checked::Reported);
+            }
+            Err(error) => return Err(error),
         };
         let checked = if preflights.look_again() { Checked::NotYet } else { Checked::Reported };
         let live = match preflights.is_settled {
@@ -163,9 +192,7 @@ impl Run<'_> {
             let report = match self.judge(subject, judging, remarks(subject), &preflights).await {
                 Ok(Some(report)) => report,
                 Ok(None) => return Ok(Checked::NotYet),
-                Err(
-                    error @ (SyncError::Planning(_) | SyncError::Mirror(MirrorError::NoSuchCommit { .. })),
-                ) => self.own_failure(subject, &error),
+                Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
                 Err(error) => return Err(error),
             };
             let graver = |so_far: &CheckReport| gravity(report.conclusion) > gravity(so_far.conclusion);
@@ -191,8 +218,9 @@ impl Run<'_> {
             return Ok(Checked::Reported);
         }
         let Some(comparison) = self.comparison(subject).await? else { return Ok(Checked::NotYet) };
-        let report = match self.ports.planner.open(comparison.after.clone(), self.today) {
-            Err(_) => check_without_settings(&problems),
+        let report = match self.open_snapshot(&comparison.after).await {
+            Err(NotOpened::Failed(error)) => return Err(error),
+            Err(NotOpened::Settings(_)) => check_without_settings(&problems),
             Ok(fleet) => {
                 let settings = fleet.settings().clone();
                 let scopes = by_target(fleet.scopes());
@@ -202,7 +230,10 @@ impl Run<'_> {
                 let remarks = Remarks { notes: vec![note], ..Remarks::default() };
                 let reporters = Reporters::default();
                 let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
-                self.judge_comparison(comparison, judging, &remarks, &[]).await?
+                match self.judge_comparison(comparison, judging, &remarks, &[]).await {
+                    Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
+                    judged => judged?,
+                }
             }
         };
         self.report(subject, &inputs, &report).await?;
@@ -219,11 +250,25 @@ impl Run<'_> {
         if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
             return Ok(false);
         }
+        // GitHub does not take it: nothing new is to be said.
+        if self.refusal(&Write::check(pull.head.as_str(), inputs)).is_some() {
+            return Ok(true);
+        }
         let record = self.ports.records.check(self.repository.id, &pull.head, NAME).await?;
         Ok(record.is_some_and(|record| KeptReport::read(&record.content).inputs == inputs))
     }
 
     async fn report(&self, pull: &Subject, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
+        let written = self.write_report(pull, inputs, report).await;
+        self.attempt(&Write::check(pull.head.as_str(), inputs), written).await.map(drop)
+    }
+
+    async fn write_report(
+        &self,
+        pull: &Subject,
+        inputs: &str,
+        report: &CheckReport,
+    ) -> Result<(), SyncError> {
         let (host, records) = (&self.ports.host, &self.ports.records);
         // An unfinished run is updated, so it has no annotations: they come with its conclusion.
         let annotations = match report.conclusion {
@@ -248,16 +293,14 @@ impl Run<'_> {
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
         let id = match known {
             Some(record) if said_already && !asked_again => record.check_run,
-            Some(record) if may_be_updated => {
-                host.update_check_run(self.repository, record.check_run, &new).await?.id
-            }
+            Some(record) if may_be_updated => self.write_again(record.check_run, &new).await?,
             Some(_) => host.create_check_run(self.repository, &new).await?.id,
             None => {
                 let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
                 match runs.into_iter().max_by_key(|run| run.id) {
                     Some(run) if ReportId::read(&run.external_id) == output && !asked_again => run.id,
                     Some(run) if output.may_replace(&ReportId::read(&run.external_id)) => {
-                        host.update_check_run(self.repository, run.id, &new).await?.id
+                        self.write_again(run.id, &new).await?
                     }
                     _ => host.create_check_run(self.repository, &new).await?.id,
                 }
@@ -273,16 +316,39 @@ impl Run<'_> {
         Ok(records.save_check(&record).await?)
     }
 
-    fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
-        let id = ulid::Ulid::generate().to_string();
-        tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %id, error = %error, "the pull request could not be judged");
-        check(&Judged {
-            failed: Some(format!(
-                "Capstan could not judge this pull request; its log knows why under `{id}`."
-            )),
-            ..Judged::default()
-        })
+    /// Updates a check run; where GitHub has it no more, another one takes its place.
+    async fn write_again(&self, run: u64, new: &NewCheckRun) -> Result<u64, SyncError> {
+        let host = &self.ports.host;
+        match host.update_check_run(self.repository, run, new).await {
+            Err(CodeHostError::NotFound { .. }) => Ok(host.create_check_run(self.repository, new).await?.id),
+            updated => Ok(updated?.id),
+        }
     }
+
+    fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
+        let failed = match error {
+            SyncError::Planner(failed) => {
+                tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %failed, "the pull request is beyond the limits");
+                format!("Capstan could not judge this pull request. {failed}")
+            }
+            _ => {
+                let id = ulid::Ulid::generate().to_string();
+                tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %id, error = %error, "the pull request could not be judged");
+                format!("Capstan could not judge this pull request; its log knows why under `{id}`.")
+            }
+        };
+        check(&Judged { failed: Some(failed), ..Judged::default() })
+    }
+}
+
+/// What another try would not mend, and is this head's alone.
+const fn is_own_failure(error: &SyncError) -> bool {
+    matches!(
+        error,
+        SyncError::Planning(_)
+            | SyncError::Planner(PlannerFailed::Exceeded(_))
+            | SyncError::Mirror(MirrorError::NoSuchCommit { .. })
+    )
 }
 
 /// What the records keep of the report on a head.

@@ -73,7 +73,7 @@ impl Builder<'_> {
 
     fn read(&self, entry: &TreeEntry, flavour: Flavour) -> Result<Kustomization, RenderError> {
         let loaded = self.loader.read(entry, Dialect::Kubernetes)?;
-        Kustomization::read(&loaded.documents, &loaded.start, flavour)
+        Kustomization::read(&loaded.documents, &loaded.start, flavour, &self.loader.budget)
     }
 
     fn enter(

@@ -4,8 +4,10 @@
 //! (<https://github.com/kubernetes-sigs/kustomize/tree/master/kyaml/yaml>, `PathGetter` and `PathMatcher`).
 
 use super::fields::split_path;
+use crate::render::budget::{Budget, Expression};
+use crate::render::error::RenderError;
 use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::selector::{compiled, go_spelling};
+use crate::render::selector::go_spelling;
 
 /// The parts of a path. Brackets hold a part together; those of `[a.b]` go, those of `[a=b]` stay.
 pub(super) fn split(path: &str) -> Vec<String> {
@@ -82,6 +84,42 @@ pub(super) enum Missing {
     Made(Content),
 }
 
+/// How a path is followed.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub(super) missing: &'a Missing,
+    /// Where that is written which is made.
+    pub(super) place: &'a SourceOffset,
+    pub(super) budget: &'a Budget,
+}
+
+impl<'a> Way<'a> {
+    /// The way along these parts, whose expressions are paid for here.
+    pub(super) fn of(
+        path: &[String],
+        missing: &'a Missing,
+        place: &'a SourceOffset,
+        budget: &'a Budget,
+    ) -> Result<Self, RenderError> {
+        let way = Self { missing, place, budget };
+        for (_, pattern) in path.iter().filter_map(|part| condition(part)?.ok()) {
+            let _said_where_it_is_followed = way.expression(pattern)?;
+        }
+        Ok(way)
+    }
+
+    pub(super) const fn written_at<'b>(&self, place: &'b SourceOffset) -> Way<'b>
+    where
+        'a: 'b,
+    {
+        Way { missing: self.missing, place, budget: self.budget }
+    }
+
+    fn expression(&self, pattern: &str) -> Result<Result<Expression, String>, RenderError> {
+        self.budget.expression(&go_spelling(pattern), self.place)
+    }
+}
+
 /// What becomes of each value that fits.
 pub(super) type Change<'f> = dyn FnMut(&mut Placed) -> Result<(), String> + 'f;
 
@@ -89,8 +127,7 @@ pub(super) type Change<'f> = dyn FnMut(&mut Placed) -> Result<(), String> + 'f;
 pub(super) fn change(
     value: &mut Placed,
     path: &[String],
-    missing: &Missing,
-    place: &SourceOffset,
+    way: &Way<'_>,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let Some((part, rest)) = path.split_first() else {
@@ -98,11 +135,11 @@ pub(super) fn change(
         return Ok(1);
     };
     if let Ok(index) = part.parse::<usize>() {
-        return change_index(value, index, rest, missing, place, with);
+        return change_index(value, index, rest, way, with);
     }
     if let Some(condition) = condition(part) {
         let (key, pattern) = condition?;
-        return change_items(value, (key, pattern), rest, missing, place, with);
+        return change_items(value, (key, pattern), rest, way, with);
     }
     if part == "*" {
         let Content::Sequence(items) = &mut value.content else {
@@ -112,17 +149,16 @@ pub(super) fn change(
                 Err("`*` stands for the items of a list, and this is none".to_owned())
             };
         };
-        return items.iter_mut().try_fold(0, |sum, item| Ok(sum + change(item, rest, missing, place, with)?));
+        return items.iter_mut().try_fold(0, |sum, item| Ok(sum + change(item, rest, way, with)?));
     }
-    change_field(value, part, rest, missing, place, with)
+    change_field(value, part, rest, way, with)
 }
 
 fn change_field(
     value: &mut Placed,
     part: &str,
     rest: &[String],
-    missing: &Missing,
-    place: &SourceOffset,
+    way: &Way<'_>,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     if value.is_null() {
@@ -132,15 +168,15 @@ fn change_field(
         return Err(format!("there is no mapping that could hold `{part}`"));
     }
     if value.field(part).is_none() {
-        let Missing::Made(last) = missing else { return Ok(0) };
-        value.set(part, blank(rest, last, place));
+        let Missing::Made(last) = way.missing else { return Ok(0) };
+        value.set(part, blank(rest, last, way.place));
     }
     let Some(field) = value.field_mut(part) else { return Ok(0) };
     if !rest.is_empty() && matches!(field.content, Content::Scalar(_)) {
         // Kustomize reads YAML in a string here, and changes a copy of it.
         return Err(format!("`{part}` is a single value and has no fields"));
     }
-    change(field, rest, missing, place, with)
+    change(field, rest, way, with)
 }
 
 /// What is made before the rest of the path is followed.
@@ -159,21 +195,20 @@ fn change_index(
     value: &mut Placed,
     index: usize,
     rest: &[String],
-    missing: &Missing,
-    place: &SourceOffset,
+    way: &Way<'_>,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let count = list(value)?.len();
     let Content::Sequence(items) = &mut value.content else {
         return Err(format!("there is no item {index}, and no list"));
     };
-    if let Missing::Made(last) = missing
+    if let Missing::Made(last) = way.missing
         && count == index
     {
-        items.push(blank(rest, last, place));
+        items.push(blank(rest, last, way.place));
     }
     match items.get_mut(index) {
-        Some(item) => change(item, rest, missing, place, with),
+        Some(item) => change(item, rest, way, with),
         None => Err(format!("there is no item {index}: the list has {count}")),
     }
 }
@@ -182,12 +217,11 @@ fn change_items(
     value: &mut Placed,
     (key, pattern): (&str, &str),
     rest: &[String],
-    missing: &Missing,
-    place: &SourceOffset,
+    way: &Way<'_>,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
-    let fits =
-        compiled(&go_spelling(pattern)).map_err(|_| format!("`{pattern}` is no regular expression"))?;
+    let fits = way.expression(pattern).ok().and_then(Result::ok);
+    let fits = fits.ok_or_else(|| format!("`{pattern}` is no regular expression"))?.regex;
     let mut changed = 0;
     let mut seen = false;
     let Content::Sequence(items) = &mut value.content else {
@@ -205,19 +239,20 @@ fn change_items(
         seen = true;
         // A condition on the item itself is the end of a path.
         let rest = if key.is_empty() { &[] } else { rest };
-        changed += change(item, rest, missing, place, with)?;
+        changed += change(item, rest, way, with)?;
     }
-    let Missing::Made(_) = missing else { return Ok(changed) };
+    let Missing::Made(_) = way.missing else { return Ok(changed) };
     if seen && changed > 0 {
         return Ok(changed);
     }
+    let place = way.place;
     let scalar = Placed::open(pattern, place);
     let mut item = if key.is_empty() {
         scalar
     } else {
         Placed { place: place.clone(), content: Content::Mapping(vec![(key.to_owned(), scalar)]) }
     };
-    let changed = change(&mut item, if key.is_empty() { &[] } else { rest }, missing, place, with)?;
+    let changed = change(&mut item, if key.is_empty() { &[] } else { rest }, way, with)?;
     items.push(item);
     Ok(changed)
 }

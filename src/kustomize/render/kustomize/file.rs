@@ -7,6 +7,7 @@ use super::id::Gvk;
 use super::images::Image;
 use super::order::Order;
 use super::replicas::Replicas;
+use crate::render::budget::Budget;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::{fields_of, spelled};
 use crate::render::placed::{Content, Placed, SourceOffset};
@@ -171,6 +172,7 @@ impl Kustomization {
         documents: &[Placed],
         start: &SourceOffset,
         flavour: Flavour,
+        budget: &Budget,
     ) -> Result<Self, RenderError> {
         let document = match documents {
             [document] if document.is_mapping() => document,
@@ -212,15 +214,15 @@ impl Kustomization {
             generators: names(document, "generators")?,
             transformers: names(document, "transformers")?,
             strategic: names(document, "patchesStrategicMerge")?,
-            patches: patches(document, "patches")?,
-            json6902: patches(document, "patchesJson6902")?,
+            patches: patches(document, "patches", budget)?,
+            json6902: patches(document, "patchesJson6902", budget)?,
             namespace: name(document, "namespace")?,
             prefix: name(document, "namePrefix")?,
             suffix: name(document, "nameSuffix")?,
             labels: list(document, "labels")?.iter().map(labels).collect::<Result<_, RenderError>>()?,
             common_labels: pairs(document, "commonLabels")?,
             annotations: pairs(document, "commonAnnotations")?,
-            images: images.map(Image::read).collect::<Result<_, RenderError>>()?,
+            images: images.map(|image| Image::read(image, budget)).collect::<Result<_, RenderError>>()?,
             replicas: list(document, "replicas")?
                 .iter()
                 .map(Replicas::read)
@@ -399,11 +401,11 @@ fn labels(entry: &Placed) -> Result<Labels, RenderError> {
     Ok(Labels { pairs: pairs(entry, "pairs")?, reach, fields })
 }
 
-fn patches(document: &Placed, field: &str) -> Result<Vec<PatchEntry>, RenderError> {
-    list(document, field)?.iter().map(|entry| patch_entry(entry, field)).collect()
+fn patches(document: &Placed, field: &str, budget: &Budget) -> Result<Vec<PatchEntry>, RenderError> {
+    list(document, field)?.iter().map(|entry| patch_entry(entry, field, budget)).collect()
 }
 
-pub(super) fn patch_entry(entry: &Placed, field: &str) -> Result<PatchEntry, RenderError> {
+pub(super) fn patch_entry(entry: &Placed, field: &str, budget: &Budget) -> Result<PatchEntry, RenderError> {
     let what = format!("an entry of `{field}`");
     let entry = &*fields_of(entry, &what, &["path", "patch", "target", "options"])?;
     let inline = name(entry, "patch")?.filter(|patch| !patch.text.trim().is_empty());
@@ -418,7 +420,7 @@ pub(super) fn patch_entry(entry: &Placed, field: &str) -> Result<PatchEntry, Ren
         }
     };
     let target = match entry.field("target").filter(|target| !target.is_null()) {
-        Some(target) => Some((Rc::new(Selector::read(target)?), target.place.clone())),
+        Some(target) => Some((Rc::new(Selector::read(target, budget)?), target.place.clone())),
         None => None,
     };
     let may_change = match entry.field("options") {

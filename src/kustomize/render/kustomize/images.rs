@@ -9,7 +9,7 @@ use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
-use crate::render::selector::{compiled, go_spelling};
+use crate::render::selector::go_spelling;
 
 /// An entry of `images`.
 #[derive(Debug, Clone)]
@@ -32,12 +32,13 @@ enum Name {
 }
 
 impl Name {
-    fn read(name: &str) -> Option<Self> {
+    fn read(name: &str, place: &SourceOffset, budget: &Budget) -> Result<Option<Self>, RenderError> {
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte)) {
-            return Some(Self::Plain(name.to_owned()));
+            return Ok(Some(Self::Plain(name.to_owned())));
         }
         let pattern = format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", go_spelling(name));
-        compiled(&pattern).ok().map(Self::Regex)
+        let compiled = budget.expression(&pattern, place)?;
+        Ok(compiled.ok().map(|expression| Self::Regex(expression.regex)))
     }
 
     fn fits(&self, image: &str) -> bool {
@@ -71,7 +72,7 @@ fn is_tag_and_digest(text: &str) -> bool {
 const FIELDS: [&str; 5] = ["name", "newName", "newTag", "tagSuffix", "digest"];
 
 impl Image {
-    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(entry: &Placed, budget: &Budget) -> Result<Self, RenderError> {
         let entry = &*fields_of(entry, "an entry of `images`", &FIELDS)?;
         let text = |key: &str| match entry.field(key).filter(|value| !value.is_null()) {
             None => Ok(String::new()),
@@ -80,7 +81,7 @@ impl Image {
             }),
         };
         let name = text("name")?;
-        let name = Name::read(&name).ok_or_else(|| {
+        let name = Name::read(&name, &entry.place, budget)?.ok_or_else(|| {
             RenderError::malformed(
                 entry.field("name").map_or(&entry.place, |name| &name.place),
                 format!("`{name}` is no name of an image: correct it"),

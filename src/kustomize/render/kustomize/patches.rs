@@ -216,7 +216,11 @@ pub(super) fn apply(
     patch: &Patch,
 ) -> Result<(), RenderError> {
     let budget = &builder.loader.budget;
-    budget.pairs(resources.len(), LOOK, patch.place())?;
+    let steps = match patch {
+        Patch::Named { .. } => LOOK,
+        Patch::Selected { target, .. } => target.selector.steps(),
+    };
+    budget.pairs(resources.len(), steps, patch.place())?;
     let (selected, mut done) = match patch {
         Patch::Named { patch, .. } => find(resources, patch),
         Patch::Selected { target, .. } => {

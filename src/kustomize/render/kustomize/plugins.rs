@@ -131,7 +131,7 @@ pub(super) fn transformer(
             Transformer::Pairs("AnnotationsTransformer", pairs(plugin, "annotations")?, fields(plugin)?)
         }
         "ImageTagTransformer" => match plugin.field("imageTag") {
-            Some(image) => Transformer::Image(Image::read(image)?, fields(plugin)?),
+            Some(image) => Transformer::Image(Image::read(image, &builder.loader.budget)?, fields(plugin)?),
             None => {
                 return Err(RenderError::malformed(
                     &plugin.place,
@@ -153,7 +153,7 @@ pub(super) fn transformer(
             Transformer::Replacements(replacements(builder, folder, entries)?)
         }
         "PatchTransformer" => {
-            let entry = patch_entry(&own_fields(plugin), "patches")?;
+            let entry = patch_entry(&own_fields(plugin), "patches", &builder.loader.budget)?;
             Transformer::Patches("PatchTransformer", patches::load(builder, folder, &entry)?)
         }
         "PatchJson6902Transformer" => {
@@ -161,7 +161,7 @@ pub(super) fn transformer(
             if let Some(operations) = fields.remove("jsonOp") {
                 fields.set("patch", operations);
             }
-            let entry = patch_entry(&fields, "patchesJson6902")?;
+            let entry = patch_entry(&fields, "patchesJson6902", &builder.loader.budget)?;
             Transformer::Patches("PatchJson6902Transformer", patches::json6902(builder, folder, &entry)?)
         }
         "PatchStrategicMergeTransformer" => {

@@ -4,6 +4,8 @@
 //! among the objects that once had the name, one of the wanted kind that the referrer can see; of several,
 //! the one that got the same prefixes and suffixes.
 
+use std::collections::{BTreeSet, HashMap};
+
 use super::config::{Config, NameReference};
 use super::fields::{Blank, FieldSpec};
 use super::id::{Gvk, Id, text_at};
@@ -63,16 +65,18 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config, budget: &Budget) 
             suffixes: resource.suffixes.clone(),
         })
         .collect();
+    let index = Index::of(&candidates);
     for (resource, own) in resources.iter_mut().zip(&candidates) {
-        let mut visible: Option<Vec<&Candidate>> = None;
+        let mut sight = None;
         let original = own.original().gvk.clone();
         for reference in &config.references {
             for field in reference.fields.iter().filter(|field| original.fits(&field.gvk)) {
-                budget.steps(candidates.len(), &resource.value.place)?;
-                let visible = visible.get_or_insert_with(|| visible_to(&resource.value, own, &candidates));
+                budget.steps(FITS, &resource.value.place)?;
+                let sight = sight.get_or_insert_with(|| Sight::of(&resource.value, own));
                 let referrer = Referrer {
                     own,
-                    visible,
+                    index: &index,
+                    sight,
                     reference,
                     field,
                     budget,
@@ -88,28 +92,58 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config, budget: &Budget) 
     Ok(())
 }
 
+/// The objects by what references name: so that each looks at those of its name alone.
+struct Index<'a> {
+    /// By each name that they had or have.
+    named: HashMap<&'a str, Vec<&'a Candidate>>,
+    /// By the namespace that they were loaded with.
+    housed: HashMap<String, Vec<&'a Candidate>>,
+}
+
+impl<'a> Index<'a> {
+    fn of(candidates: &'a [Candidate]) -> Self {
+        let mut index = Self { named: HashMap::new(), housed: HashMap::new() };
+        for candidate in candidates {
+            let names: BTreeSet<&str> = candidate.former.iter().map(|id| id.name.as_str()).collect();
+            for name in names {
+                index.named.entry(name).or_default().push(candidate);
+            }
+            let original = candidate.original();
+            if !original.is_cluster_scoped() {
+                let namespace = original.effective_namespace().to_owned();
+                index.housed.entry(namespace).or_default().push(candidate);
+            }
+        }
+        index
+    }
+}
+
 /// The objects that an object may refer to: those of its namespace and those without; an object without
 /// namespace may refer to all, and a role binding to those in the namespaces of its subjects.
-fn visible_to<'a>(value: &Placed, own: &Candidate, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
-    if own.id.is_cluster_scoped() {
-        return candidates.iter().collect();
+struct Sight<'a> {
+    own: &'a Candidate,
+    bound: Vec<String>,
+}
+
+impl<'a> Sight<'a> {
+    fn of(value: &Placed, own: &'a Candidate) -> Self {
+        let subjects = value.field("subjects").map(Placed::items).unwrap_or_default();
+        let bound = subjects
+            .iter()
+            .filter(|_| own.id.gvk.kind == "RoleBinding")
+            .filter(|subject| text_at(subject, &["kind"]) == "ServiceAccount")
+            .filter(|subject| subject.field("namespace").is_some())
+            .map(|subject| text_at(subject, &["namespace"]))
+            .collect();
+        Self { own, bound }
     }
-    let subjects = value.field("subjects").map(Placed::items).unwrap_or_default();
-    let bound: Vec<String> = subjects
-        .iter()
-        .filter(|_| own.id.gvk.kind == "RoleBinding")
-        .filter(|subject| text_at(subject, &["kind"]) == "ServiceAccount")
-        .filter(|subject| subject.field("namespace").is_some())
-        .map(|subject| text_at(subject, &["namespace"]))
-        .collect();
-    candidates
-        .iter()
-        .filter(|other| {
-            other.id.is_cluster_scoped()
-                || other.id.same_namespace(&own.id)
-                || bound.contains(&other.id.namespace)
-        })
-        .collect()
+
+    fn sees(&self, other: &Candidate) -> bool {
+        self.own.id.is_cluster_scoped()
+            || other.id.is_cluster_scoped()
+            || other.id.same_namespace(&self.own.id)
+            || self.bound.contains(&other.id.namespace)
+    }
 }
 
 /// The kind that a role binding's `roleRef` names.
@@ -124,7 +158,8 @@ fn role_of(value: &Placed, field: &FieldSpec) -> Option<Gvk> {
 
 struct Referrer<'a> {
     own: &'a Candidate,
-    visible: &'a [&'a Candidate],
+    index: &'a Index<'a>,
+    sight: &'a Sight<'a>,
     reference: &'a NameReference,
     field: &'a FieldSpec,
     budget: &'a Budget,
@@ -159,7 +194,7 @@ impl Referrer<'_> {
             return Ok(());
         }
         let old = found.written().into_owned();
-        if let Some(target) = self.select(&old, self.visible, Same::Name, found)?
+        if let Some(target) = self.select(&old, &|_| true, Same::Name, found)?
             && target.id.name != old
         {
             let place = found.place.clone();
@@ -180,21 +215,18 @@ impl Referrer<'_> {
         };
         let (old, place) = (name.written().into_owned(), name.place.clone());
         let target = match found.field("namespace") {
-            None => self.select(&old, self.visible, Same::NameAndNamespace, found)?,
+            None => self.select(&old, &|_| true, Same::NameAndNamespace, found)?,
             Some(namespace) => {
                 let namespace = namespace.written();
-                let of = |id: &dyn Fn(&Candidate) -> Id| -> Vec<&Candidate> {
-                    let fits = |candidate: &&&Candidate| {
-                        let id = id(candidate);
-                        !id.is_cluster_scoped() && id.effective_namespace() == namespace
-                    };
-                    self.visible.iter().filter(fits).copied().collect()
-                };
-                let mut candidates = of(&|candidate| candidate.original().clone());
-                if candidates.is_empty() {
-                    candidates = of(&|candidate| candidate.id.clone());
+                let is_in = |id: &Id| !id.is_cluster_scoped() && id.effective_namespace() == namespace;
+                let housed = self.index.housed.get(&*namespace).map(Vec::as_slice).unwrap_or_default();
+                self.budget.steps(housed.len(), &found.place)?;
+                // What was loaded with that namespace comes before what has it now.
+                if housed.iter().any(|candidate| self.sight.sees(candidate)) {
+                    self.select(&old, &|one| is_in(one.original()), Same::NameAndNamespace, found)?
+                } else {
+                    self.select(&old, &|one| is_in(&one.id), Same::NameAndNamespace, found)?
                 }
-                self.select(&old, &candidates, Same::NameAndNamespace, found)?
             }
         };
         let Some(target) = target else { return Ok(()) };
@@ -209,21 +241,23 @@ impl Referrer<'_> {
         Ok(())
     }
 
-    fn select<'c>(
+    fn select(
         &self,
         name: &str,
-        candidates: &[&'c Candidate],
+        is_meant: &dyn Fn(&Candidate) -> bool,
         same: Same,
         found: &Placed,
-    ) -> Result<Option<&'c Candidate>, RenderError> {
+    ) -> Result<Option<&Candidate>, RenderError> {
+        let candidates = self.index.named.get(name).map(Vec::as_slice).unwrap_or_default();
         self.budget.pairs(candidates.len(), FITS, &found.place)?;
-        let fits = |candidate: &&&'c Candidate| {
-            candidate.former.iter().any(|id| id.name == name)
+        let fits = |candidate: &&&Candidate| {
+            self.sight.sees(candidate)
+                && is_meant(candidate)
                 && candidate.former.iter().any(|id| id.gvk.fits(&self.reference.target))
                 && self.role.as_ref().is_none_or(|role| candidate.former.iter().any(|id| id.gvk.fits(role)))
                 && self.is_near(candidate)
         };
-        let mut left: Vec<&'c Candidate> = candidates.iter().filter(fits).copied().collect();
+        let mut left: Vec<&Candidate> = candidates.iter().filter(fits).copied().collect();
         if left.len() > 1 {
             left.retain(|candidate| candidate.same_ends(self.own, Empty::FitsAll));
         }

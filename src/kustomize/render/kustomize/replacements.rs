@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::field_path::{Missing, change, look_up, split};
+use super::field_path::{Missing, Way, change, look_up, split};
 use super::id::{Gvk, Id};
 use super::structured;
 use crate::render::budget::{Budget, LOOK, Size, refuse_deeper};
@@ -94,7 +94,7 @@ fn options(entry: &Placed) -> Result<(Option<Part>, Creates), RenderError> {
 }
 
 impl Replacement {
-    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(entry: &Placed, budget: &Budget) -> Result<Self, RenderError> {
         let entry = &*fields_of(entry, "a replacement", &REPLACEMENT)?;
         let source = entry.field("source").filter(|source| !source.is_null());
         let value = entry.field("sourceValue").filter(|value| !value.is_null());
@@ -116,7 +116,8 @@ impl Replacement {
         let targets = entry.field("targets").filter(|targets| !targets.is_null()).ok_or_else(|| {
             RenderError::malformed(&entry.place, "a replacement has `targets`: say which fields it is for")
         })?;
-        let targets = targets.items().iter().map(Target::read).collect::<Result<_, RenderError>>()?;
+        let targets = targets.items().iter().map(|target| Target::read(target, budget));
+        let targets = targets.collect::<Result<_, RenderError>>()?;
         Ok(Self { place: entry.place.clone(), from, targets })
     }
 
@@ -135,7 +136,7 @@ impl Replacement {
         };
         let mut stale = false;
         for target in &self.targets {
-            budget.pairs(resources.len(), LOOK, &target.place)?;
+            budget.pairs(resources.len(), target.steps(), &target.place)?;
             for (at, resource) in resources.iter_mut().enumerate() {
                 if !target.means(resource) {
                     continue;
@@ -236,7 +237,7 @@ enum Refused {
 }
 
 impl Target {
-    fn read(entry: &Placed) -> Result<Self, RenderError> {
+    fn read(entry: &Placed, budget: &Budget) -> Result<Self, RenderError> {
         let fields = ["select", "reject", "fieldPaths", "options"];
         let entry = &*fields_of(entry, "a target of a replacement", &fields)?;
         let select = entry.field("select").filter(|select| !select.is_null()).ok_or_else(|| {
@@ -260,12 +261,20 @@ impl Target {
         let (part, creates) = options(entry)?;
         Ok(Self {
             place: entry.place.clone(),
-            select: Selector::read(select)?,
-            reject: reject.iter().map(Selector::read).collect::<Result<_, RenderError>>()?,
+            select: Selector::read(select, budget)?,
+            reject: reject
+                .iter()
+                .map(|reject| Selector::read(reject, budget))
+                .collect::<Result<_, RenderError>>()?,
             paths,
             part,
             creates,
         })
+    }
+
+    /// Steps of asking whether it means an object, of which several identities are known.
+    fn steps(&self) -> usize {
+        [&self.select].into_iter().chain(&self.reject).map(Selector::steps).sum()
     }
 
     fn means(&self, resource: &Resource) -> bool {
@@ -302,9 +311,10 @@ impl Target {
             budget.steps(LOOK + size.values, place)?;
             refuse_deeper(parts.len() + size.height.max(1), place)?;
             budget.size(Size { values: parts.len(), bytes: path.len(), height: 0 }, place)?;
+            let way = Way::of(&parts, &missing, place, budget)?;
             let of = Id::of(&resource.value).object_id();
             let object = &mut resource.value;
-            if structured::put(object, &parts, value, &missing, place, budget)? {
+            if structured::put(object, &parts, value, &way)? {
                 resource.spread();
                 continue;
             }
@@ -324,7 +334,7 @@ impl Target {
                     }
                 })
             };
-            let changed = change(object, &parts, &missing, &value.place, set);
+            let changed = change(object, &parts, &way.written_at(&value.place), set);
             if let Some(error) = exceeded {
                 return Err(error);
             }

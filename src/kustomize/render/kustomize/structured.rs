@@ -1,22 +1,21 @@
 //! JSON that stands in a string, as the target of a replacement.
 
-use super::field_path::{Missing, change, look_up};
+use super::field_path::{Missing, Way, change, look_up};
 use super::hash::{write_go_json, write_go_text};
-use crate::render::budget::{Budget, Size};
+use crate::render::budget::Size;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::load::read_if_yaml;
-use crate::render::placed::{Content, Placed, SourceOffset};
+use crate::render::placed::{Content, Placed};
 
 /// Sets a value inside a string that holds JSON; `false` where the path leads through no such string.
 pub(super) fn put(
     object: &mut Placed,
     path: &[String],
     value: &Placed,
-    missing: &Missing,
-    place: &SourceOffset,
-    budget: &Budget,
+    way: &Way<'_>,
 ) -> Result<bool, RenderError> {
+    let Way { place, budget, .. } = *way;
     let is_text = |end: &usize| {
         let found = path.get(..*end).and_then(|path| look_up(object, path).ok().flatten());
         found.is_some_and(|found| matches!(found.content, Content::Scalar(_)))
@@ -45,7 +44,7 @@ pub(super) fn put(
         }
         Ok(())
     };
-    let changed = change(&mut document, inside, missing, place, set);
+    let changed = change(&mut document, inside, way, set);
     if let Some(error) = exceeded {
         return Err(error);
     }
@@ -76,7 +75,7 @@ pub(super) fn put(
         field.replace_scalar(new.clone());
         Ok(())
     };
-    change(object, outside, &Missing::Stays, place, set)
+    change(object, outside, &Way { missing: &Missing::Stays, ..*way }, set)
         .map_err(|why| RenderError::malformed(place, format!("the string cannot be set: {why}")))?;
     Ok(true)
 }

@@ -153,7 +153,7 @@ pub(super) fn replacements(
         let entry = &*spelled(entry, &REPLACEMENT)?;
         let path = entry.field("path").filter(|path| !path.written().is_empty());
         let Some(path) = path else {
-            all.push(Replacement::read(entry)?);
+            all.push(Replacement::read(entry, &builder.loader.budget)?);
             continue;
         };
         if entry.entries().len() > 1 {
@@ -168,10 +168,10 @@ pub(super) fn replacements(
             match &document.content {
                 Content::Sequence(items) => {
                     for item in items {
-                        all.push(Replacement::read(item)?);
+                        all.push(Replacement::read(item, &builder.loader.budget)?);
                     }
                 }
-                _ => all.push(Replacement::read(document)?),
+                _ => all.push(Replacement::read(document, &builder.loader.budget)?),
             }
         }
     }

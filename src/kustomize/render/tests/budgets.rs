@@ -224,3 +224,54 @@ fn a_long_chain_of_kustomizations_is_a_chain_and_no_recursion() {
     });
     assert_eq!(told.unwrap().join().unwrap(), Trouble::Cycle);
 }
+
+#[test]
+fn selectors_whose_expressions_are_large() {
+    let mut text = String::from("resources: [a.yaml]\npatches:\n");
+    for _ in 0..40 {
+        text.push_str(
+            "- {path: patch.yaml, target: {kind: ConfigMap, name: '\\w{1,63}', namespace: other}}\n",
+        );
+    }
+    let objects: String = (0..4_000)
+        .map(|number| OBJECT.replace("name: a", &format!("name: a{number}")))
+        .fold(String::new(), |all, object| all + "---\n" + &object);
+    let files = [("a.yaml", objects.as_str()), ("patch.yaml", "- {op: test, path: /a, value: {}}\n")];
+    let told = refused(base(&text, &files));
+    assert_eq!(told, "c/base/kustomization.yaml:32:30 the render takes more than 1000 million steps");
+}
+
+#[test]
+fn files_that_hold_much_to_read_and_nothing_else() {
+    let comments = format!("#{}\n", "x".repeat((4 << 20) - 2));
+    let names: Vec<String> = (0..40).map(|number| format!("{number}.yaml")).collect();
+    let text = format!("resources: [{}]\n", names.join(", "));
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), comments.as_str())).collect();
+    let told = refused(base(&text, &files));
+    assert_eq!(told, "c/base/29.yaml:-:- the render takes more than 1000 million steps");
+}
+
+#[test]
+fn many_references_are_followed_at_the_price_of_their_number() {
+    const EACH: usize = 4_500;
+    let mut objects = String::new();
+    for number in 0..EACH {
+        let _ = write!(
+            objects,
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a{number}}}}}\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: p{number}}}, spec: {{volumes: [{{name: v, configMap: {{name: a{number}}}}}]}}}}\n"
+        );
+    }
+    let text = "namePrefix: new-\nresources: [a.yaml]\n";
+    let files = base(text, &[("a.yaml", objects.as_str())]);
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let rendered = try_render(&files).unwrap();
+    assert_eq!(rendered.objects.len(), 2 * EACH);
+    let named = |object: &crate::render::RenderedObject| {
+        object
+            .value
+            .pointer("/spec/volumes/0/configMap/name")
+            .and_then(|name| name.as_str().map(str::to_owned))
+    };
+    let names: Vec<String> = rendered.objects.iter().filter_map(named).collect();
+    assert!(names.len() == EACH && names.iter().all(|name| name.starts_with("new-a")));
+}

@@ -50,6 +50,31 @@ pub enum Broken {
         /// What is live.
         live: KubernetesVersion,
     },
+    /// The `Cluster` would be pointed away from the control plane that its machines stand on.
+    ControlPlaneReplaced {
+        /// Kind of that control plane.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// How many machines are seen to stand on it; a provider's are not seen.
+        machines: u32,
+    },
+    /// The `Cluster` would be pointed at another one's control plane.
+    ControlPlaneOfAnother {
+        /// Kind of the control plane.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// The name of the other Cluster.
+        cluster: String,
+    },
+    /// Workers would be older than a control plane of that version bears.
+    LeavesWorkersBehind {
+        /// The oldest that runs.
+        oldest: KubernetesVersion,
+        /// What the render asks for.
+        to: KubernetesVersion,
+    },
     /// A reference to what is neither rendered nor live.
     MissingReference {
         /// Kind of the object named.
@@ -82,6 +107,9 @@ impl GuardBroken {
             Broken::StillRolling { .. } => "StillRolling",
             Broken::NoVersion { .. } => "NoVersion",
             Broken::ClusterTerminating => "ClusterTerminating",
+            Broken::ControlPlaneReplaced { .. } => "ControlPlaneReplaced",
+            Broken::ControlPlaneOfAnother { .. } => "ControlPlaneOfAnother",
+            Broken::LeavesWorkersBehind { .. } => "LeavesWorkersBehind",
             Broken::MissingReference { .. } | Broken::ReferenceTerminating { .. } => "MissingReference",
         }
     }
@@ -111,6 +139,26 @@ impl fmt::Display for GuardBroken {
             Broken::ClusterTerminating => write!(
                 f,
                 "{object} is being deleted, though Git still has it: nothing is applied until it is gone"
+            ),
+            Broken::ControlPlaneReplaced { kind, name, machines } => {
+                let standing = match machines {
+                    0 => "its machines are not known to be gone".to_owned(),
+                    1 => "1 machine stands on it".to_owned(),
+                    several => format!("{several} machines stand on it"),
+                };
+                write!(
+                    f,
+                    "{object} would leave {kind} {name}, and {standing}: another control plane begins without them; name {kind} {name} again"
+                )
+            }
+            Broken::ControlPlaneOfAnother { kind, name, cluster } => write!(
+                f,
+                "{object} names {kind} {name}, which is the Cluster {cluster}'s: name one of its own"
+            ),
+            Broken::LeavesWorkersBehind { oldest, to } => write!(
+                f,
+                "{object} asks for Kubernetes {to}, while workers of {oldest} run, and a worker may be three minors older than its control plane: go to a version of {} at most",
+                oldest.minor().next().next().next()
             ),
             Broken::MissingReference { kind, name } => write!(
                 f,

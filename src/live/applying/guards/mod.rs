@@ -12,11 +12,13 @@
 //! |---|---|
 //! | a version below what is live | the higher of live `spec` and everything that runs (`status.version`, `status.versions`) |
 //! | a minor left out | live `spec`; for control planes also the lowest that still runs, which waits instead of failing |
+//! | a control plane that takes another one's place (`succession`) | the machines of the `Cluster`, whatever their control plane is called |
 //! | a `Cluster` that somebody is deleting | the live `Cluster`: machines made beneath it would hold it up |
 //! | a template, config or class that is neither rendered nor live | rendered names after [`name_templates`](capstan_plan::templates::name_templates), and live objects that are not being deleted |
 
 mod broken;
 mod references;
+mod succession;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -33,7 +35,7 @@ use capstan_model::object::FieldPath;
 /// applied.
 ///
 /// `rendered` has its namespaces and its live names; `live` holds every rendered object that exists, and
-/// those of [`named_outside`].
+/// those of [`named_outside`]; of each rendered `Cluster` also its machines and the control plane that it names.
 pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroken> {
     let mut found = Vec::new();
     for object in rendered {
@@ -46,8 +48,10 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
             broken(FieldPath::root(), Broken::ClusterTerminating);
         }
         versions::check(object, rendered, live, &mut broken);
+        succession::check(object, rendered, live, &mut broken);
         references::check(object, rendered, live, &mut broken);
     }
     found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
+    found.dedup();
     found
 }

@@ -220,6 +220,119 @@ fn nothing_is_made_anew_beneath_a_cluster_that_somebody_deletes() {
     assert_eq!(guards(&objects(cluster), &live(cluster)), []);
 }
 
+/// A cluster `c` that names a control plane, with that control plane under it.
+fn cluster(name: &str, version: &str) -> String {
+    format!(
+        "{}---\n{}",
+        pointed_at(name),
+        control_plane(version).replace("name: cp,", &format!("name: {name},"))
+    )
+}
+
+fn pointed_at(name: &str) -> String {
+    format!(
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: c, namespace: org}}\nspec: {{controlPlaneRef: {{apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: {name}}}}}\n"
+    )
+}
+
+/// A machine of the cluster `c`.
+fn machine(name: &str, version: &str, label: &str) -> String {
+    format!(
+        "---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {{name: {name}, namespace: org, labels: {{cluster.x-k8s.io/cluster-name: c{label}}}}}\nspec: {{clusterName: c, version: {version}}}\n"
+    )
+}
+
+/// The same as [`verdicts`], where all machines were read.
+fn with_machines(base: &str, alive: &str) -> Vec<String> {
+    let mut live = live(alive);
+    live.listed("cluster.x-k8s.io", "Machine");
+    let found = guards(&objects(base), &live);
+    found
+        .iter()
+        .map(|broken| format!("{} {} {}", broken.object.kind, broken.field, broken.reason()))
+        .collect()
+}
+
+const PLANE: &str = ", cluster.x-k8s.io/control-plane: ''";
+
+#[test]
+fn a_control_plane_under_another_name_is_held_against_the_machines() {
+    let replaced = "Cluster /spec/controlPlaneRef/name ControlPlaneReplaced".to_owned();
+    let version = |reason: &str| format!("KubeadmControlPlane /spec/version {reason}");
+    let machines =
+        |plane: &str, worker: &str| format!("{}{}", machine("m-0", plane, PLANE), machine("m-1", worker, ""));
+    let old = |machines: &str| format!("{}{machines}", cluster("cp", "v1.35.1"));
+    for (wanted, machines, expected) in [
+        ("v1.35.1", machines("v1.35.1", "v1.35.1"), vec![replaced.clone()]),
+        ("v1.36.0", machines("v1.35.1", "v1.35.1"), vec![replaced.clone()]),
+        // The way round the guard of versions.
+        ("v1.34.3", machines("v1.35.1", "v1.35.1"), vec![replaced.clone(), version("VersionBelowLive")]),
+        ("v1.37.0", machines("v1.35.1", "v1.35.1"), vec![replaced.clone(), version("SkipsMinor")]),
+        ("new", machines("v1.35.1", "v1.35.1"), vec![replaced, version("NoVersion")]),
+        // Its machines are gone; those of the workers stay, and have to bear the new one.
+        ("v1.35.1", machine("m-1", "v1.35.1", ""), vec![]),
+        ("v1.35.0", machine("m-1", "v1.35.1", ""), vec![]),
+        ("v1.34.3", machine("m-1", "v1.35.1", ""), vec![version("VersionBelowLive")]),
+        ("v1.38.0", machine("m-1", "v1.35.1", ""), vec![]),
+        ("v1.39.0", machine("m-1", "v1.35.1", ""), vec![version("LeavesWorkersBehind")]),
+        ("v1.20.0", String::new(), vec![]),
+    ] {
+        assert_eq!(with_machines(&cluster("new", wanted), &old(&machines)), expected, "{wanted} {machines}");
+    }
+    // What the old one says still runs counts too.
+    let old =
+        old("").replace("spec: {version: v1.35.1}", "spec: {version: v1.35.1}\nstatus: {version: v1.35.1}");
+    assert_eq!(with_machines(&cluster("new", "v1.34.3"), &old), [version("VersionBelowLive")]);
+    // Nobody looked whether there are machines.
+    assert_eq!(verdicts(&cluster("new", "v1.35.1"), &cluster("cp", "v1.35.1")).len(), 1);
+    // A control plane that a hand has deleted from beneath its machines, made again in another version.
+    let orphans = format!("{}{}", pointed_at("cp"), machine("m-0", "v1.35.1", PLANE));
+    assert_eq!(with_machines(&cluster("cp", "v1.34.3"), &orphans), [version("VersionBelowLive")]);
+    assert_eq!(with_machines(&cluster("cp", "v1.35.1"), &orphans), [""; 0]);
+    let alive = format!("{}{}", cluster("cp", "v1.35.1"), machine("m-0", "v1.35.1", PLANE));
+    assert_eq!(with_machines(&cluster("cp", "v1.35.1"), &alive), [""; 0], "as it was");
+    let mut all = live(&alive);
+    all.listed("cluster.x-k8s.io", "Machine");
+    assert_eq!(
+        guards(&objects(&cluster("new", "v1.35.1")), &all)[0].to_string(),
+        "Cluster org/c would leave KubeadmControlPlane cp, and 1 machine stands on it: another control plane begins without them; name KubeadmControlPlane cp again"
+    );
+}
+
+#[test]
+fn a_cluster_is_not_pointed_at_a_control_plane_that_lives_elsewhere() {
+    let of = |owner: &str| {
+        control_plane("v1.35.1").replace(
+            "name: cp, namespace: org",
+            &format!("name: other, namespace: org, labels: {{cluster.x-k8s.io/cluster-name: {owner}}}"),
+        )
+    };
+    let other =
+        "---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: d, namespace: org}\n";
+    let of_another = "Cluster /spec/controlPlaneRef/name ControlPlaneOfAnother";
+    let plane = machine("m-0", "v1.35.1", PLANE);
+    let alive = |owner: &str| format!("{}{plane}---\n{}{other}", cluster("cp", "v1.35.1"), of(owner));
+    let pointed = pointed_at("other");
+    assert_eq!(
+        with_machines(&pointed, &alive("d")),
+        [of_another, "Cluster /spec/controlPlaneRef/name ControlPlaneReplaced"]
+    );
+    // A new Cluster over the control plane of one that lives.
+    assert_eq!(with_machines(&pointed, &format!("{}{other}", of("d"))), [of_another]);
+    assert_eq!(with_machines(&pointed, &of("c")), [""; 0], "its own");
+
+    // Git drops the reference that Capstan applied.
+    let bare = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c, namespace: org}\n";
+    let ours = "namespace: org, managedFields: [{manager: capstan, operation: Apply, fieldsV1: {'f:spec': {'f:controlPlaneRef': {}}}}]}\nspec";
+    let old = format!("{}{plane}", cluster("cp", "v1.35.1"));
+    let applied = old.replacen("namespace: org}\nspec", ours, 1);
+    assert_ne!(applied, old);
+    assert_eq!(with_machines(bare, &applied), ["Cluster /spec/controlPlaneRef/name ControlPlaneReplaced"]);
+    assert_eq!(with_machines(bare, &old), [""; 0], "somebody else's stays");
+    let topology = format!("{bare}spec: {{topology: {{version: v1.35.1}}}}\n");
+    assert_eq!(with_machines(&topology, &applied), [""; 0], "the topology controller names it");
+}
+
 #[test]
 fn a_broken_guard_says_where_it_was_written() {
     let found = guards(&objects(&control_plane("v1.33.0")), &live(&live_control_plane("v1.34.3", "{}")));

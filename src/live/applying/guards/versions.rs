@@ -13,7 +13,7 @@ use capstan_model::version::KubernetesVersion;
 use capstan_plan::templates::{Role, references};
 
 /// Where live objects say what really runs: one version, or a list of versions.
-const RUNNING: &[&str] = &["/status/version", "/status/currentVersion", "/status/versions"];
+pub(super) const RUNNING: &[&str] = &["/status/version", "/status/currentVersion", "/status/versions"];
 /// The same of a Cluster with a topology.
 const RUNNING_CONTROL_PLANE: &[&str] = &["/status/controlPlane/versions"];
 const RUNNING_WORKERS: &[&str] = &["/status/workers/versions"];
@@ -92,7 +92,7 @@ pub(super) fn versions(object: &Value, pointers: &[&str], found: &mut Vec<Kubern
 }
 
 /// The highest or the lowest; of two that cannot be compared the first.
-fn extreme(versions: &[KubernetesVersion], order: Ordering) -> Option<&KubernetesVersion> {
+pub(super) fn extreme(versions: &[KubernetesVersion], order: Ordering) -> Option<&KubernetesVersion> {
     versions.iter().reduce(|best, other| if other.compare(best) == Some(order) { other } else { best })
 }
 

@@ -1,5 +1,7 @@
 //! What a round of deletions is decided from.
 
+use std::collections::BTreeMap;
+
 use crate::applying::inventory::Inventory;
 use crate::applying::owners::OwnerIndex;
 use crate::live_objects::LiveObjects;
@@ -29,6 +31,9 @@ pub struct PruneFacts<'a> {
     pub live: &'a LiveObjects,
     /// What all folders render and have applied.
     pub owners: &'a OwnerIndex,
+    /// What the folders have applied by now that render something of the inventory
+    /// ([`OwnerIndex::neighbours`]).
+    pub neighbours: &'a BTreeMap<ClusterId, Inventory>,
     /// How the rollout stands.
     pub rollout: State,
     /// Whether changes are withheld.

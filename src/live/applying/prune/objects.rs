@@ -6,8 +6,10 @@ use super::outcome::{Because, Keep};
 use super::round::{Present, Round, turn};
 use super::tombstones::Tombstones;
 use crate::applying::inventory::InventoryObject;
+use crate::applying::machines::{control_plane_of, has_unseen_machines, is_owned_by, machines_of};
+use crate::live_objects::{LiveObjects, is_terminating};
 use crate::rollout::observed::State;
-use capstan_model::kinds::{KindRole, Loss, loss, names, role_of};
+use capstan_model::kinds::{KindRole, Loss, is_cluster, is_control_plane, loss, names, role_of};
 use capstan_model::object::ObjectId;
 
 impl<'a> Round<'_, 'a> {
@@ -69,6 +71,13 @@ impl<'a> Round<'_, 'a> {
     ) -> Result<Because, Keep> {
         let facts = self.facts;
         let id = &object.id;
+        if let Some(cluster) = carried(id, facts.live) {
+            // By name a whole Cluster may go; never its control plane from beneath it.
+            let goes = |id: &ObjectId| facts.inventory.get(id).is_some_and(|entry| tombstones.name(entry));
+            if !goes(&cluster) {
+                return Err(Keep::Carries(cluster));
+            }
+        }
         if tombstones.name(object.entry) {
             let rolls = matches!(facts.rollout, State::Waiting | State::Rolling | State::Stuck);
             let not_through = rolls || facts.withheld == Withholding::Workers;
@@ -110,6 +119,35 @@ impl<'a> Round<'_, 'a> {
                 && template.logical.name == logical.name
         })
     }
+}
+
+/// The live `Cluster` whose control plane and machines would go with an object.
+fn carried(id: &ObjectId, live: &LiveObjects) -> Option<ObjectId> {
+    let has_machines = |cluster: &ObjectId, control_plane: Option<&ObjectId>| {
+        machines_of(cluster, live).next().is_some()
+            || control_plane.is_some_and(|control_plane| has_unseen_machines(control_plane, live))
+    };
+    if is_cluster(id) {
+        let value = live.get(id)?;
+        let named = control_plane_of(id, value).map(|named| ObjectId {
+            group: named.group.unwrap_or_default().to_owned(),
+            kind: named.kind.to_owned(),
+            namespace: named.namespace.map(str::to_owned).or_else(|| id.namespace.clone()),
+            name: named.name.to_owned(),
+        });
+        return has_machines(id, named.as_ref()).then(|| id.clone());
+    }
+    if !is_control_plane(id) {
+        return None;
+    }
+    let clusters = live.core(names::CLUSTER).filter(|(_, cluster)| !is_terminating(cluster));
+    let mut carried = clusters.filter(|(cluster, value)| {
+        let named = control_plane_of(cluster, value);
+        let is_named = named.is_some_and(|named| named.means(cluster.namespace.as_deref(), id));
+        let owns = || machines_of(cluster, live).any(|machine| is_owned_by(machine, id));
+        is_named && has_machines(cluster, Some(id)) || owns()
+    });
+    carried.next().map(|(cluster, _)| cluster.clone())
 }
 
 /// How an object may go.

@@ -66,6 +66,8 @@ pub enum Keep {
     NothingRendered,
     /// Only a tombstone may take it away.
     NeedsTombstone,
+    /// The control plane and the machines of that live Cluster would go with it.
+    Carries(ObjectId),
     /// Something names it.
     StillNamed(ObjectId),
     /// The rollout is not done.
@@ -77,6 +79,8 @@ pub enum Keep {
         /// How many may.
         budget: u32,
     },
+    /// That folder renders it and has not applied it.
+    RenderedElsewhere(ClusterId),
     /// Nobody looked at it, or at what could name it.
     NotRead,
     /// It is being deleted and not gone yet.
@@ -90,7 +94,10 @@ pub enum Keep {
 impl Kept {
     /// Whether a person has to do something before it goes.
     pub const fn needs_a_person(&self) -> bool {
-        matches!(self.why, Keep::NeedsTombstone | Keep::OverBudget { .. } | Keep::ClusterNotOurs(_))
+        matches!(
+            self.why,
+            Keep::NeedsTombstone | Keep::Carries(_) | Keep::OverBudget { .. } | Keep::ClusterNotOurs(_)
+        )
     }
 }
 
@@ -106,11 +113,23 @@ impl fmt::Display for Kept {
                 "{object} is gone from Git and kept: to delete it, add `- {{kind: {}, name: {}}}` to `delete` in the cluster's capstan.yaml",
                 object.kind, object.name
             ),
+            Keep::Carries(cluster) if cluster == object => write!(
+                f,
+                "{object} is gone from Git and kept: its control plane and machines would go with it; put it back"
+            ),
+            Keep::Carries(cluster) => write!(
+                f,
+                "{object} is gone from Git and kept: {cluster} is live, and its machines would go with it; put it back"
+            ),
             Keep::StillNamed(by) => write!(f, "{object} is kept while {by} names it"),
             Keep::RolloutNotDone => write!(f, "{object} is kept until the rollout is done"),
             Keep::OverBudget { doomed, budget } => write!(
                 f,
                 "{object} is kept: {doomed} objects would go at once, and `maxDeletions` allows {budget}; look whether that is meant, then raise it or name them in `delete`"
+            ),
+            Keep::RenderedElsewhere(folder) => write!(
+                f,
+                "{object} is kept: the folder {folder} renders it and has not applied it; it is that folder's once it is applied there"
             ),
             Keep::NotRead => {
                 write!(f, "{object} is kept: it could not be read, or what may name it could not")
@@ -141,7 +160,7 @@ pub enum Forget {
     Gone,
     /// It is another one of the same name.
     Replaced,
-    /// Another folder renders it: it is that folder's now.
+    /// Another folder renders it and has applied it: it is that folder's now.
     Transferred(ClusterId),
     /// A namespace is not deleted with the cluster: what else lies in it nobody knows.
     NamespaceStays,

@@ -2,9 +2,10 @@
 
 use super::facts::PruneFacts;
 use super::outcome::{Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept};
-use crate::applying::inventory::InventoryObject;
+use crate::applying::inventory::{Inventory, InventoryObject};
 use crate::applying::managers::is_applied_by_capstan;
 use crate::live_objects::{is_terminating, uid};
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::Deletion;
@@ -13,6 +14,16 @@ use capstan_plan::settings::Deletion;
 pub(super) struct Round<'f, 'a> {
     pub(super) facts: &'f PruneFacts<'a>,
     pub(super) done: Deletions,
+}
+
+/// Whether an object passes to another folder.
+enum Passes {
+    /// Nobody else renders it.
+    No,
+    /// That folder renders it and has not applied it.
+    NotYet(ClusterId),
+    /// That folder has applied it.
+    Passed(ClusterId),
 }
 
 /// An object of the inventory that is live under its UID.
@@ -39,6 +50,28 @@ impl<'a> Round<'_, 'a> {
         self.facts.rendered.into_iter().flatten().any(|object| object.id == *id)
     }
 
+    /// Whether an object is another folder's by now. To render it is not enough: it is so once that folder has
+    /// applied it. Until then nothing of it is deleted, but what this folder renders still (`delete: cluster`) and
+    /// of the others only refused ones.
+    fn passes(&self, entry: &InventoryObject) -> Passes {
+        let facts = self.facts;
+        let has_applied = |other: &&ClusterId| {
+            let theirs = facts.neighbours.get(*other).into_iter().flat_map(Inventory::objects);
+            theirs.filter(|theirs| theirs.uid.is_some()).any(|theirs| theirs.is_logically(entry))
+        };
+        let beside: Vec<&ClusterId> = facts.owners.beside(facts.folder, entry).collect();
+        if let Some(new_owner) = beside.iter().copied().find(has_applied) {
+            return Passes::Passed(new_owner.clone());
+        }
+        let is_rendered = self.is_rendered(&entry.id());
+        let may_take = |other: &&ClusterId| !facts.owners.is_refused(other);
+        let other = beside.iter().copied().find(may_take);
+        match other.or_else(|| beside.first().copied().filter(|_| !is_rendered)) {
+            Some(other) => Passes::NotYet(other.clone()),
+            None => Passes::No,
+        }
+    }
+
     /// The inventory as far as it is live and this folder's; the rest is settled here. With `delete:
     /// cluster` what is rendered counts too.
     pub(super) fn present(&mut self) -> Vec<Present<'a>> {
@@ -50,12 +83,9 @@ impl<'a> Round<'_, 'a> {
             if !whole && self.is_rendered(&id) {
                 continue;
             }
-            let new_owner = facts
-                .owners
-                .new_owner(facts.folder, &id)
-                .or_else(|| facts.owners.new_owner(facts.folder, &entry.logical_id()));
-            if let Some(new_owner) = new_owner {
-                self.forget(id, Forget::Transferred(new_owner.clone()));
+            let passes = self.passes(entry);
+            if let Passes::Passed(new_owner) = passes {
+                self.forget(id, Forget::Transferred(new_owner));
                 continue;
             }
             let Some(live) = facts.live.get(&id) else {
@@ -76,6 +106,8 @@ impl<'a> Round<'_, 'a> {
                 self.forget(id, Forget::Replaced);
             } else if is_terminating(live) {
                 self.keep(id, Keep::Terminating);
+            } else if let Passes::NotYet(other) = passes {
+                self.keep(id, Keep::RenderedElsewhere(other));
             } else {
                 left.push(Present { entry, id, uid });
             }

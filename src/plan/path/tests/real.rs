@@ -45,6 +45,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         release: Some(ReleaseStep { from: Some(from), to, place: None }),
         schemas: capstan_kustomize::schema::Schemas::built_in(),
         cluster_api: None,
+        boundary: None,
         today: TODAY,
     };
     policy::judge(&facts, &Severities::default())

@@ -105,11 +105,13 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, FileErro
         schemas: &schemas,
         cluster_api: None,
         flux: None,
+        neighbours: None,
     });
     let core = core_version(&now, &layout);
     let flux = FluxIndex::read(&now, &layout);
     let (cluster_api, flux) = (core.as_ref(), Some(&flux));
-    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api, flux };
+    let now =
+        Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api, flux, neighbours: None };
     Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 
@@ -167,6 +169,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
         release: Some(ReleaseStep { from, to, place }),
         schemas: &schemas,
         cluster_api: core_version(&tree, &layout),
+        boundary: None,
         today: TODAY,
     };
     let findings = judge(&facts, &Severities::default());

@@ -163,6 +163,7 @@ fn releases_judge_clusters_that_show_no_version() {
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),
             schemas: Schemas::built_in(),
             cluster_api: None,
+            boundary: None,
             today: TODAY,
         };
         let findings = judge(&facts, &Severities::default());
@@ -349,6 +350,7 @@ fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside(
             release: None,
             schemas: Schemas::built_in(),
             cluster_api: None,
+            boundary: None,
             today: TODAY,
         };
         let found = lines(&judge(&facts, &Severities::default()));

@@ -73,6 +73,7 @@ fn judged(
         release: None,
         schemas: Schemas::built_in(),
         cluster_api: None,
+        boundary: None,
         today: TODAY,
     };
     super::judge(&facts, &Severities::default())

@@ -3,10 +3,10 @@
 use super::{TODAY, lines, path};
 use crate::flux::FluxIndex;
 use crate::layout::discover;
-use crate::policy::{Scope, Snapshot, validate};
+use crate::policy::{Scope, Snapshot, folders_of, validate};
 use crate::settings::{RepositorySettings, RuleIds};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::tree::Tree;
+use capstan_model::tree::{EntryKind, Tree};
 use capstan_test_support::Files;
 
 const CLUSTER: &str = "\
@@ -39,9 +39,17 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
         schemas: &schemas,
         cluster_api: None,
         flux: None,
+        neighbours: None,
     });
     lines(&validate(
-        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux: Some(&flux) },
+        Snapshot {
+            tree: &tree,
+            layout: &layout,
+            schemas: &schemas,
+            cluster_api: None,
+            flux: Some(&flux),
+            neighbours: None,
+        },
         before,
         &settings,
         Scope::Everything,
@@ -179,7 +187,14 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let schemas = crate::layout::schemas_of(&tree, &layout);
     let flux = FluxIndex::read(&tree, &layout);
     let flux = Some(&flux);
-    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux };
+    let now = Snapshot {
+        tree: &tree,
+        layout: &layout,
+        schemas: &schemas,
+        cluster_api: None,
+        flux,
+        neighbours: None,
+    };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
         assert!(!finding.message.is_empty() && finding.file().is_some(), "{finding:?}");
@@ -203,7 +218,14 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
         let layout = discover(&tree, &settings);
         clusters += layout.clusters.len();
         let schemas = Schemas::built_in();
-        let now = Snapshot { tree: &tree, layout: &layout, schemas, cluster_api: None, flux: None };
+        let now = Snapshot {
+            tree: &tree,
+            layout: &layout,
+            schemas,
+            cluster_api: None,
+            flux: None,
+            neighbours: None,
+        };
         for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
             *counts.entry(finding.rule.id()).or_default() += 1;
             let line = finding.line().unwrap_or_default();
@@ -465,4 +487,34 @@ fn a_secret_in_a_text_of_many_lines_is_pointed_at_in_its_line() {
             "secret-in-clear-text Error gauss/peu01/base/script.yaml:5:32",
         ]
     );
+}
+
+/// Nobody sees what stands in them, and a cluster without it would be another one.
+#[test]
+fn names_that_cannot_be_read_are_findings_of_their_cluster() {
+    let names = ["peu01/base/a%5Cb.yaml", "peu01/overlay/more%5C", "peu01/%FF", "docs/%FF"];
+    let files = names.map(|name| (name, ""));
+    let tree = Files::new(&[&[("peu01/base/cluster.yaml", CLUSTER)][..], &files].concat());
+    let tree = names.iter().fold(tree, |tree, name| tree.with_kind(name, EntryKind::Unnamed));
+    let settings = RepositorySettings::default();
+    let layout = discover(&tree, &settings);
+    let now = Snapshot {
+        tree: &tree,
+        layout: &layout,
+        schemas: Schemas::built_in(),
+        cluster_api: None,
+        flux: None,
+        neighbours: None,
+    };
+    let found = validate(now, None, &settings, Scope::Everything, TODAY);
+    assert_eq!(
+        lines(&found),
+        [
+            "unreadable-file Error peu01/%FF - -",
+            "unreadable-file Error peu01/base/a%5Cb.yaml - -",
+            "unreadable-file Error peu01/overlay/more%5C - -",
+        ]
+    );
+    let folders = folders_of(&layout.clusters[0]);
+    assert!(capstan_kustomize::render::render(&tree, &folders).is_err(), "nothing is applied without it");
 }

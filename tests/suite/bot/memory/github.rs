@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_plan::command::{Push, Wording};
 
 use super::{Moment, World, id, repository};
 
@@ -67,6 +68,10 @@ impl CodeHost for World {
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
         Ok(self.state().comments.clone())
     }
+    async fn wording(&self, _: &Repository, comment: &Comment) -> Result<Wording, CodeHostError> {
+        let edited = self.state().edited.contains(&comment.id);
+        Ok(if edited { Wording::Edited } else { Wording::AsWritten })
+    }
     async fn check_runs(
         &self,
         _: &Repository,
@@ -79,8 +84,10 @@ impl CodeHost for World {
     async fn recently_closed_pull_requests(&self, _: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
         Ok(self.pulls().into_iter().filter(|pull| pull.state != PullRequestState::Open).collect())
     }
-    async fn pushes(&self, _: &Repository, _: &str) -> Result<Vec<Push>, CodeHostError> {
-        Ok(vec![])
+    async fn pushes(&self, _: &Repository, branch: &str) -> Result<Vec<Push>, CodeHostError> {
+        let state = self.state();
+        let pushes = state.pushes.iter().rev().filter(|(moved, _)| moved == branch);
+        Ok(pushes.map(|(_, push)| push.clone()).collect())
     }
     async fn is_contained(
         &self,
@@ -142,11 +149,10 @@ impl CodeHost for World {
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError> {
         self.write("reference", || {
-            let mut state = self.state();
-            if state.branches.contains_key(branch) {
+            if self.state().branches.contains_key(branch) {
                 return CreatedReference::Exists;
             }
-            state.branches.insert(branch.to_owned(), commit.clone());
+            self.move_to(branch, commit, "capstan[bot]");
             CreatedReference::Created
         })
     }
@@ -159,11 +165,10 @@ impl CodeHost for World {
     ) -> Result<MovedReference, CodeHostError> {
         self.meanwhile(Moment::Reference);
         self.write("reference", || {
-            let mut state = self.state();
-            if state.branches.get(branch) != Some(before) {
+            if self.state().branches.get(branch) != Some(before) {
                 return MovedReference::Elsewhere;
             }
-            state.branches.insert(branch.to_owned(), after.clone());
+            self.move_to(branch, after, "capstan[bot]");
             MovedReference::Moved
         })
     }

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::command::Push;
 use capstan_plan::proposal::{ProposalId, trailer_value};
 use capstan_report::BlockKey;
 
@@ -57,6 +58,11 @@ pub(super) struct State {
     pub(super) reviews: BTreeMap<u64, MergeQueueState>,
     pub(super) comments: Vec<PlacedComment>,
     pub(super) permissions: BTreeMap<String, Permission>,
+    /// What moved branches, newest last.
+    pub(super) pushes: Vec<(String, Push)>,
+    /// Comments that were edited.
+    pub(super) edited: BTreeSet<u64>,
+    pub(super) refused: BTreeMap<String, RefusedWrite>,
     pub(super) checks: Vec<(NewCheckRun, u64)>,
     pub(super) reactions: Vec<(u64, Reaction)>,
     pub(super) proposals: BTreeMap<ProposalId, ProposalRecord>,
@@ -117,7 +123,17 @@ impl World {
             };
         }
         let commit = self.commit(files, vec![head], "A person's commit");
-        self.state().branches.insert(branch.to_owned(), commit);
+        self.state().now += 1;
+        self.move_to(branch, &commit, "grace");
+    }
+
+    /// A branch stands elsewhere, and GitHub notes who did it and when.
+    fn move_to(&self, branch: &str, commit: &CommitId, actor: &str) {
+        let mut state = self.state();
+        let at = jiff::Timestamp::from_second(state.now).unwrap();
+        let push = Push { after: commit.clone(), actor: Some(actor.to_owned()), at };
+        state.pushes.push((branch.to_owned(), push));
+        state.branches.insert(branch.to_owned(), commit.clone());
     }
 
     pub(super) fn file(&self, branch: &str, path: &str) -> Option<String> {
@@ -255,16 +271,29 @@ impl World {
 
     pub(super) fn comment(&self, number: u64, author: &str, body: &str) -> u64 {
         let mut state = self.state();
+        state.now += 1;
         let id = state.comments.len() as u64 + 1;
+        let at = jiff::Timestamp::from_second(state.now).unwrap();
         let comment = Comment {
             id,
             author: author.to_owned(),
             by_bot: author.ends_with("[bot]"),
             body: body.to_owned(),
-            created_at: jiff::Timestamp::from_second(state.now).unwrap(),
+            created_at: at,
+            updated_at: at,
+            node_id: format!("IC_{id}"),
         };
         state.comments.push(PlacedComment { number, on_pull_request: true, comment });
         id
+    }
+
+    /// Somebody, not the author perhaps, edits a comment so many seconds after it was written.
+    pub(super) fn edit(&self, comment: u64, body: &str, seconds: i64) {
+        let mut state = self.state();
+        state.edited.insert(comment);
+        let edited = &mut state.comments[usize::try_from(comment).unwrap() - 1].comment;
+        edited.body = body.to_owned();
+        edited.updated_at = edited.created_at + jiff::SignedDuration::from_secs(seconds);
     }
 
     pub(super) fn answers(&self, number: u64) -> Vec<String> {
@@ -284,6 +313,7 @@ impl World {
         state.proposals.clear();
         state.check_records.clear();
         state.answered.clear();
+        state.refused.clear();
         state.campaign.clear();
     }
 
@@ -449,6 +479,17 @@ impl Records for World {
     }
     async fn save_comment_answered(&self, _: u64, comment: u64) -> Result<(), RecordsError> {
         self.state().answered.insert(comment);
+        Ok(())
+    }
+    async fn refused_writes(&self, _: u64) -> Result<Vec<RefusedWrite>, RecordsError> {
+        Ok(self.state().refused.values().cloned().collect())
+    }
+    async fn save_refused_write(&self, write: &RefusedWrite) -> Result<(), RecordsError> {
+        self.state().refused.insert(write.what.clone(), write.clone());
+        Ok(())
+    }
+    async fn forget_refused_write(&self, _: u64, what: &str) -> Result<(), RecordsError> {
+        self.state().refused.remove(what);
         Ok(())
     }
     async fn save_campaigns(&self, _: u64, campaigns: &[CampaignRecord]) -> Result<(), RecordsError> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan::app::planner::{LiveNames, OpenFleet, Planner};
+use capstan::app::planner::{LiveNames, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans};
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::{FileError, Finding, Place, Position, rules};
+use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
@@ -53,7 +53,7 @@ impl Planner for Toy {
         vec![SourceKind::RELEASE, values()]
     }
 
-    fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, FileError> {
+    fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
         let file = RepoPath::parse(REPOSITORY_FILE).unwrap();
         let written = text(&*tree, REPOSITORY_FILE).unwrap_or_default();
         let settings = RepositorySettings::read(&file, &written, &RuleIds::of_catalogue())?;
@@ -68,7 +68,7 @@ impl Planner for Toy {
         clusters: &[ClusterId],
         _: &BTreeMap<ClusterId, LiveNames>,
         _: Date,
-    ) -> Vec<JudgedCluster> {
+    ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
         let findings = |tree: &dyn Tree, cluster: &ClusterId| {
             let path = format!("{cluster}/base/v");
             let lines = text(tree, &path).unwrap_or_default();
@@ -89,11 +89,11 @@ impl Planner for Toy {
                 ..Judgement::default()
             },
         };
-        clusters.iter().map(judge).collect()
+        Ok(clusters.iter().map(judge).collect())
     }
 
-    fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings) -> Vec<Scope> {
-        scopes(&*tree)
+    fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings) -> Result<Vec<Scope>, PlannerFailed> {
+        Ok(scopes(&*tree))
     }
 }
 
@@ -110,7 +110,7 @@ impl OpenFleet for ToyFleet {
     fn provide_content(&mut self, _: ContentId, _: ReleaseContent) {}
     fn allow_retarget(&mut self, _: &ProposalId) {}
 
-    fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)> {
+    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
         let targets = scopes(&*self.tree).into_iter().map(|scope| scope.target);
         let plans = |target: Target| {
             let of_values = self.plan_values(&target).map(|upgrade| {
@@ -120,7 +120,7 @@ impl OpenFleet for ToyFleet {
             let plan = self.plan(&target).map(Arc::new);
             [(ProposalId::of_release(target), plan)].into_iter().chain(of_values)
         };
-        targets.flat_map(plans).collect()
+        Ok(targets.flat_map(plans).collect())
     }
 }
 

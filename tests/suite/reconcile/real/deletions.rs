@@ -53,6 +53,50 @@ spec:
       infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: NAME}
 ";
 
+/// A Cluster with a control plane of that name and version.
+const PLANE_OF_CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: NAME, namespace: gauss}
+spec:
+  paused: true
+  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: NAME-old}
+";
+const OLD_PLANE: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: NAME-old}
+spec:
+  replicas: 1
+  version: v1.35.1
+  kubeadmConfigSpec: {preKubeadmCommands: [echo 1]}
+  machineTemplate:
+    spec:
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: NAME}
+";
+const NEW_PLANE_OF_CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: NAME, namespace: gauss}
+spec:
+  paused: true
+  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: NAME-new}
+";
+const NEW_PLANE: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: NAME-new}
+spec:
+  replicas: 1
+  version: v1.34.3
+  kubeadmConfigSpec: {preKubeadmCommands: [echo 1]}
+  machineTemplate:
+    spec:
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: NAME}
+";
+/// Clusters with a control plane, which one machine stands on.
+const PLANES: [&str; 2] = ["plane-renamed", "plane-lost"];
+
 /// What a hand, a webhook or a controller has a part in. `finish` tells how they go on.
 const STORIES: &[Row] = &[
     Row {
@@ -100,6 +144,45 @@ const STORIES: &[Row] = &[
         ready: "True Done",
         says: &[],
         inventory: 3,
+        goes: &[],
+    },
+    // Neither by another name, nor with a tombstone.
+    Row {
+        name: "plane-renamed",
+        before: &[
+            ("NAME/base/cluster.yaml", PLANE_OF_CLUSTER),
+            ("NAME/base/plane.yaml", OLD_PLANE),
+            ("NAME/base/template.yaml", TEMPLATE),
+        ],
+        after: &[
+            Change::Write("NAME/base/cluster.yaml", NEW_PLANE_OF_CLUSTER),
+            Change::Write("NAME/base/plane.yaml", NEW_PLANE),
+            Change::Write("NAME/capstan.yaml", "delete: [{kind: KubeadmControlPlane, name: NAME-old}]\n"),
+        ],
+        ready: "False Refused",
+        says: &[
+            "ControlPlaneReplaced gauss/NAME/base/cluster.yaml:6: Cluster gauss/NAME would leave KubeadmControlPlane NAME-old, and 1 machine stands on it: another control plane begins without them; name KubeadmControlPlane NAME-old again",
+            "VersionBelowLive gauss/NAME/base/plane.yaml:6: KubeadmControlPlane gauss/NAME-new would go back from Kubernetes v1.35.1, which is live, to v1.34.3: Kubernetes cannot be downgraded; write v1.35.1 or newer",
+        ],
+        inventory: 5,
+        goes: &[],
+    },
+    Row {
+        name: "plane-lost",
+        before: &[
+            ("NAME/base/cluster.yaml", PLANE_OF_CLUSTER),
+            ("NAME/base/plane.yaml", OLD_PLANE),
+            ("NAME/base/template.yaml", TEMPLATE),
+        ],
+        after: &[
+            Change::Remove("NAME/base/plane.yaml"),
+            Change::Write("NAME/capstan.yaml", "delete: [{kind: KubeadmControlPlane, name: NAME-old}]\n"),
+        ],
+        ready: "False Waiting",
+        says: &[
+            "KeptUntilAsked: KubeadmControlPlane gauss/NAME-old is gone from Git and kept: Cluster gauss/NAME is live, and its machines would go with it; put it back",
+        ],
+        inventory: 5,
         goes: &[],
     },
     // Suspended by hand: it is so under its new name too, and what the commit brings waits.
@@ -152,6 +235,15 @@ pub(super) async fn prepare(town: &Town) {
     let missing = town.wait(async || plane.try_kubectl(&pool, "").err().into_iter().collect()).await;
     assert_eq!(missing, [""; 0]);
     finish_pool(town, "pool-old");
+    for name in PLANES {
+        let plane_of = ["get", "kubeadmcontrolplane", &format!("{name}-old"), "-n", CUSTOMER];
+        let missing = town.wait(async || plane.try_kubectl(&plane_of, "").err().into_iter().collect()).await;
+        assert_eq!(missing, [""; 0]);
+        plane.apply(&machine_of(
+            name,
+            &plane.kubectl(&[&plane_of[..], &["-o", "jsonpath={.metadata.uid}"]].concat()),
+        ));
+    }
     let suspend = r#"{"spec": {"suspend": true}}"#;
     for name in ["gauss-made-anew", "gauss-held"] {
         plane.kubectl(&["patch", "managedcluster", name, "-n", HOME, "--type=merge", "-p", suspend]);
@@ -182,6 +274,27 @@ pub(super) async fn prepare(town: &Town) {
     let anew = row("made-anew").fill(MORE);
     plane.kubectl(&["delete", "configmap", "made-anew-more", "-n", CUSTOMER]);
     plane.kubectl_with(&["create", "-n", CUSTOMER, "-f", "-"], &anew);
+}
+
+/// A machine as Cluster API's controller makes it for a control plane.
+fn machine_of(cluster: &str, control_plane: &str) -> String {
+    format!(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata:
+  name: {cluster}-1
+  namespace: {CUSTOMER}
+  labels: {{cluster.x-k8s.io/cluster-name: {cluster}, cluster.x-k8s.io/control-plane: ''}}
+  ownerReferences:
+  - {{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: {cluster}-old, uid: {control_plane}, controller: true}}
+spec:
+  clusterName: {cluster}
+  version: v1.35.1
+  bootstrap: {{dataSecretName: none}}
+  infrastructureRef: {{apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachine, name: {cluster}-1}}
+"
+    )
 }
 
 /// Writes the status that Cluster API's controller would.
@@ -320,7 +433,7 @@ pub(super) async fn finish(town: &Town, since: Timestamp) {
     plane.kubectl(&["get", "configmap", "made-anew-more", "-n", CUSTOMER]);
 }
 
-/// A tree in which nothing is left, and one whose settings cannot be read: nothing goes.
+/// A tree in which nothing is left, one whose settings cannot be read, and one without history: nothing goes.
 pub(super) async fn empty_tree(town: &Town) {
     let since = Timestamp::now();
     let repository = &town.repository;
@@ -349,6 +462,27 @@ pub(super) async fn empty_tree(town: &Town) {
     };
     let before = (count("configmaps"), count("clusters"));
     repository.git(&["revert", "--no-edit", "HEAD"]);
+    town.ask();
+    town.look_again().await;
+    assert_eq!((count("configmaps"), count("clusters")), before);
+
+    // Pushed by force: a tree without history in which nothing is, and then back to what was.
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&["checkout", "-q", "--orphan", "other"]);
+    repository.git(&["rm", "-q", "-r", "-f", "."]);
+    repository.write("README.md", "Nothing is here.\n");
+    repository.commit_all("Without history");
+    repository.git(&["branch", "-q", "-M", "other", "main"]);
+    town.ask();
+    let path = "jsonpath={.status.conditions[?(@.type==\"SourceReady\")].reason}";
+    let missing = town
+        .wait(async || {
+            let said = town.plane.kubectl(&["get", "fleet", "fleet", "-n", HOME, "-o", path]);
+            (said != "UnknownManagementCluster").then_some(said).into_iter().collect()
+        })
+        .await;
+    assert_eq!(missing, [""; 0], "without history");
+    repository.git(&["reset", "-q", "--hard", head.trim()]);
     town.ask();
     town.look_again().await;
     assert_eq!((count("configmaps"), count("clusters")), before);

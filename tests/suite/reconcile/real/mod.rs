@@ -2,13 +2,16 @@
 //!
 //! `killed` and `drifting` have a server of their own each, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
 //! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
-//! has a Fleet of its own there, behind ssh.
+//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `poisoned` has a server
+//! of its own.
 
 mod adopted;
 mod attempts;
 mod deletions;
 mod drifting;
+mod fleets;
 mod killed;
+mod poisoned;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -40,11 +43,12 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     deletions::settle(&town);
     let by_ssh = sources::settle(&town);
     town.commit("Everything as it should be", &[]);
-    town.until("everything is applied", &["pool"], |name, status| {
+    town.until("everything is applied", &["pool", "plane-renamed", "plane-lost"], |name, status| {
         let told = rows::told(status);
         if told == ("True Done".to_owned(), Vec::new()) { Ok(()) } else { Err(format!("{name}: {told:?}")) }
     })
     .await;
+    let _second = fleets::settle(&town);
     deletions::prepare(&town).await;
     let aims = attempts::aims(&town).await;
 
@@ -57,7 +61,8 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     let wrong = town
         .wait(async || {
             let statuses = town.statuses().await;
-            attempts::wrong(&statuses).into_iter().chain(deletions::wrong(&statuses)).collect()
+            let wrong = attempts::wrong(&statuses).into_iter().chain(deletions::wrong(&statuses));
+            wrong.chain(fleets::wrong(&statuses)).collect()
         })
         .await;
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), tail(&town.reconciler.log(), 20));
@@ -81,7 +86,7 @@ struct Town {
     live: KubeCluster,
     repository: TestRepository,
     reconciler: Process,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Town {
@@ -99,15 +104,15 @@ impl Town {
         let connection = capstan::k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap();
         let reconciler = reconciler::process(&plane, folder.path());
         let live = KubeCluster::new(&connection);
-        Some(Self { plane, live, repository, reconciler, _folder: folder })
+        Some(Self { plane, live, repository, reconciler, folder })
     }
 
     fn write<'f>(&self, files: impl IntoIterator<Item = (&'f str, &'f str)>) {
         files.into_iter().for_each(|(path, text)| self.repository.write(path, text));
     }
 
-    /// Commits what was written, and asks for a look at it.
-    fn commit(&self, message: &str, claims: &[(String, rows::Claim)]) {
+    /// `.capstan.yaml` of everything that was written.
+    fn claims(&self, claims: &[(String, rows::Claim)]) -> String {
         let folders = self.repository.git(&["ls-files", "-o", "-c", "--", "*/*/*"]);
         let mut claimed: BTreeMap<String, rows::Claim> = folders
             .lines()
@@ -116,7 +121,12 @@ impl Town {
             .collect();
         claimed.extend(claims.iter().cloned());
         let claimed: Vec<_> = claimed.into_iter().collect();
-        self.repository.write(".capstan.yaml", &rows::settings(&self.plane.uid(), &claimed));
+        rows::settings(&self.plane.uid(), &claimed)
+    }
+
+    /// Commits what was written, and asks for a look at it.
+    fn commit(&self, message: &str, claims: &[(String, rows::Claim)]) {
+        self.repository.write(".capstan.yaml", &self.claims(claims));
         self.repository.commit_all(message);
         self.reconciler.start();
         self.ask();

@@ -2,6 +2,8 @@
 
 mod random;
 
+use std::collections::BTreeMap;
+
 use super::super::testing::{documents, id, objects};
 use super::super::{Inventory, OwnerIndex};
 use super::*;
@@ -52,6 +54,8 @@ struct Case {
     withheld: Withholding,
     budget: u32,
     owners: OwnerIndex,
+    /// What other folders have applied.
+    neighbours: BTreeMap<ClusterId, Inventory>,
     /// Made to the live objects.
     change: fn(&mut Vec<Value>),
     /// Made to the inventory.
@@ -70,6 +74,7 @@ impl Case {
             withheld: Withholding::Nothing,
             budget: 5,
             owners: OwnerIndex::default(),
+            neighbours: BTreeMap::new(),
             change: |_| {},
             record: |_| {},
         }
@@ -108,6 +113,7 @@ impl Case {
             namespace: Some("org"),
             live: &live,
             owners: &self.owners,
+            neighbours: &self.neighbours,
             rollout: self.rollout,
             withheld: self.withheld,
             budget: self.budget,
@@ -364,21 +370,100 @@ fn a_worker_pool_is_replaced_without_a_moment_of_none() {
 }
 
 #[test]
-fn an_object_that_another_folder_renders_is_transferred() {
-    let mut owners = OwnerIndex::default();
+fn an_object_passes_to_the_folder_that_renders_it_once_that_has_applied_it() {
     let moved = id("cluster.x-k8s.io/MachineDeployment org/md");
-    owners.renders(&folder("other"), [&moved]);
-    for rendered in [Some(CLUSTER.to_owned()), None] {
-        for delete in [Deletion::Nothing, tombstone("MachineDeployment", "md")] {
-            let case = Case {
-                owners: owners.clone(),
-                rendered: rendered.clone(),
-                delete,
-                ..Case::new(&core("MachineDeployment", "md"))
-            };
-            assert_eq!(case.told(), ["~ MachineDeployment md Transferred"]);
+    let mut able = OwnerIndex::default();
+    able.renders(&folder("other"), [&moved]);
+    let mut refused = able.clone();
+    refused.refused(&folder("other"));
+    let mut intended = Inventory::default();
+    intended.intend(&moved, "cluster.x-k8s.io/v1beta2", "md");
+    let mut applied = intended.clone();
+    applied.applied(&moved, "uid-MachineDeployment-md");
+    for (owners, theirs, told) in [
+        (&able, None, "= MachineDeployment md RenderedElsewhere"),
+        (&able, Some(intended), "= MachineDeployment md RenderedElsewhere"),
+        (&refused, None, "= MachineDeployment md RenderedElsewhere"),
+        (&able, Some(applied.clone()), "~ MachineDeployment md Transferred"),
+        // It was applied before it was refused.
+        (&refused, Some(applied), "~ MachineDeployment md Transferred"),
+    ] {
+        for rendered in [Some(CLUSTER.to_owned()), None] {
+            for delete in [Deletion::Nothing, tombstone("MachineDeployment", "md")] {
+                let case = Case {
+                    owners: owners.clone(),
+                    neighbours: theirs.iter().map(|theirs| (folder("other"), theirs.clone())).collect(),
+                    rendered: rendered.clone(),
+                    delete,
+                    ..Case::new(&core("MachineDeployment", "md"))
+                };
+                assert_eq!(case.told(), [told], "{theirs:?}");
+            }
         }
     }
+    // What is gone is nobody's to wait for.
+    let gone =
+        Case { owners: able, change: |live| live.clear(), ..Case::new(&core("MachineDeployment", "md")) };
+    assert_eq!(gone.told(), ["~ MachineDeployment md Gone"]);
+}
+
+/// A control plane, as a `Cluster` of that text names it.
+const CARRIED: &str = "---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: cp, namespace: org}
+";
+
+fn machine(of: &str) -> String {
+    format!(
+        "---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata:\n  name: m\n  namespace: org\n  labels: {{cluster.x-k8s.io/cluster-name: c}}\n  ownerReferences: [{{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: {of}}}]\n"
+    )
+}
+
+#[test]
+fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggested() {
+    let pointed = |name: &str| {
+        format!(
+            "{CLUSTER}spec: {{controlPlaneRef: {{apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: {name}}}}}\n"
+        )
+    };
+    let going = |text: &str| text.replace("namespace: org}", "namespace: org, deletionTimestamp: now}");
+    for (cluster, beside, told) in [
+        (pointed("cp"), machine("cp"), "= KubeadmControlPlane cp Carries"),
+        // Somebody pointed the Cluster elsewhere: its machines stand where they stood.
+        (pointed("other"), machine("cp"), "= KubeadmControlPlane cp Carries"),
+        (pointed("other"), machine("other"), "= KubeadmControlPlane cp NeedsTombstone"),
+        (pointed("cp"), String::new(), "= KubeadmControlPlane cp NeedsTombstone"),
+        (going(&pointed("cp")), machine("cp"), "= KubeadmControlPlane cp NeedsTombstone"),
+    ] {
+        let mut case = Case { rendered: Some(cluster), beside, ..Case::new(CARRIED) };
+        assert_eq!(case.told(), [told], "{} {}", case.rendered.as_deref().unwrap(), case.beside);
+        let says = case.round().keep[0].to_string();
+        assert_eq!(says.contains("`delete`"), told.ends_with("NeedsTombstone"), "{says}");
+        // By name it goes where nothing stands on it.
+        case.delete = tombstone("KubeadmControlPlane", "cp");
+        let told =
+            told.replace("= KubeadmControlPlane cp NeedsTombstone", "- KubeadmControlPlane cp Tombstone");
+        assert_eq!(case.told(), [told]);
+    }
+    let case = Case { rendered: Some(pointed("cp")), beside: machine("cp"), ..Case::new(CARRIED) };
+    assert_eq!(
+        case.round().keep[0].to_string(),
+        "KubeadmControlPlane org/cp is gone from Git and kept: Cluster org/c is live, and its machines would go with it; put it back"
+    );
+    assert!(case.round().keep[0].needs_a_person());
+
+    // The Cluster itself: named, it goes, and its parts after it.
+    let other = CLUSTER.replace("name: c", "name: d");
+    let applied = format!("---\n{}{CARRIED}", pointed("cp"));
+    let mut case = Case { rendered: Some(other), beside: machine("cp"), ..Case::new(&applied) };
+    assert_eq!(case.told(), ["= Cluster c Carries", "= KubeadmControlPlane cp Carries"]);
+    assert_eq!(
+        case.round().keep[0].to_string(),
+        "Cluster org/c is gone from Git and kept: its control plane and machines would go with it; put it back"
+    );
+    case.delete = tombstone("Cluster", "c");
+    assert_eq!(case.told(), ["- Cluster c Tombstone", "= KubeadmControlPlane cp NeedsTombstone"]);
 }
 
 #[test]
@@ -535,8 +620,10 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
 
     let mut owners = OwnerIndex::default();
     owners.renders(&folder("other"), [&id("cluster.x-k8s.io/Cluster org/c")]);
-    let case = Case { rendered: Some(whole()), delete: Deletion::Cluster, owners, ..Case::new("") };
+    let mut case = Case { rendered: Some(whole()), delete: Deletion::Cluster, owners, ..Case::new("") };
     assert_eq!(case.round().delete, [], "another folder renders it");
+    case.owners.refused(&folder("other"));
+    assert_eq!(case.told()[0], "- Cluster c Cluster", "another folder is refused");
 
     // Nobody could read it.
     let mut rendered = objects(CLUSTER);
@@ -562,6 +649,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
         namespace: Some("org"),
         live: &live,
         owners: &owners,
+        neighbours: &BTreeMap::new(),
         rollout: State::Done,
         withheld: Withholding::Nothing,
         budget: 5,
@@ -591,6 +679,7 @@ fn templates_stay_where_nobody_read_the_machines() {
         namespace: Some("org"),
         live: &live,
         owners: &owners,
+        neighbours: &BTreeMap::new(),
         rollout: State::Done,
         withheld: Withholding::Nothing,
         budget: 5,

@@ -1,6 +1,6 @@
 //! Random folders: whatever they look like, nothing is deleted that should not be.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -123,6 +123,7 @@ proptest! {
         let mut seen = BTreeSet::new();
         let all: Vec<One> = all.into_iter().filter(|one| seen.insert((one.kind, one.name))).collect();
         let (mut inventory, mut live, mut owners) = (Inventory::default(), LiveObjects::default(), OwnerIndex::default());
+        let (mut theirs, mut refused) = (Inventory::default(), false);
         let (mut text, mut stones, mut tombstoned) = (String::new(), Vec::new(), BTreeSet::new());
         for one in &all {
             let (api, id, mut value) = object(one);
@@ -158,8 +159,17 @@ proptest! {
             }
             if one.new_owner {
                 owners.renders(&folder("other"), [&id]);
+                theirs.intend(&id, &api, &id.name);
+                if one.name == 0 {
+                    theirs.applied(&id, &uid);
+                }
+                refused |= one.name == 1;
             }
         }
+        if refused {
+            owners.refused(&folder("other"));
+        }
+        let neighbours = [(folder("other"), theirs.clone())].into();
         live.listed("cluster.x-k8s.io", "MachineSet");
         live.listed("cluster.x-k8s.io", "Machine");
         let rendered = if text.is_empty() { Vec::new() } else { render(&text, "").objects };
@@ -168,7 +178,7 @@ proptest! {
         let folder = folder("c");
         let round = prune(&PruneFacts {
             folder: &folder, inventory: &inventory, rendered: (!gone).then_some(&rendered[..]), templates: &templates,
-            delete: &delete, namespace: Some("org"), live: &live, owners: &owners, rollout, withheld, budget,
+            delete: &delete, namespace: Some("org"), live: &live, owners: &owners, neighbours: &neighbours, rollout, withheld, budget,
         });
 
         let find = |id: &ObjectId| all.iter().find(|one| object(one).1 == *id).unwrap();
@@ -179,7 +189,8 @@ proptest! {
             prop_assert_eq!(&doomed.uid, &format!("uid-{}-{}", one.kind, one.name));
             prop_assert!(one.recorded == Recorded::WithUid || one.recorded == Recorded::Intended && one.live == Live::Ours);
             prop_assert!(matches!(one.live, Live::Ours | Live::Theirs));
-            prop_assert!(!one.new_owner, "another folder's");
+            // What the folder gives up as a whole, and only a refused one renders beside it.
+            prop_assert!(!one.new_owner || whole && refused && one.rendered && one.name > 0, "another folder's");
             prop_assert!(doomed.object.kind != "Namespace" || !whole);
             if !whole {
                 prop_assert!(!gone && !rendered.is_empty());
@@ -211,6 +222,10 @@ proptest! {
             .chain(round.keep.iter().map(|kept| &kept.object))
             .chain(round.forget.iter().map(|gone| &gone.object))
             .collect();
+        for gone in &round.forget {
+            let passed = matches!(gone.why, Forget::Transferred(_));
+            prop_assert!(!passed || theirs.get(&gone.object).is_some_and(|entry| entry.uid.is_some()), "not applied");
+        }
         let once: BTreeSet<&ObjectId> = told.iter().copied().collect();
         prop_assert_eq!(once.len(), told.len(), "told twice");
         for entry in inventory.objects() {
@@ -251,7 +266,7 @@ proptest! {
             }
             let done = prune(&PruneFacts {
                 folder: &folder, inventory: &inventory, rendered: Some(&[]), templates: &[], delete: &Deletion::Cluster,
-                namespace: Some("org"), live: &live, owners: &owners, rollout: State::Waiting, withheld: Withholding::Workers, budget: 0,
+                namespace: Some("org"), live: &live, owners: &owners, neighbours: &BTreeMap::new(), rollout: State::Waiting, withheld: Withholding::Workers, budget: 0,
             });
             for doomed in &done.delete {
                 order.push(doomed.object.clone());

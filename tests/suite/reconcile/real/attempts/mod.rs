@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use self::table::Wall::{None as Nowhere, Rights};
-use self::table::{ATTEMPTS, Attempt, INTRUDER, KINDS, SERVICE};
+use self::table::{ATTEMPTS, Attempt, BASES, FLUX_RIGHTS, INTRUDER, KINDS, NEIGHBOURS, SERVICE};
 use super::{CUSTOMER, OTHER_CUSTOMER, Statuses, Town, document, rows};
 
 impl Attempt {
@@ -31,7 +31,8 @@ impl Attempt {
     }
 
     fn expected(&self) -> (String, Vec<String>) {
-        let place = |line: &u32| format!("{CUSTOMER}/{}/overlay/a.yaml:{line}", self.name);
+        let file = "overlay/a.yaml";
+        let place = |line: &u32| format!("{CUSTOMER}/{}/{file}:{line}", self.name);
         let say = |(line, says): &(u32, &str)| {
             let reason = if says.contains("belongs to one folder") {
                 "OwnedByAnotherFolder"
@@ -64,6 +65,16 @@ pub(super) fn settle(town: &Town) {
     for (customer, name) in folders {
         let files = rows::plain(customer, name);
         town.write(files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    }
+    let [(path, cluster), _] = rows::plain(CUSTOMER, "neighbour");
+    let labelled = cluster.replace("namespace: gauss}", "namespace: gauss, labels: {team: neighbour}}");
+    town.write([(path.as_str(), labelled.as_str()), ("gauss/neighbour/base/more.yaml", NEIGHBOURS)]);
+    town.plane.apply(FLUX_RIGHTS);
+    for (name, base) in BASES {
+        town.write([(
+            format!("{CUSTOMER}/{name}/base/flux.yaml").as_str(),
+            base.replace("NAME", name).as_str(),
+        )]);
     }
 }
 

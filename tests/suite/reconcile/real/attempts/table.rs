@@ -213,10 +213,16 @@ spec:
     Attempt {
         name: "neighbours-authority",
         overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: neighbour-ca\n  labels:\n    cluster.x-k8s.io/cluster-name: neighbour\n",
-        says: &[(
-            6,
-            "Secret gauss/neighbour-ca belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
-        )],
+        says: &[
+            (
+                6,
+                "Secret gauss/neighbour-ca belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+            ),
+            (
+                4,
+                "Secret gauss/neighbour-ca: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            ),
+        ],
         wall: Nowhere,
     },
     Attempt {
@@ -407,16 +413,322 @@ spec:
     },
     Attempt {
         name: "other-controller",
-        overlay: "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: NAME}\nspec: {path: ./}\n",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME}
+spec: {path: ./}
+",
         says: &[(
             1,
-            "Kustomization gauss/NAME would be carried out on the management cluster itself with the rights of another controller: an overlay may bring it only with `spec.kubeConfig` or `spec.serviceAccountName`",
+            "Kustomization gauss/NAME is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
         )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "release-here",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}}
+",
+        says: &[(
+            1,
+            "HelmRelease gauss/NAME is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "others-service-account",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME}
+spec: {path: ./, serviceAccountName: capstan-applier}
+",
+        says: &[(
+            1,
+            "Kustomization gauss/NAME is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "release-brought-home",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: gauss}
+spec: {kubeConfig: null}
+",
+        says: &[
+            (
+                4,
+                "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/chartRef` as the base has it",
+            ),
+            (
+                4,
+                "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
+            ),
+        ],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "other-account",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: gauss}
+spec:
+  serviceAccountName: capstan-applier
+",
+        says: &[
+            (
+                5,
+                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/path` as the base has it",
+            ),
+            (
+                5,
+                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+            ),
+        ],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "no-account",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: gauss}
+spec:
+  serviceAccountName: ''
+",
+        says: &[
+            (
+                5,
+                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/path` as the base has it",
+            ),
+            (
+                5,
+                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+            ),
+        ],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-addons",
+        overlay: "\
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {name: NAME}
+spec:
+  clusterSelector: {matchLabels: {team: neighbour}}
+  resources: [{kind: ConfigMap, name: NAME-a}]
+",
+        says: &[(
+            5,
+            "ClusterResourceSet gauss/NAME selects the Cluster neighbour of the folder gauss/neighbour too: select by a label that only this folder's have, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-chart",
+        overlay: "\
+apiVersion: addons.cluster.x-k8s.io/v1alpha1
+kind: HelmChartProxy
+metadata: {name: NAME}
+spec:
+  clusterSelector: {matchExpressions: [{key: team, operator: Exists}]}
+  chartName: mine
+  repoURL: https://charts.example.com
+",
+        says: &[(
+            5,
+            "HelmChartProxy gauss/NAME selects the Cluster neighbour of the folder gauss/neighbour too: select by a label that only this folder's have, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-profile",
+        overlay: "\
+apiVersion: config.projectsveltos.io/v1beta1
+kind: ClusterProfile
+metadata: {name: NAME}
+spec:
+  clusterSelector: {matchLabels: {team: neighbour}}
+",
+        says: &[
+            (
+                1,
+                "ClusterProfile NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (
+                1,
+                "ClusterProfile NAME: overlays may bring and change objects of Cluster API, ConfigMaps and Secrets; whether ClusterProfile belongs to them too says the platform team, under `clusters.overlayKinds` in .capstan.yaml",
+            ),
+            (
+                5,
+                "ClusterProfile NAME selects the Cluster neighbour of the folder gauss/neighbour too: select by a label that only this folder's have, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            ),
+        ],
         wall: Rights(
-            "cannot patch resource \"kustomizations\" in API group \"kustomize.toolkit.fluxcd.io\" in the namespace \"gauss\"",
+            "cannot patch resource \"clusterprofiles\" in API group \"config.projectsveltos.io\" at the cluster scope",
         ),
     },
+    Attempt {
+        name: "neighbours-etcd",
+        overlay: "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: neighbour-etcd
+",
+        says: &[(
+            4,
+            "Secret gauss/neighbour-etcd: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-sa",
+        overlay: "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: neighbour-sa
+",
+        says: &[(
+            4,
+            "Secret gauss/neighbour-sa: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-proxy",
+        overlay: "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: neighbour-proxy
+",
+        says: &[(
+            4,
+            "Secret gauss/neighbour-proxy: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-kubeconfig",
+        overlay: "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: neighbour-kubeconfig
+",
+        says: &[(
+            4,
+            "Secret gauss/neighbour-kubeconfig: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "files-of-neighbour",
+        overlay: "\
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: NAME}
+spec:
+  template:
+    spec:
+      files:
+      - path: /stolen
+        contentFrom: {secret: {name: neighbour-kubeconfig, key: value}}
+",
+        says: &[(
+            9,
+            "KubeadmConfigTemplate gauss/NAME names the Secret neighbour-kubeconfig, which is of the folder gauss/neighbour: name one of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "login-of-neighbour",
+        overlay: "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AcmeCluster
+metadata: {name: NAME}
+spec:
+  login:
+    secretRef: {name: login-two}
+",
+        says: &[(
+            6,
+            "AcmeCluster gauss/NAME names the Secret login-two, which is of the folder gauss/neighbour: name one of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "identity-of-neighbour",
+        overlay: "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AcmeCluster
+metadata: {name: NAME}
+spec:
+  identityRef: {kind: AcmeClusterIdentity, name: two}
+",
+        says: &[(
+            5,
+            "AcmeCluster gauss/NAME uses the credentials AcmeClusterIdentity two, which are of the folder gauss/neighbour: name those of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+        )],
+        wall: Nowhere,
+    },
 ];
+
+/// What lies in the base of rows besides, in `base/flux.yaml`.
+pub(super) const BASES: &[(&str, &str)] =
+    &[("release-brought-home", RELEASE), ("other-account", KUSTOMIZATION), ("no-account", KUSTOMIZATION)];
+
+const RELEASE: &str = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {secretRef: {name: NAME-kubeconfig}}}
+";
+const KUSTOMIZATION: &str = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME}
+spec: {path: ./ours, serviceAccountName: restricted}
+";
+
+/// What the neighbour brings besides.
+pub(super) const NEIGHBOURS: &str = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: login-two}
+stringData: {password: \"2\"}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AcmeClusterIdentity
+metadata: {name: two}
+spec: {}
+";
+
+/// Customers here may bring what Flux carries out: the boundary alone says how.
+pub(super) const FLUX_RIGHTS: &str = "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: flux, namespace: gauss}
+rules:
+- apiGroups: [helm.toolkit.fluxcd.io, kustomize.toolkit.fluxcd.io]
+  resources: ['*']
+  verbs: [get, list, watch, create, patch, delete]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: flux, namespace: gauss}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flux}
+subjects: [{kind: ServiceAccount, name: capstan-applier, namespace: gauss}]
+";
 
 /// Inside Capstan's boundary, and not granted to the service account: there the API server alone stands.
 pub(super) const SERVICE: &str =
@@ -441,4 +753,15 @@ pub(super) const KINDS: &[(&str, &str, &str, &str, &str)] = &[
     ),
     ("operator.cluster.x-k8s.io", "v1alpha2", "CoreProvider", "coreproviders", "Namespaced"),
     ("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations", "Namespaced"),
+    ("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases", "Namespaced"),
+    ("addons.cluster.x-k8s.io", "v1alpha1", "HelmChartProxy", "helmchartproxies", "Namespaced"),
+    ("config.projectsveltos.io", "v1beta1", "ClusterProfile", "clusterprofiles", "Cluster"),
+    ("infrastructure.cluster.x-k8s.io", "v1beta2", "AcmeCluster", "acmeclusters", "Namespaced"),
+    (
+        "infrastructure.cluster.x-k8s.io",
+        "v1beta2",
+        "AcmeClusterIdentity",
+        "acmeclusteridentities",
+        "Namespaced",
+    ),
 ];

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::super::home::Home;
-use super::super::outside::Beyond;
+use super::home::Home;
 use super::origin::Origin;
-use crate::live_objects::{CLUSTER_NAME_LABEL, text};
+use super::outside::Beyond;
+use super::text;
 use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
 use capstan_model::object::FieldPath;
 
 /// The one mark that a base may hold: which release it is at (DESIGN 5.1).

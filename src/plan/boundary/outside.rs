@@ -7,6 +7,17 @@ use capstan_model::finding::Place;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
 
+/// What helps where folders were meant to reach one another.
+const ONE_OWNER: &str = ", or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner";
+const OWNED_BY_ANOTHER_FOLDER: &str = "OwnedByAnotherFolder";
+const OWNED_BY_ANOTHER_FLEET: &str = "OwnedByAnotherFleet";
+
+/// Whether a condition's word says that an object is another's: of a folder that is refused for nothing else it is
+/// not known whose the object is.
+pub fn is_of_ownership(reason: &str) -> bool {
+    [OWNED_BY_ANOTHER_FOLDER, OWNED_BY_ANOTHER_FLEET].contains(&reason)
+}
+
 /// An object that a folder may not bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outside {
@@ -54,18 +65,72 @@ pub enum Beyond {
     Finalizers,
     /// An overlay asks for a token of a service account.
     ServiceAccountToken,
-    /// An overlay adds an object that makes another controller act with rights of its own.
+    /// Its kind is none of those that overlays of this repository may have a part in.
+    KindNotAllowed,
+    /// An overlay has a part in an object that makes another controller act with rights of its own.
     OtherRights,
+    /// An overlay changes where, with whose rights or from which source another controller carries it out.
+    BasesOwnField,
+    /// A Secret that Cluster API takes for one of another folder's cluster, by its name.
+    NamedAfter {
+        /// That cluster.
+        cluster: String,
+        /// Its folder.
+        folder: ClusterId,
+    },
+    /// It names a Secret of another folder.
+    NeighboursSecret {
+        /// The Secret.
+        name: String,
+        /// That folder.
+        folder: ClusterId,
+    },
+    /// An overlay names a Secret or an identity in a namespace that is none of the folder's.
+    NamesOutside {
+        /// What it names.
+        name: String,
+        /// That namespace.
+        namespace: String,
+    },
+    /// It names credentials that are not the folder's.
+    OthersIdentity {
+        /// Kind and name of the identity.
+        name: String,
+        /// The folder that brings it; `None` where none does.
+        folder: Option<ClusterId>,
+    },
+    /// It selects a Cluster of another folder.
+    SelectsOther {
+        /// That cluster.
+        cluster: String,
+        /// Its folder.
+        folder: ClusterId,
+    },
+    /// An overlay gives a Cluster labels by which another folder selects it.
+    SelectedByOther {
+        /// What selects it.
+        by: ObjectId,
+        /// Its folder.
+        folder: ClusterId,
+    },
     /// Another folder applies it already.
     AnothersObject(ClusterId),
     /// Another folder renders it too.
     TwoFolders(ClusterId),
     /// Another folder has applied it and cannot be rendered now.
     PerhapsAnothers(ClusterId),
+    /// A folder of another Fleet has applied it.
+    AnotherFleets {
+        /// That Fleet's name.
+        fleet: String,
+        /// That folder.
+        folder: ClusterId,
+    },
 }
 
 impl Outside {
-    pub(super) fn of(object: &RenderedObject, field: FieldPath, why: Beyond) -> Self {
+    /// That an object's field is outside, for that reason.
+    pub fn of(object: &RenderedObject, field: FieldPath, why: Beyond) -> Self {
         let written = object.written_at(&field);
         Self { object: object.id.clone(), field, written, why }
     }
@@ -74,8 +139,9 @@ impl Outside {
     pub const fn reason(&self) -> &'static str {
         match self.why {
             Beyond::AnothersObject(_) | Beyond::TwoFolders(_) | Beyond::PerhapsAnothers(_) => {
-                "OwnedByAnotherFolder"
+                OWNED_BY_ANOTHER_FOLDER
             }
+            Beyond::AnotherFleets { .. } => OWNED_BY_ANOTHER_FLEET,
             _ => "OutsideBoundary",
         }
     }
@@ -123,9 +189,47 @@ impl fmt::Display for Outside {
             Beyond::ServiceAccountToken => {
                 write!(f, "{object}: an overlay may not ask for a token of a service account: take it out")
             }
+            Beyond::KindNotAllowed => write!(
+                f,
+                "{object}: overlays may bring and change objects of Cluster API, ConfigMaps and Secrets; whether {} belongs to them too says the platform team, under `clusters.overlayKinds` in .capstan.yaml",
+                object.kind
+            ),
             Beyond::OtherRights => write!(
                 f,
-                "{object} would be carried out on the management cluster itself with the rights of another controller: an overlay may bring it only with `spec.kubeConfig` or `spec.serviceAccountName`"
+                "{object} is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for"
+            ),
+            Beyond::BasesOwnField => write!(
+                f,
+                "{object}: where it is carried out, with whose rights and from which source is the base's to say: leave `{}` as the base has it",
+                self.field
+            ),
+            Beyond::NamedAfter { cluster, folder } => write!(
+                f,
+                "{object}: Cluster API takes it for a Secret of the Cluster {cluster}, which is of the folder {folder}: give it another name{ONE_OWNER}"
+            ),
+            Beyond::NeighboursSecret { name, folder } => write!(
+                f,
+                "{object} names the Secret {name}, which is of the folder {folder}: name one of this folder{ONE_OWNER}"
+            ),
+            Beyond::NamesOutside { name, namespace } => write!(
+                f,
+                "{object}: an overlay may not name {name} in the namespace {namespace}, which is none of this folder's"
+            ),
+            Beyond::OthersIdentity { name, folder: Some(folder) } => write!(
+                f,
+                "{object} uses the credentials {name}, which are of the folder {folder}: name those of this folder{ONE_OWNER}"
+            ),
+            Beyond::OthersIdentity { name, folder: None } => write!(
+                f,
+                "{object}: an overlay may not choose the credentials {name}, which this folder does not bring; base may"
+            ),
+            Beyond::SelectsOther { cluster, folder } => write!(
+                f,
+                "{object} selects the Cluster {cluster} of the folder {folder} too: select by a label that only this folder's have{ONE_OWNER}"
+            ),
+            Beyond::SelectedByOther { by, folder } => write!(
+                f,
+                "{object}: with these labels {by} of the folder {folder} selects it: take them out{ONE_OWNER}"
             ),
             Beyond::AnothersObject(folder) => write!(
                 f,
@@ -134,6 +238,10 @@ impl fmt::Display for Outside {
             Beyond::TwoFolders(folder) => write!(
                 f,
                 "{object} is rendered by the folder {folder} too, and one object belongs to one folder: take it out of one of them"
+            ),
+            Beyond::AnotherFleets { fleet, folder } => write!(
+                f,
+                "{object} is the Fleet {fleet}'s, which applies it from the folder {folder}, and one object belongs to one folder: rename it, or take it out there first"
             ),
             Beyond::PerhapsAnothers(folder) => write!(
                 f,

@@ -1,10 +1,11 @@
 //! Which kinds a folder may bring.
 
-use serde_json::Value;
-
-use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{KindRole, role_of};
+use capstan_model::kinds::{KindRole, is_cluster_api, role_of};
 use capstan_model::object::ObjectId;
+
+use super::controllers::is_carried_out;
+use super::origin::Origin;
+use crate::settings::OverlayKinds;
 
 /// Who may bring objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub(super) enum Family {
     Never(&'static str),
     /// The base, and no overlay may change them.
     BaseOnly(&'static str),
-    /// Base and overlay.
+    /// Base and overlay, as far as [`may_come_from_overlay`] goes.
     Anyone,
 }
 
@@ -37,26 +38,18 @@ pub(super) fn family(id: &ObjectId) -> Family {
     }
 }
 
+/// Whether an overlay may have a part in objects of a kind: Cluster API's, ConfigMaps, Secrets, and what the
+/// settings add. What other controllers carry out it may change where the base brings it; which fields not,
+/// [`super::controllers`] says.
+pub(super) fn may_come_from_overlay(id: &ObjectId, origin: Origin<'_>, added: &[OverlayKinds]) -> bool {
+    is_cluster_api(&id.group)
+        || matches!(role_of(id), Some(KindRole::ConfigMap | KindRole::Secret))
+        || added.iter().any(|kinds| kinds.holds(id))
+        || matches!(origin, Origin::Changed(_)) && is_carried_out(id)
+}
+
 /// Credentials of infrastructure providers: of kinds without a namespace the only ones that belong to a
 /// folder, as `AWSClusterStaticIdentity` does.
 pub(super) fn is_identity(id: &ObjectId) -> bool {
     role_of(id) == Some(KindRole::Identity)
-}
-
-/// Whether another controller would carry the object out on the management cluster with its own rights,
-/// which are more than the folder's: Flux without a `kubeConfig` or a service account, Argo CD, and Giant
-/// Swarm's Apps with `inCluster`.
-pub(super) fn acts_with_other_rights(object: &RenderedObject) -> bool {
-    let value = &object.value;
-    let has = |pointer: &str| value.pointer(pointer).is_some_and(|value| !value.is_null());
-    match (object.id.group.as_str(), object.id.kind.as_str()) {
-        ("helm.toolkit.fluxcd.io", "HelmRelease") | ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
-            !has("/spec/kubeConfig") && !has("/spec/serviceAccountName")
-        }
-        ("argoproj.io", "Application" | "ApplicationSet" | "AppProject") => true,
-        ("application.giantswarm.io", "App") => {
-            value.pointer("/spec/kubeConfig/inCluster") == Some(&Value::Bool(true))
-        }
-        _ => false,
-    }
 }

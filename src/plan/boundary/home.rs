@@ -1,4 +1,4 @@
-//! The namespaces of a cluster folder, and which kinds have one (U2, in `capstan_plan::merge::matching`).
+//! The namespaces of a cluster folder, and which kinds have one (U2, in `merge::matching`).
 //!
 //! The base alone decides: an overlay that could move the `Cluster` would choose its own boundary, and with
 //! it the service account that it is applied by.
@@ -25,7 +25,8 @@ pub enum Scope {
 #[derive(Debug, Clone, Default)]
 pub struct Scopes(BTreeMap<(String, String), Scope>);
 
-/// Kinds without a namespace that every API server has: group and kind.
+/// Kinds without a namespace: group and kind. Those that every API server has, and those of providers that are asked
+/// about before a merge, when no API server is.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("", "Namespace"),
     ("", "Node"),
@@ -39,6 +40,14 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
     ("apiregistration.k8s.io", "APIService"),
     ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("config.projectsveltos.io", "ClusterProfile"),
+    ("infrastructure.cluster.x-k8s.io", "AWSClusterControllerIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "AWSClusterRoleIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "OpenStackClusterIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "VSphereClusterIdentity"),
+    ("infrastructure.cluster.x-k8s.io", "VSphereDeploymentZone"),
+    ("infrastructure.cluster.x-k8s.io", "VSphereFailureDomain"),
     ("rbac.authorization.k8s.io", "ClusterRole"),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
     ("runtime.cluster.x-k8s.io", "ExtensionConfig"),

@@ -1,0 +1,88 @@
+//! Frames: the length of a message in bytes, four of them, the highest first, and the message as JSON.
+
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A frame is at most this long, in bytes: a repository's whole plan comes in many.
+const LONGEST: u32 = 256 << 20;
+
+/// A message as a frame.
+///
+/// # Errors
+/// A message that is too long.
+pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= LONGEST);
+    let length = length.ok_or_else(|| {
+        io::Error::other(format!("the message takes more than the {LONGEST} bytes that it may"))
+    })?;
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+    Ok(frame)
+}
+
+/// Writes a frame at once.
+///
+/// # Errors
+/// The writer's.
+pub fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
+    to.write_all(frame)?;
+    to.flush()
+}
+
+/// Reads a frame's message, still JSON; `None` where the input ends before it.
+///
+/// # Errors
+/// The reader's; an end in the middle of a frame; a length that no message has.
+pub fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 4];
+    match from.read_exact(&mut length) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = u32::from_be_bytes(length);
+    if length > LONGEST {
+        return Err(io::Error::other(format!("{length} bytes are no message")));
+    }
+    // What was promised may never come: room is made for what does.
+    let mut message = Vec::new();
+    let read = from.take(length.into()).read_to_end(&mut message)?;
+    if read != length as usize {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(message))
+}
+
+/// A message from its JSON.
+///
+/// # Errors
+/// No such message.
+pub fn decode<T: DeserializeOwned>(message: &[u8]) -> serde_json::Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(message);
+    // Values of manifests may be nested deeper than JSON usually is; budgets bound how deep.
+    deserializer.disable_recursion_limit();
+    let value = T::deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_and_broken_ones_are_told() {
+        let deep = (0..300).fold(serde_json::json!(0.1), |value, _| serde_json::json!([value]));
+        let mut sent = encode(&deep).unwrap();
+        sent.extend(encode(&"second").unwrap());
+        let mut from = sent.as_slice();
+        assert_eq!(decode::<serde_json::Value>(&read(&mut from).unwrap().unwrap()).unwrap(), deep);
+        assert_eq!(decode::<String>(&read(&mut from).unwrap().unwrap()).unwrap(), "second");
+        assert!(read(&mut from).unwrap().is_none());
+        assert!(read(&mut &sent[..20]).is_err(), "an end in the middle");
+        assert!(read(&mut [0xff; 8].as_slice()).is_err(), "a length that no message has");
+    }
+}

@@ -1,0 +1,214 @@
+//! Questions and answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use capstan_kustomize::render::Folders;
+use capstan_model::finding::FileError;
+use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::tree::TreeEntry;
+use capstan_plan::proposal::{ProposalId, Scope};
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::Upgrade;
+use capstan_report::JudgedCluster;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::super::LiveNames;
+use super::tree_ref::{TreeRef, WrittenRelease};
+
+/// A question. Each holds all that its answer depends on, so that any process may answer it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Request {
+    /// What is there? Answered by [`Response::Opened`], [`Response::BadSettings`] or
+    /// [`Response::ReleasesRefused`].
+    Open(FleetRequest),
+    /// The plans of all clusters but `without`; of `only` those, where it is given.
+    Plan {
+        /// The fleet.
+        fleet: FleetRequest,
+        /// These alone.
+        only: Option<BTreeSet<ClusterId>>,
+        /// These not.
+        without: BTreeSet<ClusterId>,
+    },
+    /// What a merge would do.
+    Judge(Judging),
+    /// [`Planner::touched`](super::super::Planner::touched)
+    Touched {
+        /// A snapshot.
+        before: TreeRef,
+        /// Another one.
+        after: TreeRef,
+        /// The targets.
+        scopes: Vec<Scope>,
+        /// Those of which the folders alone are compared.
+        unrendered: BTreeSet<ClusterId>,
+    },
+    /// [`Planner::touched_through_classes`](super::super::Planner::touched_through_classes)
+    TouchedThroughClasses {
+        /// A snapshot.
+        before: TreeRef,
+        /// Another one.
+        after: TreeRef,
+        /// The settings in force.
+        settings: RepositorySettings,
+    },
+    /// [`Planner::made_of`](super::super::Planner::made_of)
+    MadeOf {
+        /// The snapshot.
+        tree: TreeRef,
+        /// The clusters.
+        clusters: Vec<Folders>,
+    },
+    /// [`Planner::scopes`](super::super::Planner::scopes)
+    Scopes {
+        /// The snapshot.
+        tree: TreeRef,
+        /// The settings in force.
+        settings: RepositorySettings,
+    },
+}
+
+impl Request {
+    /// The snapshot that it asks about, the newer one of two.
+    const fn tree(&self) -> &TreeRef {
+        match self {
+            Self::Open(fleet) | Self::Plan { fleet, .. } => &fleet.tree,
+            Self::Judge(judging) => &judging.after,
+            Self::Touched { after, .. } | Self::TouchedThroughClasses { after, .. } => after,
+            Self::MadeOf { tree, .. } | Self::Scopes { tree, .. } => tree,
+        }
+    }
+
+    /// The mirror that it asks about: whoever was asked of that before answers faster.
+    pub fn mirror(&self) -> Option<PathBuf> {
+        Some(self.tree().stored()?.git_dir.clone())
+    }
+}
+
+/// A fleet, with all that it was given.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FleetRequest {
+    /// The repository.
+    pub tree: TreeRef,
+    /// The day in UTC.
+    pub today: Date,
+    /// The repository that holds the releases, where that is another one.
+    pub releases: Releases,
+    /// Old releases.
+    pub contents: Vec<(ContentId, WrittenRelease)>,
+    /// Proposals that may edit names of templates in their cluster's overlay.
+    pub retarget: Vec<ProposalId>,
+    /// Live names of templates.
+    pub names: BTreeMap<ClusterId, TemplateNames>,
+}
+
+/// What is known of another repository's releases.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub enum Releases {
+    /// Nothing, or there is no other repository.
+    #[default]
+    NotAsked,
+    /// Its content, to be used by the repository of that name.
+    Given {
+        /// The content.
+        tree: TreeRef,
+        /// Who uses it.
+        consumer: String,
+    },
+    /// Why it cannot be had.
+    Refused(String),
+}
+
+/// What is to be judged.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Judging {
+    /// The snapshot before the merge.
+    pub before: TreeRef,
+    /// The snapshot after it.
+    pub after: TreeRef,
+    /// The settings in force.
+    pub settings: RepositorySettings,
+    /// Which clusters.
+    pub clusters: Vec<ClusterId>,
+    /// What is known of live names.
+    pub live: BTreeMap<ClusterId, LiveNames>,
+    /// Neighbours that are not rendered: they are beyond the limits.
+    pub unrendered: BTreeSet<ClusterId>,
+    /// The day in UTC.
+    pub today: Date,
+}
+
+/// A part of an answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Response {
+    /// A fleet was opened. The end.
+    Opened(Box<Opened>),
+    /// The settings are wrong. The end.
+    BadSettings(FileError),
+    /// The other repository does not let this one use its releases. The end.
+    ReleasesRefused(String),
+    /// That cluster is begun with.
+    Begun(ClusterId),
+    /// What was begun with that cluster is done.
+    Finished(ClusterId),
+    /// A cluster's plan.
+    Planned(ClusterId, Result<SentUpgrade, String>),
+    /// A cluster's verdict.
+    Judged(JudgedCluster),
+    /// Clusters. The end.
+    Clusters(Vec<ClusterId>),
+    /// What clusters are made of, in their order. The end.
+    MadeOf(Vec<Vec<TreeEntry>>),
+    /// Scopes. The end.
+    Scopes(Vec<Scope>),
+    /// These upgrades will not be named again.
+    Forgotten(Vec<u64>),
+    /// All was answered. The end.
+    Done,
+    /// A snapshot could not be had; what was said before does not count. The end.
+    Unavailable(String),
+}
+
+impl Response {
+    /// Whether nothing follows.
+    pub const fn is_end(&self) -> bool {
+        match self {
+            Self::Begun(_) | Self::Finished(_) | Self::Planned(..) | Self::Judged(_) | Self::Forgotten(_) => {
+                false
+            }
+            Self::Opened(_)
+            | Self::BadSettings(_)
+            | Self::ReleasesRefused(_)
+            | Self::Clusters(_)
+            | Self::MadeOf(_)
+            | Self::Scopes(_)
+            | Self::Done
+            | Self::Unavailable(_) => true,
+        }
+    }
+}
+
+/// What there is in a fleet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Opened {
+    /// The settings in force.
+    pub settings: RepositorySettings,
+    /// Its targets and where each may be written.
+    pub scopes: Vec<Scope>,
+    /// The repository that holds the releases, where the settings name another one.
+    pub releases_repository: Option<String>,
+    /// Old releases that clusters record and the snapshot does not hold.
+    pub missing_contents: Vec<ContentId>,
+}
+
+/// An upgrade, which travels once: a fleet's plans are mostly the same from one look to the next.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum SentUpgrade {
+    /// One that was not sent before; it will be called so.
+    New(u64, Box<Upgrade>),
+    /// One that was.
+    Same(u64),
+}

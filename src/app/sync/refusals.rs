@@ -1,0 +1,109 @@
+//! What GitHub refuses to take (a locked conversation, a head that is gone, a permission that the App lacks) fails
+//! alone, and is left alone: it is tried again after a while, longer each time, or once it is to say something else.
+
+use std::collections::BTreeMap;
+
+use capstan_plan::proposal::{ProposalId, left_alone_for};
+use jiff::Timestamp;
+
+use super::{Run, SyncError};
+use crate::app::ports::{AuditEntry, Records, RecordsError, RefusedWrite};
+
+/// Something that is written to GitHub.
+#[derive(Debug, Clone)]
+pub(super) struct Write {
+    /// By this it is remembered.
+    what: String,
+    /// What it says, in a few letters.
+    content: String,
+    proposal: Option<ProposalId>,
+}
+
+impl Write {
+    /// The answer to a comment.
+    pub(super) fn answer(comment: u64) -> Self {
+        Self { what: format!("answer {comment}"), content: String::new(), proposal: None }
+    }
+
+    /// The check on a commit, made from these inputs.
+    pub(super) fn check(head: &str, inputs: &str) -> Self {
+        Self { what: format!("check {head}"), content: inputs.to_owned(), proposal: None }
+    }
+
+    /// A proposal that says this.
+    pub(super) fn proposal(proposal: &ProposalId, content: String) -> Self {
+        Self { what: format!("proposal {proposal}"), content, proposal: Some(proposal.clone()) }
+    }
+}
+
+/// The writes that were refused so far, by what they were.
+pub(super) struct Refusals(BTreeMap<String, RefusedWrite>);
+
+impl Refusals {
+    pub(super) async fn load(records: &dyn Records, repository: u64) -> Result<Self, RecordsError> {
+        let refused = records.refused_writes(repository).await?;
+        Ok(Self(refused.into_iter().map(|write| (write.what.clone(), write)).collect()))
+    }
+
+    /// The refusal on whose account a write is not tried now.
+    pub(super) fn against(&self, write: &Write, now: Timestamp) -> Option<&RefusedWrite> {
+        self.0.get(&write.what).filter(|known| known.content == write.content && now < known.not_before)
+    }
+}
+
+impl Run<'_> {
+    /// The refusal on whose account a write is not tried now.
+    pub(super) fn refusal(&self, write: &Write) -> Option<&RefusedWrite> {
+        self.facts.refusals.against(write, self.ports.clock.now())
+    }
+
+    /// Remembers that GitHub refused a write, and says when it is tried again.
+    pub(super) async fn refused(&self, write: &Write, reason: &str) -> Result<Timestamp, SyncError> {
+        let known = self.facts.refusals.0.get(&write.what).filter(|known| known.content == write.content);
+        let refusals = known.map_or(0, |known| known.refusals).saturating_add(1);
+        let not_before = self.ports.clock.now() + left_alone_for(refusals);
+        tracing::warn!(repository = %self.repository.name, what = write.what, reason, refusals, not_before = %not_before, "GitHub refuses a write: it is left alone until then");
+        let refused = RefusedWrite {
+            repository: self.repository.id,
+            what: write.what.clone(),
+            content: write.content.clone(),
+            refusals,
+            not_before,
+            reason: reason.chars().take(512).collect(),
+        };
+        self.ports.records.save_refused_write(&refused).await?;
+        let entry = AuditEntry {
+            repository: self.repository.id,
+            proposal: write.proposal.clone(),
+            actor: "capstan".to_owned(),
+            action: "write-refused",
+            detail: format!("{}: {}", write.what, refused.reason),
+        };
+        self.ports.records.audit(&entry).await?;
+        Ok(not_before)
+    }
+
+    /// Remembers that GitHub took a write.
+    pub(super) async fn taken(&self, write: &Write) -> Result<(), SyncError> {
+        if self.facts.refusals.0.contains_key(&write.what) {
+            self.ports.records.forget_refused_write(self.repository.id, &write.what).await?;
+        }
+        Ok(())
+    }
+
+    /// Performs what is one write to GitHub with all that belongs to it. Where GitHub refuses it, that is remembered
+    /// and is no error of the run's; says when it is tried again then.
+    pub(super) async fn attempt(
+        &self,
+        write: &Write,
+        result: Result<(), SyncError>,
+    ) -> Result<Option<Timestamp>, SyncError> {
+        match result {
+            Ok(()) => self.taken(write).await.map(|()| None),
+            Err(SyncError::Host(error)) if error.is_refusal() => {
+                self.refused(write, &error.to_string()).await.map(Some)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

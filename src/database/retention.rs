@@ -1,0 +1,139 @@
+//! What of the records may go.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::{Database, failed, read, timestamp, transaction};
+use crate::app::ports::{KeptRepository, RecordsError, Retention};
+
+/// Every table whose rows are a repository's, children first.
+const OF_A_REPOSITORY: &[&str] = &[
+    "DELETE FROM campaign_targets WHERE repository = $1",
+    "DELETE FROM campaigns WHERE repository = $1",
+    "DELETE FROM proposals WHERE repository = $1",
+    "DELETE FROM checks WHERE repository = $1",
+    "DELETE FROM answered_comments WHERE repository = $1",
+    "DELETE FROM deliveries WHERE repository = $1",
+    "DELETE FROM followed_clusters WHERE repository = $1",
+    "DELETE FROM followed_merges WHERE repository = $1",
+    "DELETE FROM waiting_reports WHERE repository = $1",
+    "DELETE FROM standings WHERE repository = $1",
+    "DELETE FROM preflights WHERE repository = $1",
+    "DELETE FROM watched_commits WHERE repository = $1",
+    "DELETE FROM watched_repositories WHERE repository = $1",
+    "DELETE FROM audit WHERE repository = $1",
+    "DELETE FROM jobs WHERE repository = $1",
+    "DELETE FROM absent_repositories WHERE repository = $1",
+];
+
+/// `$1`: what is older goes.
+const OLD: &[&str] = &[
+    "DELETE FROM checks WHERE saved_at_ms < $1",
+    "DELETE FROM answered_comments WHERE answered_at_ms < $1",
+    "DELETE FROM deliveries WHERE received_at_ms < $1",
+    "DELETE FROM audit WHERE at_ms < $1",
+    "DELETE FROM agents WHERE revoked_at_ms < $1",
+];
+
+/// The tables that grow, and how many rows each has.
+const COUNTS: &[(&str, &str)] = &[
+    ("agent_tokens", "SELECT COUNT(*) FROM agent_tokens"),
+    ("agents", "SELECT COUNT(*) FROM agents"),
+    ("answered_comments", "SELECT COUNT(*) FROM answered_comments"),
+    ("audit", "SELECT COUNT(*) FROM audit"),
+    ("campaign_targets", "SELECT COUNT(*) FROM campaign_targets"),
+    ("checks", "SELECT COUNT(*) FROM checks"),
+    ("deliveries", "SELECT COUNT(*) FROM deliveries"),
+    ("followed_merges", "SELECT COUNT(*) FROM followed_merges"),
+    ("jobs", "SELECT COUNT(*) FROM jobs"),
+    ("preflights", "SELECT COUNT(*) FROM preflights"),
+    ("proposals", "SELECT COUNT(*) FROM proposals"),
+    ("standings", "SELECT COUNT(*) FROM standings"),
+    ("waiting_reports", "SELECT COUNT(*) FROM waiting_reports"),
+    ("watched_commits", "SELECT COUNT(*) FROM watched_commits"),
+];
+
+#[async_trait]
+impl Retention for Database {
+    async fn kept_repositories(&self) -> Result<Vec<KeptRepository>, RecordsError> {
+        // Whatever is kept of a repository, its job came first.
+        let sql = "SELECT repository, installation FROM jobs ORDER BY repository";
+        let rows: Vec<(i64, i64)> = read!(self, pool => sqlx::query_as(sql).fetch_all(pool).await)
+            .map_err(failed("listing repositories"))?;
+        let kept = |(id, installation): (i64, i64)| KeptRepository {
+            id: id.cast_unsigned(),
+            installation: installation.cast_unsigned(),
+        };
+        Ok(rows.into_iter().map(kept).collect())
+    }
+
+    async fn note_absent(&self, absent: &BTreeSet<u64>) -> Result<Vec<(u64, Timestamp)>, RecordsError> {
+        let rows = self.note_absent_rows(absent).await.map_err(failed("noting absent repositories"))?;
+        Ok(rows.into_iter().map(|(id, since_ms)| (id.cast_unsigned(), timestamp(since_ms))).collect())
+    }
+
+    async fn forget_repository(&self, repository: u64) -> Result<(), RecordsError> {
+        self.delete_all(OF_A_REPOSITORY, repository.cast_signed())
+            .await
+            .map(drop)
+            .map_err(failed("forgetting a repository"))
+    }
+
+    async fn forget_before(&self, before: Timestamp) -> Result<u64, RecordsError> {
+        self.delete_all(OLD, before.as_millisecond()).await.map_err(failed("forgetting old records"))
+    }
+
+    async fn row_counts(&self) -> Result<Vec<(&'static str, u64)>, RecordsError> {
+        let mut counts = Vec::with_capacity(COUNTS.len());
+        for &(table, sql) in COUNTS {
+            let (count,): (i64,) = read!(self, pool => sqlx::query_as(sql).fetch_one(pool).await)
+                .map_err(failed("counting rows"))?;
+            counts.push((table, count.cast_unsigned()));
+        }
+        Ok(counts)
+    }
+}
+
+impl Database {
+    async fn note_absent_rows(&self, absent: &BTreeSet<u64>) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+        let now_ms = self.now_ms();
+        let rows = transaction!(self, tx => {
+            let known: Vec<(i64, i64)> =
+                sqlx::query_as("SELECT repository, since_ms FROM absent_repositories").fetch_all(&mut *tx).await?;
+            for (repository, _) in known.iter().filter(|(id, _)| !absent.contains(&id.cast_unsigned())) {
+                sqlx::query("DELETE FROM absent_repositories WHERE repository = $1")
+                    .bind(repository)
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            for id in absent {
+                sqlx::query(
+                    "INSERT INTO absent_repositories (repository, since_ms) VALUES ($1, $2)
+                     ON CONFLICT (repository) DO NOTHING",
+                )
+                .bind(id.cast_signed())
+                .bind(now_ms)
+                .execute(&mut *tx)
+                .await?;
+            }
+            sqlx::query_as("SELECT repository, since_ms FROM absent_repositories ORDER BY repository")
+                .fetch_all(&mut *tx)
+                .await?
+        });
+        Ok(rows)
+    }
+
+    /// How many rows the statements deleted, all or none of them.
+    async fn delete_all(&self, statements: &[&'static str], of: i64) -> Result<u64, sqlx::Error> {
+        let rows = transaction!(self, tx => {
+            let mut rows = 0;
+            for &sql in statements {
+                rows += sqlx::query(sql).bind(of).execute(&mut *tx).await?.rows_affected();
+            }
+            rows
+        });
+        Ok(rows)
+    }
+}

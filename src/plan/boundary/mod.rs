@@ -1,0 +1,184 @@
+//! The boundary of a folder: what it may bring to its management cluster.
+//!
+//! The base belongs to the platform team, the overlay to the customer, and both end in one API server
+//! beside other customers' clusters. The service account that is impersonated is the last gate; this is
+//! the first, which says what is wrong before anything is asked: before the merge (the rule `outside-boundary`),
+//! and again before anything is applied. Both ask [`boundary()`].
+//!
+//! **One object outside refuses the whole folder.** The alternative, to leave that object out and apply the
+//! rest, would make a mixture that nobody reviewed: objects name one another, a machine template without
+//! the Secret that it needs boots nothing, and a rollout would be called done of a state that stands in
+//! no commit. Whoever tries the boundary is also best stopped as a whole, until a person has looked.
+//!
+//! | file | tells |
+//! |---|---|
+//! | `home` | the namespaces of a folder |
+//! | `kinds`, `origin` | what base and overlay may bring |
+//! | `controllers` | what other controllers carry out, where and with whose rights |
+//! | `marks` | marks that only Capstan sets, and whose cluster an object names |
+//! | `neighbours`, `reach`, `references`, `selectors` | what reaches for another folder's objects |
+//! | `outside` | why something may not come |
+//!
+//! Deliberately absent: which folder has applied an object already, which only the management cluster knows
+//! (`capstan_live::applying`).
+
+mod controllers;
+mod home;
+mod kinds;
+mod marks;
+mod neighbours;
+mod origin;
+mod outside;
+mod reach;
+mod references;
+mod selectors;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use self::kinds::{Family, family, is_identity, may_come_from_overlay};
+use self::origin::Origin;
+use crate::settings::RepositorySettings;
+use capstan_kustomize::render::{Rendered, RenderedObject, diff};
+use capstan_model::ids::ClusterId;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::{FieldPath, ObjectId};
+
+pub use home::{Home, Scope, Scopes, place_in_namespaces};
+pub use neighbours::{Around, Neighbours};
+pub use outside::{Beyond, Outside, is_of_ownership};
+
+/// What a folder is judged by, besides its own render.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The folder.
+    pub folder: &'a ClusterId,
+    /// What the platform team allows.
+    pub settings: &'a RepositorySettings,
+    /// Which kinds lie in namespaces.
+    pub scopes: &'a Scopes,
+    /// The other folders of the management cluster, where somebody looked at them.
+    pub neighbours: Option<&'a Neighbours>,
+}
+
+/// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
+/// the folder is applied.
+///
+/// `rendered` has its namespaces already ([`place_in_namespaces`]).
+pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> Vec<Outside> {
+    let base: HashMap<&ObjectId, &RenderedObject> =
+        rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
+    let reach = reach::Reach::of(rendered, home, around);
+    let mut found = Vec::new();
+    for object in &rendered.objects {
+        let origin = match base.get(&object.id) {
+            None => Origin::Added,
+            Some(of_base) if rendered.base.is_some() && of_base.value != object.value => {
+                Origin::Changed(of_base)
+            }
+            Some(_) => Origin::Base,
+        };
+        let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
+        place(object, origin, home, around.scopes, &mut outside);
+        brought(object, origin, around.settings, &mut outside);
+        marks::marks(object, origin, &mut outside);
+        marks::belongs(object, home, &mut outside);
+        reach.judge(object, origin, &mut outside);
+    }
+    found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
+    found
+}
+
+/// What of a render lies outside as far as files tell: as [`boundary()`], with the namespaces filled in by
+/// what is known of kinds without asking an API server. Objects keep the names that they have in Git.
+pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Outside> {
+    let mut placed = rendered.clone();
+    let home = match place_in_namespaces(&mut placed, around.scopes) {
+        Ok(home) => home,
+        Err(outside) => return vec![*outside],
+    };
+    let named = placed.objects.iter().map(|object| &object.id).zip(&rendered.objects);
+    let named: HashMap<&ObjectId, &ObjectId> = named.map(|(placed, written)| (placed, &written.id)).collect();
+    let mut found = boundary(&placed, &home, around);
+    for object in &placed.objects {
+        if let Some(other) = around.neighbours.and_then(|all| all.renders_too(&object.id, around)) {
+            found.push(Outside::of(object, FieldPath::root(), Beyond::TwoFolders(other.clone())));
+        }
+    }
+    for outside in &mut found {
+        if let Some(written) = named.get(&outside.object) {
+            outside.object = (*written).clone();
+        }
+    }
+    found
+}
+
+/// Where the object lies.
+fn place(
+    object: &RenderedObject,
+    origin: Origin<'_>,
+    home: &Home,
+    scopes: &Scopes,
+    outside: &mut impl FnMut(FieldPath, Beyond),
+) {
+    let id = &object.id;
+    if scopes.has_namespace(id) {
+        let inside = id.namespace.as_ref().is_some_and(|namespace| home.namespaces.contains(namespace));
+        if !inside {
+            let allowed = home.namespaces.iter().cloned().collect();
+            let field = FieldPath::root().key("metadata").key("namespace");
+            outside(field, Beyond::Namespace { allowed });
+        }
+    } else if id.group.is_empty() && id.kind == "Namespace" {
+        if !home.namespaces.contains(&id.name) {
+            let allowed = home.namespaces.iter().cloned().collect();
+            outside(FieldPath::root().key("metadata").key("name"), Beyond::Namespace { allowed });
+        }
+    } else if !is_identity(id) {
+        outside(FieldPath::root(), Beyond::ClusterScoped);
+    } else if !matches!(origin, Origin::Base) {
+        outside(FieldPath::root(), Beyond::KindFromOverlay("identities that have no namespace"));
+    }
+}
+
+/// Whether whoever brings it may.
+fn brought(
+    object: &RenderedObject,
+    origin: Origin<'_>,
+    settings: &RepositorySettings,
+    outside: &mut impl FnMut(FieldPath, Beyond),
+) {
+    let first_change = || match origin {
+        Origin::Changed(base) => first_difference(base, object),
+        Origin::Base | Origin::Added => FieldPath::root(),
+    };
+    match (family(&object.id), origin) {
+        (Family::Never(what), _) => outside(FieldPath::root(), Beyond::Kind(what)),
+        (Family::BaseOnly(_) | Family::Anyone, Origin::Base) => {}
+        (Family::BaseOnly(what), Origin::Added | Origin::Changed(_)) => {
+            outside(first_change(), Beyond::KindFromOverlay(what));
+        }
+        (Family::Anyone, Origin::Added) if is_cluster(&object.id) => {
+            outside(FieldPath::root(), Beyond::AddsCluster);
+        }
+        (Family::Anyone, _)
+            if !may_come_from_overlay(&object.id, origin, &settings.clusters.overlay_kinds) =>
+        {
+            outside(first_change(), Beyond::KindNotAllowed);
+        }
+        (Family::Anyone, _) => controllers::carried_out(object, origin, outside),
+    }
+}
+
+fn first_difference(base: &RenderedObject, object: &RenderedObject) -> FieldPath {
+    let differences = diff(std::slice::from_ref(base), std::slice::from_ref(object));
+    differences.into_iter().next().map(|difference| difference.path).unwrap_or_default()
+}
+
+/// The text at a JSON Pointer.
+fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}

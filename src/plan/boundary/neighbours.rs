@@ -1,0 +1,208 @@
+//! What the other folders of a management cluster bring, as far as a folder could reach for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Surroundings;
+use super::home::{Home, Scopes, place_in_namespaces};
+use super::selectors::{Selector, selectors};
+use crate::layout::{ClusterFolder, Layout};
+use crate::settings::RepositorySettings;
+use capstan_kustomize::render::{Folders, Rendered, render};
+use capstan_model::ids::ClusterId;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+use capstan_model::tree::Tree;
+
+/// The folders of a management cluster side by side.
+///
+/// A folder that cannot be rendered is none of them: what it brings is known to nobody.
+#[derive(Debug, Clone, Default)]
+pub struct Neighbours {
+    folders: BTreeMap<ClusterId, Brought>,
+    /// Who lives in which namespace.
+    residents: BTreeMap<String, BTreeSet<ClusterId>>,
+    /// Who renders what.
+    objects: BTreeMap<ObjectId, BTreeSet<ClusterId>>,
+}
+
+/// What one folder brings.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Brought {
+    /// Its Clusters.
+    pub(super) clusters: Vec<NamedCluster>,
+    /// Everything else, and whether its base brings it.
+    pub(super) objects: BTreeMap<ObjectId, Whose>,
+    /// What its base selects Clusters by, with the object that does.
+    pub(super) selectors: Vec<(ObjectId, Selector)>,
+    namespaces: BTreeSet<String>,
+}
+
+/// Whether base or overlay brings an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    Base,
+    Overlay,
+}
+
+/// A Cluster of a folder.
+#[derive(Debug, Clone)]
+pub(super) struct NamedCluster {
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    pub(super) labels: Labels,
+    /// Those that the base gives it.
+    pub(super) base_labels: Labels,
+}
+
+/// Labels of an object.
+pub(super) type Labels = BTreeMap<String, String>;
+
+/// Hears of each folder before and after it is rendered, and may leave it out.
+pub type Around<'a> = &'a mut dyn FnMut(&ClusterId, &mut dyn FnMut());
+
+impl Neighbours {
+    /// The folders of a snapshot that a management cluster claims, as far as files tell. Renders each of them, or
+    /// not, as `around` says: it is given a folder's cluster and what renders that.
+    pub fn read(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings, around: Around<'_>) -> Self {
+        let claimed = |folder: &&ClusterFolder| settings.claimed_by(&folder.id).is_ok_and(|by| by.is_some());
+        let folders = layout.clusters.iter().map(AsRef::as_ref);
+        let claimed: Vec<&ClusterFolder> = folders.filter(claimed).collect();
+        let mut all = Self::default();
+        // Who has nobody beside it reaches for nobody.
+        if claimed.len() > 1 {
+            for folder in claimed {
+                around(&folder.id, &mut || all.read_folder(tree, folder));
+            }
+        }
+        all
+    }
+
+    /// The same folders in another snapshot, of which these alone may differ.
+    #[must_use]
+    pub fn in_snapshot(
+        &self,
+        tree: &dyn Tree,
+        layout: &Layout,
+        settings: &RepositorySettings,
+        changed: &[ClusterId],
+        around: Around<'_>,
+    ) -> Self {
+        // Of a single folder nothing was read.
+        if self.folders.is_empty() {
+            return Self::read(tree, layout, settings, around);
+        }
+        let mut all = self.clone();
+        for id in changed {
+            all.remove(id);
+            let claimed = settings.claimed_by(id).is_ok_and(|by| by.is_some());
+            if let Some(folder) = layout.cluster(id.as_str()).filter(|_| claimed) {
+                around(id, &mut || all.read_folder(tree, folder));
+            }
+        }
+        all
+    }
+
+    fn read_folder(&mut self, tree: &dyn Tree, folder: &ClusterFolder) {
+        let folders = Folders {
+            cluster: folder.id.folder().clone(),
+            base: folder.base.clone(),
+            overlay: folder.overlay.clone(),
+        };
+        let Ok(mut rendered) = render(tree, &folders) else { return };
+        if let Ok(home) = place_in_namespaces(&mut rendered, &Scopes::default()) {
+            self.add(&folder.id, &rendered, &home);
+        }
+    }
+
+    /// What a folder renders, with its namespaces.
+    pub fn add(&mut self, folder: &ClusterId, rendered: &Rendered, home: &Home) {
+        let base: BTreeMap<&ObjectId, &Value> =
+            rendered.base_objects().iter().map(|object| (&object.id, &object.value)).collect();
+        let mut brought = Brought { namespaces: home.namespaces.clone(), ..Brought::default() };
+        for object in &rendered.objects {
+            let of_base = base.get(&object.id).copied();
+            if is_cluster(&object.id) {
+                brought.clusters.push(NamedCluster {
+                    namespace: object.id.namespace.clone(),
+                    name: object.id.name.clone(),
+                    labels: labels(&object.value),
+                    base_labels: of_base.map(labels).unwrap_or_default(),
+                });
+            }
+            let whose = if of_base.is_some() { Whose::Base } else { Whose::Overlay };
+            brought.objects.insert(object.id.clone(), whose);
+            self.objects.entry(object.id.clone()).or_default().insert(folder.clone());
+        }
+        for object in rendered.base_objects() {
+            let selected = selectors(&object.id, &object.value).into_iter();
+            brought.selectors.extend(selected.map(|found| (object.id.clone(), found.selector)));
+        }
+        for namespace in &brought.namespaces {
+            self.residents.entry(namespace.clone()).or_default().insert(folder.clone());
+        }
+        self.folders.insert(folder.clone(), brought);
+    }
+
+    fn remove(&mut self, folder: &ClusterId) {
+        let Some(brought) = self.folders.remove(folder) else { return };
+        for namespace in &brought.namespaces {
+            self.residents.get_mut(namespace).map(|residents| residents.remove(folder));
+        }
+        for object in brought.objects.keys() {
+            self.objects.get_mut(object).map(|folders| folders.remove(folder));
+        }
+    }
+
+    /// The folders that live in one of these namespaces and are another owner's.
+    pub(super) fn beside<'n>(
+        &'n self,
+        home: &Home,
+        around: &Surroundings<'_>,
+    ) -> Vec<(&'n ClusterId, &'n Brought)> {
+        let residents = home.namespaces.iter().filter_map(|namespace| self.residents.get(namespace));
+        let ids: BTreeSet<&ClusterId> = residents.flatten().collect();
+        let others = ids.into_iter().filter(|id| is_anothers(id, around));
+        others.filter_map(|id| Some((id, self.folders.get(id)?))).collect()
+    }
+
+    /// Another owner's folder that brings an object.
+    pub(super) fn owner_of(
+        &self,
+        object: &ObjectId,
+        around: &Surroundings<'_>,
+        whose: impl Fn(Whose) -> bool,
+    ) -> Option<&ClusterId> {
+        let mut folders = self.objects.get(object)?.iter().filter(|id| is_anothers(id, around));
+        folders.find(|id| {
+            let by = self.folders.get(*id).and_then(|brought| brought.objects.get(object));
+            by.is_some_and(|by| whose(*by))
+        })
+    }
+
+    /// Another folder that renders an object too, whoever owns it.
+    pub(super) fn renders_too(&self, object: &ObjectId, around: &Surroundings<'_>) -> Option<&ClusterId> {
+        let mut all = self.objects.get(object)?.iter();
+        all.find(|id| *id != around.folder && is_in_one_cluster(id, around))
+    }
+}
+
+/// Whether a folder is another one of the same management cluster, and of another owner.
+fn is_anothers(other: &ClusterId, around: &Surroundings<'_>) -> bool {
+    other != around.folder
+        && is_in_one_cluster(other, around)
+        && !around.settings.have_one_owner(around.folder, other)
+}
+
+fn is_in_one_cluster(other: &ClusterId, around: &Surroundings<'_>) -> bool {
+    let by = |id: &ClusterId| around.settings.claimed_by(id).ok().flatten().map(|by| &by.name);
+    by(other) == by(around.folder)
+}
+
+/// An object's labels.
+pub(super) fn labels(value: &Value) -> Labels {
+    let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
+    let labels = labels.into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}

@@ -1,0 +1,105 @@
+//! Whether a comment's commands are obeyed, by who wrote it and whether these are still the words that they wrote.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Who may not is answered once in so long.
+const ANSWERED_EVERY: SignedDuration = SignedDuration::from_hours(1);
+
+/// What its author may do in the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    /// Not even read.
+    None,
+    /// Read.
+    Read,
+    /// Write, or more.
+    Write,
+}
+
+/// Whether a comment's text is the one that its author wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wording {
+    /// It is.
+    AsWritten,
+    /// It was edited since, by whomever: whoever may manage issues may put words into anybody's mouth.
+    Edited,
+}
+
+/// What becomes of a comment with commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hearing {
+    /// Its commands are obeyed.
+    Obeyed,
+    /// None of them is: an answer says that the comment was edited.
+    Edited,
+    /// Those that anybody may give are obeyed, and an answer says of the others that its author may not.
+    Refused,
+    /// A reaction is all that it gets.
+    Waved,
+    /// Nothing: its author was answered just before.
+    PassedOver,
+}
+
+/// What becomes of a comment that was written at `at`, when its author's comment before that had commands too and
+/// was dealt with was written at `before`.
+///
+/// Whether it was edited counts only for those whose commands would be obeyed, and may cost a call to know.
+pub fn hear(right: Right, at: Timestamp, before: Option<Timestamp>) -> Hearing {
+    match right {
+        Right::Write => Hearing::Obeyed,
+        _ if before.is_some_and(|before| at.duration_since(before) < ANSWERED_EVERY) => Hearing::PassedOver,
+        Right::Read => Hearing::Refused,
+        Right::None => Hearing::Waved,
+    }
+}
+
+impl Hearing {
+    /// The same, once it is known whether the text is the one that was written.
+    #[must_use]
+    pub const fn worded(self, wording: Wording) -> Self {
+        match (self, wording) {
+            (Self::Obeyed, Wording::Edited) => Self::Edited,
+            (hearing, _) => hearing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + 60 * minute).unwrap()
+    }
+
+    #[test]
+    fn who_may_write_is_always_heard_and_others_once_an_hour() {
+        use Hearing::{Obeyed, PassedOver, Refused, Waved};
+        for (right, before, expected) in [
+            (Right::Write, None, Obeyed),
+            (Right::Write, Some(59), Obeyed),
+            (Right::Read, None, Refused),
+            (Right::Read, Some(1), PassedOver),
+            (Right::Read, Some(60), PassedOver),
+            (Right::Read, Some(0), Refused),
+            (Right::None, None, Waved),
+            (Right::None, Some(1), PassedOver),
+            (Right::None, Some(0), Waved),
+        ] {
+            assert_eq!(hear(right, minute(60), before.map(minute)), expected, "{right:?} {before:?}");
+        }
+    }
+
+    #[test]
+    fn an_edited_comment_is_not_obeyed_and_nobody_gains_by_editing() {
+        for (hearing, edited) in [
+            (Hearing::Obeyed, Hearing::Edited),
+            (Hearing::Refused, Hearing::Refused),
+            (Hearing::Waved, Hearing::Waved),
+            (Hearing::PassedOver, Hearing::PassedOver),
+        ] {
+            assert_eq!(hearing.worded(Wording::Edited), edited);
+            assert_eq!(hearing.worded(Wording::AsWritten), hearing);
+        }
+    }
+}

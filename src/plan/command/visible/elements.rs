@@ -1,0 +1,282 @@
+//! HTML in Markdown: blocks of it, and elements that were opened and not closed.
+
+/// Elements whose name begins a block of HTML (CommonMark 4.6, condition 6).
+const BLOCKS: [&str; 62] = [
+    "address",
+    "article",
+    "aside",
+    "base",
+    "basefont",
+    "blockquote",
+    "body",
+    "caption",
+    "center",
+    "col",
+    "colgroup",
+    "dd",
+    "details",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "frame",
+    "frameset",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "iframe",
+    "legend",
+    "li",
+    "link",
+    "main",
+    "menu",
+    "menuitem",
+    "nav",
+    "noframes",
+    "ol",
+    "optgroup",
+    "option",
+    "p",
+    "param",
+    "search",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "title",
+    "tr",
+    "track",
+    "ul",
+];
+
+/// Elements whose text is not read as Markdown up to their end (condition 1).
+const RAW: [&str; 4] = ["script", "pre", "style", "textarea"];
+
+/// Elements besides those that may hide what they enclose, attributes or not.
+const HIDING: [&str; 20] = [
+    "applet",
+    "audio",
+    "button",
+    "canvas",
+    "datalist",
+    "embed",
+    "map",
+    "math",
+    "meter",
+    "noembed",
+    "noscript",
+    "object",
+    "picture",
+    "plaintext",
+    "progress",
+    "select",
+    "svg",
+    "template",
+    "video",
+    "xmp",
+];
+
+/// Elements that enclose nothing.
+const VOID: [&str; 16] = [
+    "area", "base", "basefont", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
+    "source", "track", "wbr",
+];
+
+/// Elements that nobody need close, and that hide nothing by themselves.
+const OFTEN_OPEN: [&str; 10] = ["dd", "dt", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"];
+
+/// A block of HTML, by what ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HtmlBlock {
+    /// `</script>` and its like.
+    Raw,
+    /// A text.
+    Until(&'static str),
+    /// A blank line.
+    Paragraph,
+}
+
+impl HtmlBlock {
+    /// The block that a line's content begins.
+    pub(super) fn begun_by(content: &str, in_paragraph: bool) -> Option<Self> {
+        let rest = content.strip_prefix('<')?;
+        for (start, end) in [("!--", "-->"), ("?", "?>"), ("![CDATA[", "]]>")] {
+            if rest.starts_with(start) {
+                return Some(Self::Until(end));
+            }
+        }
+        if rest.strip_prefix('!').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
+            return Some(Self::Until(">"));
+        }
+        let name = name_of(rest.strip_prefix('/').unwrap_or(rest));
+        let after = &rest[usize::from(rest.starts_with('/')) + name.len()..];
+        let ends = after.is_empty() || after.starts_with([' ', '\t', '>']);
+        let name = name.to_ascii_lowercase();
+        if RAW.contains(&name.as_str()) && ends && !rest.starts_with('/') {
+            return Some(Self::Raw);
+        }
+        if BLOCKS.contains(&name.as_str()) && (ends || after.starts_with("/>")) {
+            return Some(Self::Paragraph);
+        }
+        let is_alone = tag_at(content).is_some_and(|(_, length)| content[length..].trim().is_empty());
+        (is_alone && !in_paragraph).then_some(Self::Paragraph)
+    }
+
+    /// Whether a blank line does not end it.
+    pub(super) fn outlasts_its_paragraph(self) -> bool {
+        self != Self::Paragraph
+    }
+
+    /// Whether a line is its last.
+    pub(super) fn ends_with(self, line: &str) -> bool {
+        match self {
+            Self::Raw => {
+                let line = line.to_ascii_lowercase();
+                RAW.iter().any(|name| line.contains(&format!("</{name}>")))
+            }
+            Self::Until(end) => line.contains(end),
+            Self::Paragraph => line.trim().is_empty(),
+        }
+    }
+
+    /// Whether its first line is its last: `<!-->` ends where it begins.
+    pub(super) fn ends_after_its_start(self, content: &str) -> bool {
+        self.ends_with(content.get(1..).unwrap_or_default())
+    }
+
+    /// What of one of its lines may hold tags: of a comment, what follows it.
+    pub(super) fn tags_of(self, line: &str) -> &str {
+        match self {
+            Self::Until("-->") => line.split_once("-->").map_or("", |(_, after)| after),
+            _ => line,
+        }
+    }
+}
+
+/// A tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tag {
+    /// In lower case.
+    name: String,
+    closes: bool,
+    has_attributes: bool,
+}
+
+impl Tag {
+    /// Whether what it opens may hide what follows.
+    fn may_hide(&self) -> bool {
+        let is = |names: &[&str]| names.contains(&self.name.as_str());
+        if self.closes || is(&VOID) {
+            return false;
+        }
+        self.has_attributes || (is(&BLOCKS) || is(&RAW) || is(&HIDING)) && !is(&OFTEN_OPEN)
+    }
+}
+
+/// Elements that were opened and not closed, outermost first.
+#[derive(Debug, Default)]
+pub(super) struct Elements(Vec<String>);
+
+impl Elements {
+    /// Whether something may be hidden by one of them.
+    pub(super) fn may_hide(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Reads a line that is no code.
+    pub(super) fn read(&mut self, line: &str) {
+        // Beyond the last of these there is no tag.
+        let mut rest = line.rfind('>').map_or("", |last| &line[..=last]);
+        while let Some(at) = rest.find('<') {
+            rest = &rest[at..];
+            let length = match tag_at(rest) {
+                Some((tag, length)) => {
+                    self.take(tag);
+                    length
+                }
+                None => 1,
+            };
+            rest = &rest[length..];
+        }
+    }
+
+    /// How many are open.
+    pub(super) fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A quotation ends that began when so many were open: with it end those that it holds, but for some that end
+    /// by their own name alone.
+    pub(super) fn leave(&mut self, depth: usize) {
+        let inner = self.0.split_off(depth.min(self.0.len()));
+        let stays = |name: &String| RAW.contains(&name.as_str()) || HIDING.contains(&name.as_str());
+        self.0.extend(inner.into_iter().filter(stays));
+    }
+
+    /// An element begins or ends.
+    pub(super) fn take(&mut self, tag: Tag) {
+        if tag.may_hide() {
+            self.0.push(tag.name);
+        } else if tag.closes
+            && let Some(at) = self.0.iter().rposition(|open| *open == tag.name)
+        {
+            self.0.truncate(at);
+        }
+    }
+}
+
+fn name_of(text: &str) -> &str {
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return "";
+    }
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// The tag at the start of a text, and its length; `None` where there is none. What stands between quotes does not
+/// end it, unless they are never closed.
+pub(super) fn tag_at(text: &str) -> Option<(Tag, usize)> {
+    let rest = text.strip_prefix('<')?;
+    let closes = rest.starts_with('/');
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    let name = name_of(rest);
+    let after = &rest[name.len()..];
+    if name.is_empty() || !after.starts_with([' ', '\t', '\n', '/', '>']) {
+        return None;
+    }
+    let mut quote = None;
+    let end = after.char_indices().find(|&(_, c)| match quote {
+        None if matches!(c, '"' | '\'') => {
+            quote = Some(c);
+            false
+        }
+        None => c == '>',
+        Some(open) => {
+            if open == c {
+                quote = None;
+            }
+            false
+        }
+    });
+    let end = end.map(|(at, _)| at).or_else(|| after.find('>'))?;
+    let has_attributes = !after[..end].trim_matches([' ', '\t', '\n', '/']).is_empty();
+    let tag = Tag { name: name.to_ascii_lowercase(), closes, has_attributes };
+    Some((tag, text.len() - after.len() + end + 1))
+}

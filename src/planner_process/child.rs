@@ -1,0 +1,197 @@
+//! One process: started, asked, ended.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, BufReader};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use capstan_model::ids::ClusterId;
+use capstan_plan::upgrade::Upgrade;
+
+use super::{Ended, Processes, STACK, SUBCOMMAND};
+use crate::app::planner::process::{Response, SentUpgrade, frame};
+
+/// So many messages may wait to be taken.
+const WAITING: usize = 64;
+/// The exit code of a Rust program that panics.
+const PANIC: i32 = 101;
+
+/// A running process.
+pub(super) struct Process {
+    child: Child,
+    requests: mpsc::SyncSender<Vec<u8>>,
+    answers: mpsc::Receiver<io::Result<Vec<u8>>>,
+    patience: Duration,
+    memory: u64,
+    /// Upgrades that it will name by their numbers.
+    upgrades: HashMap<u64, Arc<Upgrade>>,
+}
+
+/// A part of an answer, with the upgrade that it speaks of.
+pub(super) enum Answer {
+    Upgrade(ClusterId, Result<Arc<Upgrade>, String>),
+    Other(Response),
+}
+
+impl Process {
+    /// Starts one.
+    pub(super) fn start(processes: &Processes) -> io::Result<Self> {
+        let mut child = Command::new(&processes.program)
+            .arg(SUBCOMMAND)
+            .arg(format!("--memory={}", processes.memory))
+            // No secret of the bot's: neither from its environment nor from its files, which it opened for itself.
+            .env_clear()
+            .env("RUST_MIN_STACK", STACK.to_string())
+            // What the allocator reserves for later is not memory that is taken.
+            .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the planning process has no pipes"));
+        };
+        let (requests, asked) = mpsc::sync_channel(1);
+        let (said, answers) = mpsc::sync_channel(WAITING);
+        thread::Builder::new().name("planner-in".to_owned()).spawn(move || write(input, &asked))?;
+        thread::Builder::new().name("planner-out".to_owned()).spawn(move || read(output, &said))?;
+        Ok(Self {
+            child,
+            requests,
+            answers,
+            patience: processes.patience,
+            memory: processes.memory,
+            upgrades: HashMap::new(),
+        })
+    }
+
+    /// Asks what stands in a frame, and takes the parts of the answer up to its end. One that ended is good for nothing more.
+    pub(super) fn ask(&mut self, request: Vec<u8>, take: &mut dyn FnMut(Answer)) -> Result<(), Ended> {
+        let mut open = BTreeSet::new();
+        if self.requests.send(request).is_err() {
+            return Err(self.ended(open));
+        }
+        loop {
+            let message = match self.answers.recv_timeout(self.patience) {
+                Ok(Ok(message)) => message,
+                Ok(Err(_)) | Err(mpsc::RecvTimeoutError::Disconnected) => return Err(self.ended(open)),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    let why = format!(
+                        "Planning took more than the {} s that it may and was ended.",
+                        self.patience.as_secs_f64()
+                    );
+                    return Err(Ended { why, open, is_theirs: true });
+                }
+            };
+            let response: Response = match frame::decode(&message) {
+                Ok(response) => response,
+                Err(error) => {
+                    let why = format!("The planning process said what cannot be read: {error}.");
+                    return Err(Ended { why, open, is_theirs: false });
+                }
+            };
+            match response {
+                Response::Begun(cluster) => {
+                    open.insert(cluster);
+                }
+                Response::Finished(cluster) => {
+                    open.remove(&cluster);
+                }
+                Response::Planned(cluster, plan) => {
+                    open.remove(&cluster);
+                    let plan = plan.and_then(|sent| self.upgrade(sent));
+                    take(Answer::Upgrade(cluster, plan));
+                }
+                Response::Forgotten(numbers) => {
+                    numbers.iter().for_each(|number| drop(self.upgrades.remove(number)));
+                }
+                response => {
+                    if let Response::Judged(judged) = &response {
+                        open.remove(&judged.cluster);
+                    }
+                    let is_end = response.is_end();
+                    take(Answer::Other(response));
+                    if is_end {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn upgrade(&mut self, sent: SentUpgrade) -> Result<Arc<Upgrade>, String> {
+        match sent {
+            SentUpgrade::New(number, upgrade) => {
+                let upgrade = Arc::new(*upgrade);
+                self.upgrades.insert(number, Arc::clone(&upgrade));
+                Ok(upgrade)
+            }
+            SentUpgrade::Same(number) => self
+                .upgrades
+                .get(&number)
+                .cloned()
+                .ok_or_else(|| "the planning process named an upgrade that it never sent".to_owned()),
+        }
+    }
+
+    /// How it ended, once its output has.
+    fn ended(&mut self, open: BTreeSet<ClusterId>) -> Ended {
+        use std::os::unix::process::ExitStatusExt as _;
+
+        let memory = self.memory >> 20;
+        let (how, is_theirs) = match self.exit_status() {
+            Ok(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => (format!("by signal {signal}"), true),
+                (None, Some(PANIC)) => ("by a panic".to_owned(), true),
+                (None, code) => (format!("with exit code {}", code.unwrap_or_default()), false),
+            },
+            Err(error) => (format!("and cannot be asked how: {error}"), false),
+        };
+        let why = if is_theirs {
+            format!(
+                "Planning ended {how}: it takes more memory than the {memory} MiB that it may, nests deeper than it may, or hits a fault of Capstan's."
+            )
+        } else {
+            format!("The planning process ended {how}; its last words stand in the log.")
+        };
+        Ended { why, open, is_theirs }
+    }
+
+    /// How it ended. Its output may end before it does, by a little; nothing is asked of it any more.
+    fn exit_status(&mut self) -> io::Result<ExitStatus> {
+        for _ in 0..100 {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.child.kill()?;
+        self.child.wait()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _it_may_be_gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+fn write(mut input: ChildStdin, requests: &mpsc::Receiver<Vec<u8>>) {
+    for request in requests {
+        if frame::write(&mut input, &request).is_err() {
+            break;
+        }
+    }
+}
+
+fn read(output: ChildStdout, answers: &mpsc::SyncSender<io::Result<Vec<u8>>>) {
+    let mut output = BufReader::with_capacity(1 << 16, output);
+    while let Some(message) = frame::read(&mut output).transpose() {
+        let is_broken = message.is_err();
+        if answers.send(message).is_err() || is_broken {
+            break;
+        }
+    }
+}

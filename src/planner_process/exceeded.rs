@@ -1,0 +1,119 @@
+//! What was beyond the limits, by what was asked: kept in a file, so that the next bot does not meet it again.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use capstan_model::ids::ClusterId;
+use serde::{Deserialize, Serialize};
+
+use super::Ended;
+
+/// So many requests are remembered.
+const REMEMBERED: usize = 1_000;
+
+/// A newer Capstan may have other limits: it tries again.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The requests that were beyond the limits, by the SHA-256 of what was asked.
+#[derive(Default)]
+pub(super) struct Exceeded {
+    by_request: HashMap<String, Ended>,
+    /// The oldest in front.
+    order: VecDeque<String>,
+    file: Option<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    version: String,
+    requests: Vec<KeptRequest>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptRequest {
+    sha256: String,
+    why: String,
+    open: BTreeSet<ClusterId>,
+}
+
+impl Exceeded {
+    /// What is kept in a file. One that cannot be read is as none: what it would have said is found out again.
+    pub(super) fn read(file: Option<&Path>) -> Self {
+        let mut exceeded = Self { file: file.map(Path::to_path_buf), ..Self::default() };
+        let kept = file.and_then(|file| std::fs::read(file).ok());
+        let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
+        for KeptRequest { sha256, why, open } in
+            kept.filter(|kept| kept.version == VERSION).map(|kept| kept.requests).unwrap_or_default()
+        {
+            exceeded.insert(sha256, Ended { why, open, is_theirs: true });
+        }
+        exceeded
+    }
+
+    /// How a request ended, where it was beyond the limits.
+    pub(super) fn get(&self, request: &str) -> Option<Ended> {
+        self.by_request.get(request).cloned()
+    }
+
+    /// Remembers how a request ended.
+    pub(super) fn keep(&mut self, request: String, ended: Ended) {
+        self.insert(request, ended);
+        if let Some(file) = &self.file
+            && let Err(error) = self.write(file)
+        {
+            tracing::warn!(file = %file.display(), error = %error, "what is beyond the limits cannot be kept");
+        }
+    }
+
+    fn insert(&mut self, request: String, ended: Ended) {
+        if self.by_request.insert(request.clone(), ended).is_none() {
+            self.order.push_back(request);
+        }
+        while self.order.len() > REMEMBERED {
+            if let Some(oldest) = self.order.pop_front() {
+                self.by_request.remove(&oldest);
+            }
+        }
+    }
+
+    /// All of it or nothing; the file is the owner's alone.
+    fn write(&self, file: &Path) -> std::io::Result<()> {
+        let request = |sha256: &String| {
+            let Ended { why, open, .. } = self.by_request.get(sha256)?;
+            Some(KeptRequest { sha256: sha256.clone(), why: why.clone(), open: open.clone() })
+        };
+        let requests = self.order.iter().filter_map(request).collect();
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let mut written = tempfile::NamedTempFile::new_in(folder)?;
+        written.write_all(&serde_json::to_vec(&Kept { version: VERSION.to_owned(), requests })?)?;
+        written.as_file().sync_all()?;
+        written.persist(file)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_beyond_the_limits_is_known_to_the_next_bot_and_the_oldest_gives_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("exceeded.json");
+        let cluster = ClusterId::new(capstan_model::tree::RepoPath::parse("gauss/peu01").unwrap());
+        let ended = Ended { why: "too much".to_owned(), open: [cluster.clone()].into(), is_theirs: true };
+        let mut first = Exceeded::read(Some(&file));
+        first.keep("one".to_owned(), ended.clone());
+        let next = Exceeded::read(Some(&file));
+        let known = next.get("one").unwrap();
+        assert_eq!((known.why.as_str(), known.open), ("too much", [cluster].into()));
+        assert!(next.get("two").is_none());
+        for number in 0..REMEMBERED {
+            first.insert(number.to_string(), ended.clone());
+        }
+        assert!(first.get("one").is_none());
+        std::fs::write(&file, "not JSON").unwrap();
+        assert!(Exceeded::read(Some(&file)).get("one").is_none());
+    }
+}

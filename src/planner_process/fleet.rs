@@ -1,0 +1,146 @@
+//! A snapshot that another process plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::tree::Tree;
+use capstan_plan::proposal::{ProposalId, Scope};
+use capstan_plan::release::ReleaseContent;
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::{Retarget, Upgrade};
+
+use super::child::Answer;
+use super::{Ended, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
+use crate::app::planner::process::{FleetRequest, Opened, Releases, Request, Response, TreeRef};
+use crate::app::planner::{OpenFleet, PlannerFailed, Plans, ReleasesFailed};
+
+/// A snapshot with what it was given: every request says all of it, so that any process may answer.
+pub(super) struct RemoteFleet {
+    planner: ProcessPlanner,
+    request: FleetRequest,
+    opened: Opened,
+}
+
+type Plan = Result<Arc<Upgrade>, String>;
+
+impl RemoteFleet {
+    pub(super) const fn new(planner: ProcessPlanner, request: FleetRequest, opened: Opened) -> Self {
+        Self { planner, request, opened }
+    }
+
+    /// Plans some clusters into `plans`.
+    fn plan(
+        &self,
+        only: Option<BTreeSet<ClusterId>>,
+        plans: &mut BTreeMap<ClusterId, Plan>,
+    ) -> Result<(), Ended> {
+        let without = plans.keys().cloned().collect();
+        let request = Request::Plan { fleet: self.request.clone(), only, without };
+        let mut unavailable = None;
+        let mut planned = BTreeMap::new();
+        let asked = self.planner.pool.call_for(&request, &mut |answer| match answer {
+            Answer::Upgrade(cluster, plan) => drop(planned.insert(cluster, plan)),
+            Answer::Other(Response::Unavailable(why)) => unavailable = Some(why),
+            Answer::Other(_) => {}
+        });
+        if let Some(why) = unavailable {
+            return Err(Ended { why, open: BTreeSet::new(), is_theirs: false });
+        }
+        plans.append(&mut planned);
+        asked
+    }
+}
+
+impl OpenFleet for RemoteFleet {
+    fn settings(&self) -> &RepositorySettings {
+        &self.opened.settings
+    }
+
+    fn scopes(&self) -> Vec<Scope> {
+        let mut scopes = self.opened.scopes.clone();
+        for scope in &mut scopes {
+            if self.request.retarget.contains(&ProposalId::of_release(scope.target.clone())) {
+                scope.retarget = Retarget::Allowed;
+            }
+        }
+        scopes
+    }
+
+    fn releases_repository(&self) -> Option<String> {
+        self.opened.releases_repository.clone()
+    }
+
+    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), ReleasesFailed> {
+        let tree = TreeRef::of(releases.as_ref());
+        let given = Releases::Given { tree, consumer: consumer.to_owned() };
+        let request = FleetRequest { releases: given, ..self.request.clone() };
+        match self.planner.ask(&Request::Open(request.clone()))? {
+            Response::Opened(opened) => {
+                (self.request, self.opened) = (request, *opened);
+                Ok(())
+            }
+            Response::ReleasesRefused(why) => Err(ReleasesFailed::Refused(why)),
+            _ => Err(out_of_turn().into()),
+        }
+    }
+
+    fn refuse_releases(&mut self, why: String) {
+        self.request.releases = Releases::Refused(why);
+    }
+
+    fn missing_contents(&self) -> Vec<ContentId> {
+        self.opened.missing_contents.clone()
+    }
+
+    fn provide_content(&mut self, id: ContentId, content: ReleaseContent) {
+        self.request.contents.push((id, (&content).into()));
+    }
+
+    fn allow_retarget(&mut self, proposal: &ProposalId) {
+        self.request.retarget.push(proposal.clone());
+    }
+
+    fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
+        let names = names.into_iter().map(|(cluster, names)| (cluster, names.as_ref().clone()));
+        self.request.names = names.collect();
+    }
+
+    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
+        let mut plans: BTreeMap<ClusterId, Plan> = BTreeMap::new();
+        let mut exceeded = 0;
+        while let Err(ended) = self.plan(None, &mut plans) {
+            if !ended.is_theirs || ended.open.is_empty() {
+                return Err(ended.into());
+            }
+            // Several threads plan: which of the clusters it was is seen when each is alone.
+            let suspects = ended.open.clone();
+            for suspect in &suspects {
+                let alone = BTreeSet::from([suspect.clone()]);
+                let found =
+                    if suspects.len() == 1 { Err(ended.clone()) } else { self.plan(Some(alone), &mut plans) };
+                if let Err(ended) = found {
+                    if !ended.is_theirs {
+                        return Err(ended.into());
+                    }
+                    exceeded += 1;
+                    plans.insert(suspect.clone(), Err(ended.why));
+                }
+            }
+            if exceeded > MOST_EXCEEDED {
+                break;
+            }
+        }
+        let clusters = self.opened.scopes.iter().filter_map(|scope| scope.target.cluster());
+        let plan = |cluster: &ClusterId| {
+            let unplanned = || {
+                Err(format!(
+                    "{cluster} was not planned: more than {MOST_EXCEEDED} other clusters of this repository cannot be planned within the limits"
+                ))
+            };
+            (ProposalId::of_release(cluster.clone()), plans.remove(cluster).unwrap_or_else(unplanned))
+        };
+        Ok(clusters.map(plan).collect())
+    }
+}

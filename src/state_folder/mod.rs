@@ -1,0 +1,41 @@
+//! The reconciler's state folder: one process has it at a time, and notes there what the next one must know, in small
+//! files that are whole or not there, and survive the power.
+//!
+//! Deliberately absent: trees and reports, which lie there too and belong to [`git`](crate::git) and
+//! [`agent_client`](crate::agent_client).
+
+mod lock;
+mod quarantine_file;
+
+pub use lock::LockedFolder;
+pub use quarantine_file::QuarantineFile;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Beside its place first, and then moved there.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,56 @@
+//! The process that plans for the bot: the generator behind its limits.
+
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use capstan::app::generator::PlanCacheLimits;
+use capstan::app::planner::Generator;
+use capstan::app::planner::process::serve;
+use capstan::cli::{Failure, PlannerProcess};
+use capstan::git::OpenedTrees;
+use capstan::planner_process::STACK;
+use rustix::process::{Resource, Rlimit, getppid, setrlimit};
+
+use super::failed;
+
+/// How often it is looked whether the bot is still there.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Plans what is asked on standard input until that ends.
+pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
+    let memory = arguments.memory;
+    // Of what it writes to alone: packs of mirrors are mapped, and may be larger.
+    setrlimit(Resource::Data, Rlimit { current: Some(memory), maximum: Some(memory) }).map_err(failed)?;
+    // Nobody wants to find the memory of a repository's poison on disk.
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).map_err(failed)?;
+    // Where the machine runs out of memory, this goes and not the bot. Elsewhere than on Linux there is no such file.
+    let _where_there_is_one = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let bot = getppid();
+    thread::Builder::new()
+        .name("bot-watch".to_owned())
+        .spawn(move || {
+            while getppid() == bot {
+                thread::sleep(LOOK);
+            }
+            // What it works on nobody waits for: it may never come to where it would notice.
+            std::process::exit(0);
+        })
+        .map_err(failed)?;
+    let share = usize::try_from(memory / 4).unwrap_or(usize::MAX);
+    let default = PlanCacheLimits::default();
+    let generator = Generator::new(PlanCacheLimits {
+        plan_bytes: default.plan_bytes.min(share),
+        content_bytes: default.content_bytes.min(share / 4),
+    });
+    let serving = thread::Builder::new().name("planner".to_owned()).stack_size(STACK).spawn(move || {
+        let mut requests = io::BufReader::with_capacity(1 << 16, io::stdin());
+        let mut answers = io::BufWriter::with_capacity(1 << 16, io::stdout());
+        serve(&generator, &mut OpenedTrees::default(), &mut requests, &mut answers)
+    });
+    match serving.map_err(failed)?.join() {
+        Ok(served) => served.map_err(failed),
+        // It said why itself; whoever started it knows a panic by the code.
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

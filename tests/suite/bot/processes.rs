@@ -1,0 +1,98 @@
+//! What no budget stops ends a planning process, and nothing else.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use capstan::app::sync::Ports;
+use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan_forge::Edit;
+
+use super::sample;
+use super::town::{Town, processes};
+
+const POISONED: &str = "gauss/peu01";
+const NEIGHBOUR: &str = "noether/peu02";
+const PLANNED: &str = "capstan/upgrade/noether/peu02";
+
+/// An overlay that is small enough to be read, and takes hundreds of megabytes when it is.
+fn poison() -> [Edit; 2] {
+    let values = "1,".repeat(1_900_000);
+    [
+        Edit::write(
+            format!("{POISONED}/overlay/kustomization.yaml"),
+            "resources: [../base/cluster.yaml, ../base/machinepool.yaml]\npatches: [{path: large.yaml}]\n",
+        ),
+        Edit::write(
+            format!("{POISONED}/overlay/large.yaml"),
+            format!(
+                "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: peu01, namespace: my-org}}\nspec: {{large: [{values}]}}\n"
+            ),
+        ),
+    ]
+}
+
+/// The town's ports with processes that may take little memory.
+fn tight(town: &Town, remembered: &Path) -> (Ports, ProcessPlanner) {
+    let remembered = Some(remembered.join("exceeded.json"));
+    let planner = ProcessPlanner::new(Processes { count: 1, remembered, ..processes(96 << 20) });
+    (Ports { planner: Arc::new(planner.clone()), ..town.ports().clone() }, planner)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poisoned_pull_request_is_told_and_the_others_are_judged() {
+    let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
+    let state = tempfile::tempdir().unwrap();
+    let (ports, planner) = tight(&town, state.path());
+    let poisoned = town.open("mallory", "poison", &poison());
+    let harmless = town.open("ada", "harmless", &[sample::machine_pool(NEIGHBOUR, "v1.21.4", 3)]);
+    town.sync_with(&ports).await.unwrap();
+    let check = town.check(poisoned);
+    assert_eq!(check.conclusion.as_deref(), Some("action_required"), "{check:?}");
+    let summary = &check.summary;
+    assert!(
+        summary.contains("Planning ended by signal 6: it takes more memory than the 96 MiB that it may"),
+        "{summary}"
+    );
+    assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
+    assert_eq!(town.check(harmless).conclusion.as_deref(), Some("success"));
+    // What was beyond the limits is not met again, whatever makes the bot look.
+    let ended = planner.ended();
+    assert!(ended >= 1);
+    town.push("main", &[Edit::write("README.md", "hello\n")]);
+    town.sync_with(&ports).await.unwrap();
+    town.sync_with(&ports).await.unwrap();
+    assert!(planner.ended() <= ended + 1, "at most once for each state of the base: {}", planner.ended());
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poisoned_folder_is_told_and_its_neighbour_is_upgraded() {
+    let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
+    let state = tempfile::tempdir().unwrap();
+    let (ports, planner) = tight(&town, state.path());
+    town.push("main", &poison());
+    town.push("main", &[sample::release("v22.0.0", "v1.22.7")]);
+    town.sync_with(&ports).await.unwrap();
+    let open: Vec<String> = town.pulls().into_iter().map(|pull| pull.head_branch).collect();
+    assert_eq!(open, [PLANNED]);
+    let ended = planner.ended();
+    assert!((1..=2).contains(&ended), "perhaps once beside its neighbour, and once alone: {ended}");
+    town.sync_with(&ports).await.unwrap();
+    assert_eq!(planner.ended(), ended, "what was beyond the limits is not tried again");
+    let (restarted, next) = tight(&town, state.path());
+    town.sync_with(&restarted).await.unwrap();
+    assert_eq!(next.ended(), 0, "nor by the next bot");
+    // The poison goes, and all is as it should be.
+    town.push(
+        "main",
+        &[
+            Edit::remove(format!("{POISONED}/overlay/kustomization.yaml")),
+            Edit::remove(format!("{POISONED}/overlay/large.yaml")),
+        ],
+    );
+    town.sync_with(&ports).await.unwrap();
+    let mut open: Vec<String> = town.pulls().into_iter().map(|pull| pull.head_branch).collect();
+    open.sort();
+    assert_eq!(open, ["capstan/upgrade/gauss/peu01", PLANNED]);
+    town.done();
+}

@@ -1,0 +1,122 @@
+//! A process that leads no more, and one that another one overtook.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use capstan::app::ports::{Fence, LiveError};
+use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::ports::ClusterRecord;
+use capstan::app::reconcile::resources::ConditionType;
+use serde_json::json;
+
+use super::applying::plain;
+use super::status_store::touch;
+use super::world::World;
+
+/// Lets so many writes through.
+struct After(AtomicUsize);
+
+#[async_trait]
+impl Fence for After {
+    async fn check(&self, doing: &str) -> Result<(), LiveError> {
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        left.map(drop).map_err(|_| LiveError::NotLeading { doing: doing.to_owned() })
+    }
+}
+
+fn writes(world: &World) -> usize {
+    world.live.take_writes().len() + world.status_store.posted().writes
+}
+
+#[tokio::test]
+async fn nothing_is_written_once_the_lead_is_lost_whenever_that_is() {
+    // The ManagedCluster, its inventory, three objects and the status.
+    for left in 0..6 {
+        let world = World::new();
+        plain(&world, "peu01");
+        let revision = world.revision().await;
+        let fence: Arc<dyn Fence> = Arc::new(After(AtomicUsize::new(left)));
+        world.fence.lock().unwrap().replace(fence);
+        let error = world.try_turn(&revision, "gauss/peu01").await.unwrap_err();
+        assert!(matches!(error, LiveError::NotLeading { .. }), "{error}");
+        assert_eq!(writes(&world), left, "the lead is lost after {left} writes");
+        assert!(world.status_store.posted().notes.is_empty() && world.bot.reports.lock().unwrap().is_empty());
+
+        world.fence.lock().unwrap().take();
+        let outcome = world.reconcile("gauss/peu01").await;
+        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+    }
+}
+
+/// Has something happen to the ManagedCluster while a turn tries its first object.
+fn meanwhile(world: &World, happens: impl Fn(&mut ClusterRecord) + Send + Sync + 'static) {
+    let (times, status_store) = (AtomicUsize::new(0), Arc::clone(&world.status_store));
+    world.live.webhook(move |_, _| {
+        if times.fetch_add(1, Ordering::Relaxed) == 0 {
+            happens(status_store.posted().clusters.get_mut("gauss-peu01").unwrap());
+        }
+        None
+    });
+}
+
+#[tokio::test]
+async fn an_inventory_that_another_process_wrote_meanwhile_is_not_overwritten() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.reconcile("gauss/peu01").await;
+    world.live.take_writes();
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
+    );
+    meanwhile(&world, |record| {
+        record.status.attempted_commit = Some("f".repeat(40));
+        touch(record);
+    });
+    let revision = world.revision().await;
+    let error = world.try_turn(&revision, "gauss/peu01").await.unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    assert_eq!(world.live.take_writes(), [""; 0], "nothing that is not in the inventory is applied");
+    assert_eq!(world.status("gauss-peu01").attempted_commit, Some("f".repeat(40)));
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+}
+
+#[tokio::test]
+async fn whoever_touches_a_managed_cluster_stops_nobody() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.reconcile("gauss/peu01").await;
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
+    );
+    world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().reconcile_requested = true;
+    meanwhile(&world, touch);
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 4);
+}
+
+#[tokio::test]
+async fn what_was_changed_since_it_was_looked_at_is_looked_at_again_before_it_is_deleted() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
+    );
+    world.reconcile("gauss/peu01").await;
+    world.remove("gauss/peu01/base/more.yaml");
+    world.live.take_writes();
+    world.live.state().touches_before_delete =
+        Some(Box::new(|object| object["metadata"]["resourceVersion"] = json!("later")));
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(outcome.again);
+    assert_eq!(world.live.take_writes(), [""; 0]);
+    assert_eq!(world.status("gauss-peu01").kept[0].reason, "Changed");
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(world.live.take_writes(), ["delete ConfigMap org/more"]);
+}

@@ -1,0 +1,179 @@
+//! Those who connect and mean harm: with idle connections, heads and bodies that drip, and bodies as large as they
+//! may be. What GitHub says is answered meanwhile.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use capstan::server::Limits;
+use capstan_forge::Forge;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::client::{Answer, Delivery, Running, SECRET, get, send, sign};
+use crate::bot::town::forge;
+use crate::plane::process::peak_memory;
+
+/// `capstan serve`, which may open 256 files at a time.
+struct Program {
+    child: Child,
+    address: SocketAddr,
+    internal: SocketAddr,
+    _forge: Forge,
+    _folder: tempfile::TempDir,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Program {
+    fn start(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let forge = forge();
+        let app = forge.app();
+        let mut child = Command::new("sh")
+            .args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_capstan"), "serve"])
+            .args(["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"])
+            .args(["--github-api-url", forge.url(), "--github-app-id", &app.id.to_string()])
+            .arg("--state-dir")
+            .arg(folder.path().join("state"))
+            .args(arguments)
+            .env("CAPSTAN_GITHUB_PRIVATE_KEY", &app.private_key)
+            .env("CAPSTAN_GITHUB_WEBHOOK_SECRET", SECRET)
+            .env("CAPSTAN_LOG", "warn,capstan::wiring=info")
+            .env("CAPSTAN_LOG_FORMAT", "json")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let (address, internal) = loop {
+            let mut line = String::new();
+            assert!(log.read_line(&mut line).unwrap() > 0, "it ended before it listened");
+            let told: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+            let at = |name: &str| told[name].as_str().and_then(|text| text.parse().ok());
+            if let (Some(address), Some(internal)) = (at("address"), at("internal")) {
+                break (address, internal);
+            }
+        };
+        // A pipe that nobody reads would hold it up.
+        std::thread::spawn(move || log.read_to_end(&mut Vec::new()));
+        Self { child, address, internal, _forge: forge, _folder: folder }
+    }
+
+    async fn deliver(&self, comment: u64) -> Answer {
+        let delivery = Delivery::comment(&format!("guid-{comment}"), comment);
+        let bytes = delivery.bytes();
+        let sent = send(self.address, &bytes);
+        tokio::time::timeout(Duration::from_secs(60), sent).await.unwrap()
+    }
+
+    async fn is_ready(&self) {
+        get(self.internal, "/readyz")
+            .await
+            .is(200, r#"{"ready":true,"database":"reachable","github":"reachable","workers":"working"}"#);
+    }
+}
+
+fn head(length: usize, signature: &str) -> String {
+    format!(
+        "POST /github/webhook HTTP/1.1\r\nHost: bot\r\nContent-Length: {length}\r\nX-GitHub-Delivery: guid\r\n\
+         X-GitHub-Event: star\r\nContent-Type: application/json\r\nX-Hub-Signature-256: {signature}\r\n\r\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_say_nothing_keep_nobody_out() {
+    let program = Program::start(&["--header-timeout-seconds", "600", "--body-timeout-seconds", "600"]);
+    let mut kept = Vec::new();
+    let mut drip = async |bytes: &str| {
+        let mut stream = TcpStream::connect(program.address).await.unwrap();
+        // One whose place was given to another is closed.
+        stream.write_all(bytes.as_bytes()).await.ok();
+        kept.push(stream);
+    };
+    for round in 0..10 {
+        for _ in 0..30 {
+            drip("").await;
+        }
+        for _ in 0..10 {
+            drip("POST /github/webhook HTTP/1.1\r\nHost: b").await;
+            drip(&head(100, "sha256=00")).await;
+        }
+        // Small ones always, and large ones behind those that keep all the room.
+        program.deliver(round).await.is(202, "stored\n");
+    }
+    program.is_ready().await;
+    // The first were closed for the last, long before their time was over.
+    let mut first = kept.swap_remove(0);
+    assert_eq!(first.read(&mut [0]).await.unwrap_or(0), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thirty_of_the_largest_bodies_take_no_more_memory_than_two() {
+    const LARGEST: usize = 26_214_400;
+    let program = Program::start(&["--body-timeout-seconds", "60"]);
+    program.deliver(1).await.is(202, "stored\n");
+    let mut attackers = tokio::task::JoinSet::new();
+    for number in 0..30 {
+        let address = program.address;
+        attackers.spawn(async move {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let length = if number % 2 == 0 { LARGEST } else { LARGEST - 1 };
+            let part = vec![b' '; 1 << 20];
+            stream.write_all(head(length, &format!("sha256={}", "0".repeat(64))).as_bytes()).await.ok();
+            for _ in 0..length.div_ceil(part.len()) {
+                if stream.write_all(&part).await.is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    for comment in 2..12 {
+        program.deliver(comment).await.is(202, "stored\n");
+    }
+    attackers.join_all().await;
+    // One that is signed gets its turn.
+    let mut body = br#"{"action":"created"}"#.to_vec();
+    body.resize(LARGEST, b' ');
+    let delivery = Delivery::new("guid-largest", "star", &body);
+    assert_eq!(sign(SECRET, &body), delivery.headers[3].1);
+    send(program.address, &delivery.bytes()).await.is(202, "of no interest\n");
+    program.is_ready().await;
+    let peak = peak_memory(program.child.id()).unwrap();
+    assert!(peak < 256.0, "{peak} MiB");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_takes_too_long_is_cut_off() {
+    let short = Duration::from_millis(100);
+    let limits = Limits { head_timeout: short, body_timeout: short, ..Limits::default() };
+    let server = Running::with_limits(limits).await;
+    let of_nobody = "sha256=00";
+    for (sent, answer) in [
+        ("", ""),
+        ("GET /healthz HTTP/1.1\r\nHost: b", ""),
+        // After an answer too a connection is closed that has nothing more to ask.
+        ("GET /healthz HTTP/1.1\r\nHost: bot\r\n\r\n", "HTTP/1.1 200 "),
+        (&head(100, of_nobody), "HTTP/1.1 400 "),
+        (&head(26_214_400, of_nobody), "HTTP/1.1 400 "),
+    ] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut answered = Vec::new();
+        let closed = stream.read_to_end(&mut answered);
+        tokio::time::timeout(Duration::from_secs(60), closed).await.expect("it is closed").ok();
+        let answered = String::from_utf8(answered).unwrap();
+        assert!(
+            if answer.is_empty() { answered.is_empty() } else { answered.starts_with(answer) },
+            "{sent:?}: {answered}"
+        );
+    }
+    server.stop().await;
+}
