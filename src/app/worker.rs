@@ -218,6 +218,11 @@ pub async fn perform(
             tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
             jobs.put_off(job, "GitHub is still computing, or somebody wrote meanwhile").await?;
         }
+        // What is wrong with one must not make the others wait: any event begins the job again, as if it had been done.
+        Ok(Ok(Synced::Partly(error))) => {
+            tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "part of a repository could not be brought up to date");
+            jobs.put_off(job, &error.to_string()).await?;
+        }
         Ok(Err(error)) => {
             tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "repository could not be brought up to date");
             jobs.fail(job, &error.to_string(), error.retry_after()).await?;

@@ -66,9 +66,9 @@ impl Objects {
             if header.size() > MAXIMUM_FILE_BYTES {
                 return Err(unreadable(too_large(header.size())));
             }
-            let object = repository.find_object(id).map_err(|error| {
-                unreadable(format!("Git object {id} cannot be read: {}", explain(&error)))
-            })?;
+            let object = repository
+                .find_object(id)
+                .map_err(|error| damaged(format!("Git object {id} cannot be read: {}", explain(&error))))?;
             if object.kind != gix::objs::Kind::Blob {
                 return Err(unreadable(format!("Git object {id} is a {}, not a file", object.kind)));
             }

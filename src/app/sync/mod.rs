@@ -71,13 +71,15 @@ pub struct Ports {
     pub reconcilers: Option<Reconcilers>,
 }
 
-/// What a run could not do yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a run ended.
+#[derive(Debug)]
 pub enum Synced {
     /// All is as it should be.
     Done,
     /// GitHub is still computing, or somebody moved a branch meanwhile: look again soon.
     Again,
+    /// Everything but one cluster, pull request or comment, of which this went wrong first.
+    Partly(SyncError),
 }
 
 /// Why a run ended early. What it did stays; the next run goes on.
@@ -186,7 +188,7 @@ impl Planned<'_> {
 struct Ending {
     /// Something has to be looked at again soon.
     again: bool,
-    /// What went wrong with one cluster or pull request alone: reported once the others are done.
+    /// What went wrong with one cluster or pull request alone: told once the others are done.
     failure: Option<SyncError>,
 }
 
@@ -253,7 +255,7 @@ pub async fn sync_and_consumers(
         Err(NotOpened::Failed(error)) => return Err(error),
     };
     match ending {
-        Ending { failure: Some(error), .. } => Err(error),
+        Ending { failure: Some(error), .. } => Ok((Synced::Partly(error), consumers)),
         Ending { again: true, .. } => Ok((Synced::Again, consumers)),
         Ending { again: false, .. } => Ok((Synced::Done, consumers)),
     }

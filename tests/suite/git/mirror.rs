@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use axum::http::StatusCode;
+use capstan::app::planner::process::StoredTrees as _;
 use capstan::app::ports::{CommitTrailers, Mirror, MirrorError, Repository, RepositoryName, Snapshot};
-use capstan::git::{MirrorLimits, Mirrors};
+use capstan::git::{MirrorLimits, Mirrors, OpenedTrees};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -334,13 +335,18 @@ async fn a_damaged_mirror_is_made_anew() {
 async fn a_mirror_takes_more_fetches_than_an_open_database_has_room_for() {
     let fixture = Fixture::new().await;
     let mirrors = fixture.mirrors();
+    // As a planning process opens them, which stays while the bot fetches.
+    let mut elsewhere = OpenedTrees::default();
     let mut first = None;
     for round in 0..50 {
         fixture.work.write("gauss/peu00/base/cluster.yaml", &format!("round: {round}\n"));
         let snapshot = fixture.snapshot(&mirrors, &fixture.push("Round")).await.unwrap();
         assert_eq!(read(&snapshot, "gauss/peu00/base/cluster.yaml"), format!("round: {round}\n"));
+        let tree = elsewhere.open(&snapshot.tree.stored().unwrap()).unwrap();
+        assert_eq!(tree.root().unwrap().id(), &snapshot.root, "round {round}");
         first.get_or_insert(snapshot);
     }
+    assert!(!elsewhere.take_damage());
     // A mirror that had been made anew would hold the newest pack alone.
     assert_eq!(fs::read_dir(fixture.folder().join("objects/pack")).unwrap().count() / 2, 50);
     assert_eq!(read(first.as_ref().unwrap(), "gauss/peu00/base/cluster.yaml"), "round: 0\n");

@@ -32,7 +32,7 @@ pub trait StoredTrees {
     /// It is not there, or cannot be listed; a sentence without a full stop.
     fn open(&mut self, stored: &StoredTree) -> Result<Arc<dyn Tree>, String>;
 
-    /// Whether everything could be read so far that is there: an answer from a mirror that another took the place of
-    /// is none.
-    fn is_intact(&self) -> bool;
+    /// Whether anything could not be read that should be there since this was asked last: an answer from a mirror that
+    /// another took the place of is none. What is damaged is opened anew the next time.
+    fn take_damage(&mut self) -> bool;
 }

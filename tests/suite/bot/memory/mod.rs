@@ -338,7 +338,8 @@ impl World {
     }
 
     pub(super) async fn sync(&self) {
-        assert_eq!(self.try_sync().await.unwrap(), Synced::Done);
+        let synced = self.try_sync().await.unwrap();
+        assert!(matches!(synced, Synced::Done), "{synced:?}");
     }
 
     fn meanwhile(&self, moment: Moment) {
