@@ -74,7 +74,9 @@ fn measure(clusters: usize) {
     // The same through a process with limits, as the bot does it: the first look starts the process.
     let planner = ProcessPlanner::new(Processes {
         program: env!("CARGO_BIN_EXE_capstan").into(),
+        work: "Planning",
         count: 1,
+        idle: 1,
         memory: 4 << 30,
         patience: Duration::from_secs(600),
         remembered: None,

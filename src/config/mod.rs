@@ -278,7 +278,7 @@ fn work(sources: &Sources) -> Result<Work, String> {
         workers: number(sources, "workers", 1..=64)?.unwrap_or(default.workers),
         job: seconds("job-seconds", default.job)?,
         planner: seconds("planner-seconds", default.planner)?,
-        planner_memory: number(sources, "planner-mebibytes", 128..=1_048_576)?
+        planner_memory: number(sources, "planner-memory-mib", 128..=1_048_576)?
             .map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
     })
 }

@@ -41,17 +41,31 @@ pub struct ReconcileOptions {
     /// the others go on [env: CAPSTAN_RENDER_TIMEOUT_SECONDS] [default: 60]
     #[arg(long, value_name = "NUMBER")]
     pub render_timeout_seconds: Option<String>,
+    /// Memory that rendering a cluster folder may take, in MiB; a folder that takes more is refused, and the
+    /// others go on [env: CAPSTAN_RENDER_MEMORY_MIB] [default: 512]
+    #[arg(long, value_name = "NUMBER")]
+    pub render_memory_mib: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
 const RENDER_TIMEOUT_SECONDS: u64 = 60;
 
+/// Memory for rendering where nobody says so, in MiB.
+const RENDER_MEMORY_MIB: usize = 512;
+
 /// Namespaces that are watched one by one where nobody says how many.
 const NAMESPACE_WATCHES: usize = 200;
 
 impl Flags for ReconcileOptions {
-    const NAMES: &'static [&'static str] =
-        &["kubeconfig", "namespace", "state-dir", "listen", "namespace-watches", "render-timeout-seconds"];
+    const NAMES: &'static [&'static str] = &[
+        "kubeconfig",
+        "namespace",
+        "state-dir",
+        "listen",
+        "namespace-watches",
+        "render-timeout-seconds",
+        "render-memory-mib",
+    ];
 
     fn config(&self) -> Option<&Path> {
         self.config.as_deref()
@@ -65,6 +79,7 @@ impl Flags for ReconcileOptions {
             "listen" => self.listen.clone(),
             "namespace-watches" => self.namespace_watches.clone(),
             "render-timeout-seconds" => self.render_timeout_seconds.clone(),
+            "render-memory-mib" => self.render_memory_mib.clone(),
             _ => None,
         }
     }
@@ -85,6 +100,8 @@ pub struct ReconcilerConfig {
     pub namespace_watches: usize,
     /// How long reading and rendering one folder may take.
     pub render_timeout: Duration,
+    /// Memory that rendering may take, in bytes.
+    pub render_memory: u64,
 }
 
 impl ReconcilerConfig {
@@ -103,7 +120,8 @@ impl ReconcilerConfig {
         let listen = checked.take(listen(&sources, 8081));
         let watches = checked.take(namespace_watches(&sources));
         let timeout = checked.take(render_timeout(&sources));
-        match (kubeconfig, namespace, state_dir, listen, watches, timeout) {
+        let memory = checked.take(render_memory(&sources));
+        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory) {
             (
                 Some(kubeconfig),
                 Some(namespace),
@@ -111,7 +129,16 @@ impl ReconcilerConfig {
                 Some(listen),
                 Some(namespace_watches),
                 Some(render_timeout),
-            ) => Ok(Self { kubeconfig, namespace, state_dir, listen, namespace_watches, render_timeout }),
+                Some(render_memory),
+            ) => Ok(Self {
+                kubeconfig,
+                namespace,
+                state_dir,
+                listen,
+                namespace_watches,
+                render_timeout,
+                render_memory,
+            }),
             _ => Err(ConfigError { problems }),
         }
     }
@@ -150,6 +177,11 @@ fn render_timeout(sources: &Sources) -> Result<Duration, String> {
         Ok(seconds) if (1..=3600).contains(&seconds) => Ok(Duration::from_secs(seconds)),
         _ => Err(setting.wrong("is no number from 1 to 3600")),
     }
+}
+
+fn render_memory(sources: &Sources) -> Result<u64, String> {
+    let mebibytes = number(sources, "render-memory-mib", 128..=1_048_576)?.unwrap_or(RENDER_MEMORY_MIB);
+    Ok((mebibytes as u64) << 20)
 }
 
 #[cfg(test)]

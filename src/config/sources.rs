@@ -43,7 +43,7 @@ const SERVE: &[&str] = &[
     "workers",
     "job-seconds",
     "planner-seconds",
-    "planner-mebibytes",
+    "planner-memory-mib",
 ];
 
 /// Flags of `capstan serve`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
@@ -119,9 +119,9 @@ pub struct ServeOptions {
     /// How long planning or judging one cluster may take [env: CAPSTAN_PLANNER_SECONDS] [default: 60]
     #[arg(long, value_name = "SECONDS")]
     pub planner_seconds: Option<String>,
-    /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEBIBYTES] [default: 1024]
+    /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEMORY_MIB] [default: 1024]
     #[arg(long, value_name = "MIB")]
-    pub planner_mebibytes: Option<String>,
+    pub planner_memory_mib: Option<String>,
 }
 
 impl Flags for ServeOptions {
@@ -151,7 +151,7 @@ impl Flags for ServeOptions {
             "workers" => self.workers.clone(),
             "job-seconds" => self.job_seconds.clone(),
             "planner-seconds" => self.planner_seconds.clone(),
-            "planner-mebibytes" => self.planner_mebibytes.clone(),
+            "planner-memory-mib" => self.planner_memory_mib.clone(),
             _ => None,
         }
     }

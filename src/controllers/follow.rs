@@ -1,9 +1,9 @@
 //! Following a source: each new commit is opened once, and what was kept serves until there is one.
 //!
-//! *Expected flow*: the source is asked for its tip first; where it does not answer, or where its tip cannot be judged
+//! *Expected flow*: the source is asked for its tip first; where it does not answer, or where its tip cannot be opened
 //! at all, what was kept serves, as far as nobody has applied anything newer ([`capstan_live::kept_tree`]). A commit is
-//! kept once it was opened. Folders that an earlier process died of are passed over, and tried once more when
-//! everything else has had its turn ([`capstan_live::quarantine`]).
+//! kept once it was opened. Where folders of it were not rendered for what may have been the machine's fault, it is opened
+//! again after a while.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::{Standing, is_newest};
-use capstan_live::quarantine::Turn;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use tokio::sync::{Notify, watch};
@@ -21,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::sleep_until;
 use crate::app::ports::LiveError;
 use crate::app::reconcile::Ports;
-use crate::app::reconcile::judge::Unjudged;
-use crate::app::reconcile::ports::{ClusterRecord, FleetRecord, SourceError, SourceTree, TreeSource};
+use crate::app::reconcile::ports::{
+    ClusterRecord, FleetRecord, SourceError, SourceTree, TreeSource, TrialFailed,
+};
 use crate::app::reconcile::revision::{Opened, Revision, Unusable, Viewpoint};
 
 /// A source is asked at least that often for a newer commit.
@@ -30,9 +30,6 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// How long the first tip is waited for before what was kept serves.
 const FIRST_LOOK: Duration = Duration::from_secs(30);
-
-/// How long all others have before what is suspected is tried once more.
-const SECOND_TURN: Duration = Duration::from_secs(10);
 
 /// What is known of a source.
 #[derive(Clone)]
@@ -84,21 +81,20 @@ pub(super) struct Follower {
 struct Progress {
     /// The commit that was opened last, or found unusable.
     opened: Option<CommitId>,
-    /// A commit that could not be judged: it is not begun again before the second turn.
-    unjudged: Option<CommitId>,
+    /// A commit that cannot be opened within the limits.
+    unopened: Option<CommitId>,
     /// The commit that is on disk.
     kept: Option<CommitId>,
     /// Whether the source was asked.
     has_looked: bool,
     /// What is to be opened once more.
-    second_turn: Option<SecondTurn>,
+    again: Option<Again>,
 }
 
-/// A commit that is opened once more, for what was passed over.
-struct SecondTurn {
+/// A commit that is opened once more, for what was not opened or rendered of it.
+struct Again {
     at: Instant,
     tree: SourceTree,
-    standing: Standing,
 }
 
 impl Follower {
@@ -108,19 +104,28 @@ impl Follower {
         while !stop.is_cancelled() {
             self.look(&mut progress, &tell).await;
             let patience = LOOK.min(self.fleet.spec.interval);
-            let second_turn = progress.second_turn.as_ref().map(|second| second.at);
+            let again = progress.again.as_ref().map(|again| again.at);
             tokio::select! {
                 () = self.source.wait(progress.opened.as_ref(), patience) => {}
                 () = self.poke.notified() => {}
-                () = sleep_until(second_turn) => {
-                    if let Some(SecondTurn { tree, standing, .. }) = progress.second_turn.take() {
-                        let is_open = progress.opened.as_ref() == Some(&tree.commit);
-                        let standing = if is_open { tell.borrow().standing } else { standing };
-                        self.open(&tree, standing, Turn::Second, &mut progress, &tell).await;
+                () = sleep_until(again) => {
+                    if let Some(Again { tree, .. }) = progress.again.take() {
+                        self.open_again(&tree, &mut progress, &tell).await;
                     }
                 }
                 () = stop.cancelled() => {}
             }
+        }
+    }
+
+    /// Opens a commit once more, if it is still the one that is applied from. One that was not opened at all is begun with
+    /// anew at the next look, which tells whether it still is the tip.
+    async fn open_again(&self, tree: &SourceTree, progress: &mut Progress, tell: &watch::Sender<Followed>) {
+        if progress.opened.as_ref() == Some(&tree.commit) {
+            let standing = tell.borrow().standing;
+            self.open(tree, standing, progress, tell).await;
+        } else {
+            progress.unopened.take_if(|unopened| *unopened == tree.commit);
         }
     }
 
@@ -132,16 +137,16 @@ impl Follower {
             Err(SourceError::Away { source_name: "the source".to_owned(), reason })
         });
         match fetched {
-            Ok(tree) if progress.unjudged.as_ref() == Some(&tree.commit) => {}
+            Ok(tree) if progress.unopened.as_ref() == Some(&tree.commit) => {}
             Ok(tree) if progress.opened.as_ref() == Some(&tree.commit) => {
-                // The branch went back to it from one that could not be judged.
-                let is_back = progress.unjudged.take().is_some();
+                // The branch went back to it from one that could not be opened.
+                let is_back = progress.unopened.take().is_some();
                 confirm(tell, is_back);
                 self.keep(&tree.commit, progress, tell).await;
             }
             Ok(tree) => {
-                self.open(&tree, Standing::Confirmed, Turn::First, progress, tell).await;
-                if progress.unjudged.is_some() {
+                self.open(&tree, Standing::Confirmed, progress, tell).await;
+                if progress.unopened.is_some() {
                     let problem = tell.borrow().problem.clone();
                     self.go_on_with_kept(problem, progress, tell).await;
                 }
@@ -164,9 +169,9 @@ impl Follower {
     ) {
         let kept = if progress.opened.is_none() { self.source.kept().await } else { Ok(None) };
         match kept {
-            Ok(Some(kept)) if progress.unjudged.as_ref() == Some(&kept.commit) => {}
+            Ok(Some(kept)) if progress.unopened.as_ref() == Some(&kept.commit) => {}
             Ok(Some(kept)) if is_newest(&kept.commit, self.fleet.status.commit.as_deref()) => {
-                self.open(&kept, Standing::Kept, Turn::First, progress, tell).await;
+                self.open(&kept, Standing::Kept, progress, tell).await;
             }
             Ok(Some(kept)) => {
                 if let Some(problem) = &mut problem {
@@ -191,20 +196,17 @@ impl Follower {
         &self,
         tree: &SourceTree,
         standing: Standing,
-        turn: Turn,
         progress: &mut Progress,
         tell: &watch::Sender<Followed>,
     ) {
-        let opened = self.open_revision(tree, turn).await;
-        self.ports.judge.rest();
-        let mut is_tried_again = false;
-        match opened {
+        let mut try_again_after = None;
+        match self.open_revision(tree).await {
             Ok(revision) => {
                 tracing::info!(
                     fleet = %self.fleet.key, commit = %tree.commit, clusters = revision.claims.len(),
                     "a commit was opened"
                 );
-                is_tried_again = revision.is_tried_again;
+                try_again_after = revision.try_again_after();
                 progress.opened = Some(tree.commit.clone());
                 tell.send_modify(|followed| {
                     followed.revision = Some(Arc::new(revision));
@@ -213,13 +215,19 @@ impl Follower {
                     followed.problem = followed.problem.take().filter(|_| standing == Standing::Kept);
                 });
                 if standing == Standing::Confirmed {
-                    progress.unjudged = None;
+                    progress.unopened = None;
                     self.keep(&tree.commit, progress, tell).await;
                 }
             }
-            Err(NotOpened::Unusable(Unusable::Unjudged(unjudged))) => {
-                is_tried_again = unjudged.is_tried_again();
-                self.leave(tree, of_unjudged(unjudged, tree), progress, tell);
+            Err(NotOpened::Unusable(Unusable::Untried(TrialFailed::Unavailable(message)))) => {
+                tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = message, "a commit is not opened yet");
+                report_problem(tell, Some(Problem { reason: "NotRendered", message, in_commit: false }));
+            }
+            Err(NotOpened::Unusable(unusable @ Unusable::Untried(_))) => {
+                if let Unusable::Untried(failed) = &unusable {
+                    try_again_after = failed.try_again_after();
+                }
+                self.leave(tree, of_commit(&unusable, tree), progress, tell);
             }
             Err(NotOpened::Died(message)) => {
                 let problem = Problem { reason: "InternalError", message, in_commit: true };
@@ -244,18 +252,15 @@ impl Follower {
                 );
             }
         }
-        let second = SecondTurn { at: Instant::now() + SECOND_TURN, tree: tree.clone(), standing };
+        let again = try_again_after.map(|pause| Again { at: Instant::now() + pause, tree: tree.clone() });
         match standing {
-            Standing::Confirmed => progress.second_turn = is_tried_again.then_some(second),
+            Standing::Confirmed => progress.again = again,
             // The tip may have one already.
-            Standing::Kept if is_tried_again => {
-                progress.second_turn.get_or_insert(second);
-            }
-            Standing::Kept => {}
+            Standing::Kept => progress.again = progress.again.take().or(again),
         }
     }
 
-    /// A commit that cannot be judged: what was opened before it stays.
+    /// A commit that cannot be opened: what was opened before it stays.
     fn leave(
         &self,
         tree: &SourceTree,
@@ -264,7 +269,7 @@ impl Follower {
         tell: &watch::Sender<Followed>,
     ) {
         tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = problem.message, "a commit is not opened");
-        progress.unjudged = Some(tree.commit.clone());
+        progress.unopened = Some(tree.commit.clone());
         report_problem(tell, Some(problem));
     }
 
@@ -282,14 +287,14 @@ impl Follower {
         }
     }
 
-    async fn open_revision(&self, tree: &SourceTree, turn: Turn) -> Result<Revision, NotOpened> {
+    async fn open_revision(&self, tree: &SourceTree) -> Result<Revision, NotOpened> {
         let records = self.ports.status_store.clusters(&self.fleet.key).await.map_err(NotOpened::Live)?;
         // Of a status the inventory is the smaller part: the rest is not held while folders are rendered.
         let recorded = records.into_iter().filter_map(|record| {
             let id = folder_of(&record)?;
             Some((id, record.status.inventory))
         });
-        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid, turn };
+        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
         open_revision(&opening, tree, recorded.collect(), None).await
     }
 }
@@ -310,8 +315,6 @@ pub(super) struct Opening<'a> {
     pub(super) ports: &'a Ports,
     pub(super) fleet: &'a FleetRecord,
     pub(super) uid: &'a str,
-    /// Whether what is suspected is tried.
-    pub(super) turn: Turn,
 }
 
 /// Opens a commit, or a head under the settings of `base`.
@@ -321,13 +324,13 @@ pub(super) async fn open_revision(
     recorded: BTreeMap<ClusterId, Inventory>,
     base: Option<Arc<Revision>>,
 ) -> Result<Revision, NotOpened> {
-    let Opening { ports, fleet, uid, turn } = *opening;
+    let Opening { ports, fleet, uid } = *opening;
     let recorded = Arc::new(recorded);
     let mut settled = false;
     loop {
         let (tree, base, recorded) = (tree.clone(), base.clone(), Arc::clone(&recorded));
         let (name, uid) = (fleet.spec.management_cluster.clone(), uid.to_owned());
-        let (scopes, judge) = (ports.kinds.known(), Arc::clone(&ports.judge));
+        let (scopes, trial) = (ports.kinds.known(), Arc::clone(&ports.trial));
         let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
         let opened = tokio::task::spawn_blocking(move || {
             let view = Viewpoint {
@@ -336,8 +339,7 @@ pub(super) async fn open_revision(
                 scopes: &scopes,
                 recorded: &recorded,
                 today,
-                judge: &judge,
-                turn,
+                trial: &trial,
             };
             match base {
                 Some(base) => Revision::open_head(&base, &tree, &view, settled),
@@ -381,14 +383,6 @@ fn report_problem(tell: &watch::Sender<Followed>, problem: Option<Problem>) {
 
 fn of_source(error: &SourceError) -> Problem {
     Problem { reason: error.kind(), message: error.to_string(), in_commit: false }
-}
-
-fn of_unjudged(unjudged: Unjudged, tree: &SourceTree) -> Problem {
-    Problem {
-        reason: unjudged.reason(),
-        message: format!("commit {} as a whole: {unjudged}", short(&tree.commit)),
-        in_commit: true,
-    }
 }
 
 fn of_commit(unusable: &Unusable, tree: &SourceTree) -> Problem {

@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 use super::follow::{Followed, NotOpened, Opening, inventories, open_revision, short};
 use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{
-    FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
+    FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict, SourceError, TrialFailed,
 };
 use crate::app::reconcile::preflight::{is_for_good, preflight};
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::SourceSpec;
-use capstan_live::quarantine::Turn;
+use crate::app::reconcile::revision::Unusable;
 use capstan_model::finding::Severity;
 use capstan_plan::templates::TemplateNames;
 
@@ -137,15 +137,16 @@ impl PreflightWorker {
         };
         let Ok(records) = self.ports.status_store.clusters(&self.fleet.key).await else { return None };
         let recorded = inventories(&records);
-        // Whoever asks waits, so nothing that is suspected is tried here.
-        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid, turn: Turn::First };
-        let opened = open_revision(&opening, &tree, recorded, Some(base)).await;
-        self.ports.judge.rest();
-        match opened {
+        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
+        match open_revision(&opening, &tree, recorded, Some(base)).await {
             Ok(head) => {
                 let answers = preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await;
                 is_for_good(&answers).then_some(answers)
             }
+            // Nothing is known of it yet.
+            Err(NotOpened::Unusable(Unusable::Untried(
+                TrialFailed::Killed(_) | TrialFailed::Unavailable(_),
+            ))) => None,
             Err(NotOpened::Unusable(unusable)) => Some(all(unusable.reason(), unusable.to_string())),
             Err(NotOpened::Live(_)) => None,
             Err(NotOpened::Died(message)) => Some(all("InternalError", message)),

@@ -7,7 +7,6 @@
 //! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
-//! | [`quarantine`] | what ended the program, or took too long, and is passed over | nothing |
 //! | [`live_objects`] | what was read of a management cluster | nothing |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
@@ -17,5 +16,4 @@ pub mod applying;
 pub mod fencing;
 pub mod kept_tree;
 pub mod live_objects;
-pub mod quarantine;
 pub mod rollout;

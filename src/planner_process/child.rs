@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -9,12 +10,14 @@ use std::time::Duration;
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::upgrade::Upgrade;
+use capstan_report::JudgedCluster;
+use rustix::process::Signal;
 
-use super::{Ended, Processes, STACK, SUBCOMMAND};
+use super::{Cause, Ended, Processes, STACK, SUBCOMMAND};
 use crate::app::planner::process::{Response, SentUpgrade, frame};
 
-/// So many messages may wait to be taken.
-const WAITING: usize = 64;
+/// So many messages may wait to be taken; each may be large.
+const WAITING: usize = 4;
 /// The exit code of a Rust program that panics.
 const PANIC: i32 = 101;
 
@@ -23,10 +26,19 @@ pub(super) struct Process {
     child: Child,
     requests: mpsc::SyncSender<Vec<u8>>,
     answers: mpsc::Receiver<io::Result<Vec<u8>>>,
+    work: &'static str,
     patience: Duration,
     memory: u64,
     /// Upgrades that it will name by their numbers.
     upgrades: HashMap<u64, Arc<Upgrade>>,
+}
+
+/// How an answer came to its end.
+pub(super) enum Answered {
+    /// All of it was said.
+    Whole,
+    /// There is none, and nothing that was asked about is to blame; why, as a sentence without a full stop.
+    Unavailable(String),
 }
 
 /// A part of an answer, with the upgrade that it speaks of.
@@ -48,6 +60,8 @@ impl Process {
             .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // Whoever stops the bot at a terminal does not end what it works on first: it ends with the bot.
+            .process_group(0)
             .spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the planning process has no pipes"));
@@ -60,6 +74,7 @@ impl Process {
             child,
             requests,
             answers,
+            work: processes.work,
             patience: processes.patience,
             memory: processes.memory,
             upgrades: HashMap::new(),
@@ -67,7 +82,7 @@ impl Process {
     }
 
     /// Asks what stands in a frame, and takes the parts of the answer up to its end. One that ended is good for nothing more.
-    pub(super) fn ask(&mut self, request: Vec<u8>, take: &mut dyn FnMut(Answer)) -> Result<(), Ended> {
+    pub(super) fn ask(&mut self, request: Vec<u8>, take: &mut dyn FnMut(Answer)) -> Result<Answered, Ended> {
         let mut open = BTreeSet::new();
         if self.requests.send(request).is_err() {
             return Err(self.ended(open));
@@ -78,17 +93,18 @@ impl Process {
                 Ok(Err(_)) | Err(mpsc::RecvTimeoutError::Disconnected) => return Err(self.ended(open)),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     let why = format!(
-                        "Planning took more than the {} s that it may and was ended.",
+                        "{} took more than the {} s that it may and was ended.",
+                        self.work,
                         self.patience.as_secs_f64()
                     );
-                    return Err(Ended { why, open, is_theirs: true });
+                    return Err(Ended { why, open, cause: Cause::Slow });
                 }
             };
             let response: Response = match frame::decode(&message) {
                 Ok(response) => response,
                 Err(error) => {
                     let why = format!("The planning process said what cannot be read: {error}.");
-                    return Err(Ended { why, open, is_theirs: false });
+                    return Err(Ended { why, open, cause: Cause::Others });
                 }
             };
             match response {
@@ -103,17 +119,25 @@ impl Process {
                     let plan = plan.and_then(|sent| self.upgrade(sent));
                     take(Answer::Upgrade(cluster, plan));
                 }
+                Response::TooLong(why) => {
+                    let why = format!("The answer of the planning process is too long: {why}.");
+                    return Err(Ended { why, open, cause: Cause::Content });
+                }
                 Response::Forgotten(numbers) => {
                     numbers.iter().for_each(|number| drop(self.upgrades.remove(number)));
                 }
+                Response::Unavailable(why) => return Ok(Answered::Unavailable(why)),
                 response => {
-                    if let Response::Judged(judged) = &response {
-                        open.remove(&judged.cluster);
+                    match &response {
+                        Response::Judged(JudgedCluster { cluster, .. }) | Response::Made(cluster, _) => {
+                            open.remove(cluster);
+                        }
+                        _ => {}
                     }
                     let is_end = response.is_end();
                     take(Answer::Other(response));
                     if is_end {
-                        return Ok(());
+                        return Ok(Answered::Whole);
                     }
                 }
             }
@@ -139,23 +163,25 @@ impl Process {
     fn ended(&mut self, open: BTreeSet<ClusterId>) -> Ended {
         use std::os::unix::process::ExitStatusExt as _;
 
-        let memory = self.memory >> 20;
-        let (how, is_theirs) = match self.exit_status() {
+        let (work, memory) = (self.work, self.memory >> 20);
+        let (how, cause) = match self.exit_status() {
             Ok(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => (format!("by signal {signal}"), true),
-                (None, Some(PANIC)) => ("by a panic".to_owned(), true),
-                (None, code) => (format!("with exit code {}", code.unwrap_or_default()), false),
+                (Some(signal), _) => (format!("by signal {signal}"), cause_of(signal)),
+                (None, Some(PANIC)) => ("by a panic".to_owned(), Cause::Content),
+                (None, code) => (format!("with exit code {}", code.unwrap_or_default()), Cause::Others),
             },
-            Err(error) => (format!("and cannot be asked how: {error}"), false),
+            Err(error) => (format!("and cannot be asked how: {error}"), Cause::Others),
         };
-        let why = if is_theirs {
-            format!(
-                "Planning ended {how}: it takes more memory than the {memory} MiB that it may, nests deeper than it may, or hits a fault of Capstan's."
-            )
-        } else {
-            format!("The planning process ended {how}; its last words stand in the log.")
+        let why = match cause {
+            Cause::Content | Cause::Slow => format!(
+                "{work} ended {how}: it takes more memory than the {memory} MiB that it may, nests deeper than it may, or hits a fault of Capstan's."
+            ),
+            Cause::Killed => format!(
+                "{work} ended {how}: somebody killed it, or the machine ran out of memory while it took less than the {memory} MiB that it may."
+            ),
+            Cause::Others => format!("The planning process ended {how}; its last words stand in the log."),
         };
-        Ended { why, open, is_theirs }
+        Ended { why, open, cause }
     }
 
     /// How it ended. Its output may end before it does, by a little; nothing is asked of it any more.
@@ -178,6 +204,19 @@ impl Drop for Process {
     }
 }
 
+/// What a signal says about what was worked on.
+fn cause_of(signal: i32) -> Cause {
+    match Signal::from_named_raw(signal) {
+        // No memory is given, or the stack is at its end.
+        Some(Signal::ABORT | Signal::SEGV | Signal::BUS | Signal::ILL | Signal::FPE | Signal::TRAP) => {
+            Cause::Content
+        }
+        Some(Signal::KILL) => Cause::Killed,
+        // Of a person, a service manager, or the machine.
+        _ => Cause::Others,
+    }
+}
+
 fn write(mut input: ChildStdin, requests: &mpsc::Receiver<Vec<u8>>) {
     for request in requests {
         if frame::write(&mut input, &request).is_err() {
@@ -188,7 +227,7 @@ fn write(mut input: ChildStdin, requests: &mpsc::Receiver<Vec<u8>>) {
 
 fn read(output: ChildStdout, answers: &mpsc::SyncSender<io::Result<Vec<u8>>>) {
     let mut output = BufReader::with_capacity(1 << 16, output);
-    while let Some(message) = frame::read(&mut output).transpose() {
+    while let Some(message) = frame::read(&mut output, frame::LONGEST_RESPONSE).transpose() {
         let is_broken = message.is_err();
         if answers.send(message).is_err() || is_broken {
             break;

@@ -3,14 +3,18 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use capstan_model::ids::ClusterId;
 use serde::{Deserialize, Serialize};
 
-use super::Ended;
+use super::{Cause, Ended};
 
 /// So many requests are remembered.
 const REMEMBERED: usize = 1_000;
+
+/// What took too long is tried again after this: the machine may have been busy.
+const SLOW_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// A newer Capstan may have other limits: it tries again.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -18,10 +22,15 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The requests that were beyond the limits, by the SHA-256 of what was asked.
 #[derive(Default)]
 pub(super) struct Exceeded {
-    by_request: HashMap<String, Ended>,
+    by_request: HashMap<String, Known>,
     /// The oldest in front.
     order: VecDeque<String>,
     file: Option<PathBuf>,
+}
+
+struct Known {
+    ended: Ended,
+    since: Instant,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -46,19 +55,28 @@ impl Exceeded {
         for KeptRequest { sha256, why, open } in
             kept.filter(|kept| kept.version == VERSION).map(|kept| kept.requests).unwrap_or_default()
         {
-            exceeded.insert(sha256, Ended { why, open, is_theirs: true });
+            exceeded.insert(sha256, Ended { why, open, cause: Cause::Content });
         }
         exceeded
     }
 
     /// How a request ended, where it was beyond the limits.
     pub(super) fn get(&self, request: &str) -> Option<Ended> {
-        self.by_request.get(request).cloned()
+        let known = self.by_request.get(request)?;
+        let holds = known.ended.cause == Cause::Content || known.since.elapsed() < SLOW_FOR;
+        holds.then(|| known.ended.clone())
     }
 
-    /// Remembers how a request ended.
-    pub(super) fn keep(&mut self, request: String, ended: Ended) {
-        self.insert(request, ended);
+    /// Remembers how a request ended, if what was asked of is to blame; that it took too long for a while, and in memory
+    /// alone.
+    pub(super) fn keep(&mut self, request: String, ended: &Ended) {
+        if !matches!(ended.cause, Cause::Content | Cause::Slow) {
+            return;
+        }
+        self.insert(request, ended.clone());
+        if ended.cause != Cause::Content {
+            return;
+        }
         if let Some(file) = &self.file
             && let Err(error) = self.write(file)
         {
@@ -67,7 +85,8 @@ impl Exceeded {
     }
 
     fn insert(&mut self, request: String, ended: Ended) {
-        if self.by_request.insert(request.clone(), ended).is_none() {
+        let known = Known { ended, since: Instant::now() };
+        if self.by_request.insert(request.clone(), known).is_none() {
             self.order.push_back(request);
         }
         while self.order.len() > REMEMBERED {
@@ -80,7 +99,8 @@ impl Exceeded {
     /// All of it or nothing; the file is the owner's alone.
     fn write(&self, file: &Path) -> std::io::Result<()> {
         let request = |sha256: &String| {
-            let Ended { why, open, .. } = self.by_request.get(sha256)?;
+            let ended = &self.by_request.get(sha256)?.ended;
+            let Ended { why, open, cause: Cause::Content } = ended else { return None };
             Some(KeptRequest { sha256: sha256.clone(), why: why.clone(), open: open.clone() })
         };
         let requests = self.order.iter().filter_map(request).collect();
@@ -102,13 +122,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("exceeded.json");
         let cluster = ClusterId::new(capstan_model::tree::RepoPath::parse("gauss/peu01").unwrap());
-        let ended = Ended { why: "too much".to_owned(), open: [cluster.clone()].into(), is_theirs: true };
+        let ended =
+            Ended { why: "too much".to_owned(), open: [cluster.clone()].into(), cause: Cause::Content };
         let mut first = Exceeded::read(Some(&file));
-        first.keep("one".to_owned(), ended.clone());
+        first.keep("one".to_owned(), &ended);
+        first.keep("slow".to_owned(), &Ended { cause: Cause::Slow, ..ended.clone() });
+        first.keep("killed".to_owned(), &Ended { cause: Cause::Killed, ..ended.clone() });
+        assert!(first.get("slow").is_some() && first.get("killed").is_none());
         let next = Exceeded::read(Some(&file));
         let known = next.get("one").unwrap();
         assert_eq!((known.why.as_str(), known.open), ("too much", [cluster].into()));
-        assert!(next.get("two").is_none());
+        assert!(next.get("slow").is_none());
         for number in 0..REMEMBERED {
             first.insert(number.to_string(), ended.clone());
         }

@@ -38,16 +38,12 @@ impl RemoteFleet {
     ) -> Result<(), Ended> {
         let without = plans.keys().cloned().collect();
         let request = Request::Plan { fleet: self.request.clone(), only, without };
-        let mut unavailable = None;
         let mut planned = BTreeMap::new();
-        let asked = self.planner.pool.call_for(&request, &mut |answer| match answer {
-            Answer::Upgrade(cluster, plan) => drop(planned.insert(cluster, plan)),
-            Answer::Other(Response::Unavailable(why)) => unavailable = Some(why),
-            Answer::Other(_) => {}
+        let asked = self.planner.pool.call(&request, &mut |answer| {
+            if let Answer::Upgrade(cluster, plan) = answer {
+                planned.insert(cluster, plan);
+            }
         });
-        if let Some(why) = unavailable {
-            return Err(Ended { why, open: BTreeSet::new(), is_theirs: false });
-        }
         plans.append(&mut planned);
         asked
     }
@@ -111,7 +107,7 @@ impl OpenFleet for RemoteFleet {
         let mut plans: BTreeMap<ClusterId, Plan> = BTreeMap::new();
         let mut exceeded = 0;
         while let Err(ended) = self.plan(None, &mut plans) {
-            if !ended.is_theirs || ended.open.is_empty() {
+            if !ended.cause.is_theirs() || ended.open.is_empty() {
                 return Err(ended.into());
             }
             // Several threads plan: which of the clusters it was is seen when each is alone.
@@ -121,7 +117,7 @@ impl OpenFleet for RemoteFleet {
                 let found =
                     if suspects.len() == 1 { Err(ended.clone()) } else { self.plan(Some(alone), &mut plans) };
                 if let Err(ended) = found {
-                    if !ended.is_theirs {
+                    if !ended.cause.is_theirs() {
                         return Err(ended.into());
                     }
                     exceeded += 1;

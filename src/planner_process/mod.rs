@@ -13,6 +13,7 @@ mod child;
 mod exceeded;
 mod fleet;
 mod pool;
+mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,13 +22,13 @@ use std::time::Duration;
 
 use capstan_kustomize::render::Folders;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
+use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::JudgedCluster;
 use jiff::civil::Date;
 
-use crate::app::planner::process::{FleetRequest, Judging, Releases, Request, Response, TreeRef};
+use crate::app::planner::process::{FleetRequest, Judging, Request, Response, TreeRef};
 use crate::app::planner::{LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use fleet::RemoteFleet;
 use pool::Pool;
@@ -37,8 +38,12 @@ use pool::Pool;
 pub struct Processes {
     /// This program: it is run with [`SUBCOMMAND`].
     pub program: PathBuf,
+    /// What it is that they do, as a sentence begins with it: `Planning`.
+    pub work: &'static str,
     /// How many run at most.
     pub count: usize,
+    /// How many stay when there is nothing to do.
+    pub idle: usize,
     /// Memory that one may take, in bytes.
     pub memory: u64,
     /// How long one may work on a target, or say nothing otherwise.
@@ -76,11 +81,6 @@ impl ProcessPlanner {
         known.iter().filter(|(of, _)| Some(of) == root).map(|(_, cluster)| cluster.clone()).collect()
     }
 
-    /// Whether it is asked again without those that it ended at.
-    fn may_go_on(ended: &Ended, left_out: usize) -> bool {
-        ended.is_theirs && !ended.open.is_empty() && left_out <= MOST_EXCEEDED
-    }
-
     fn remember_unrendered(&self, root: Option<&TreeId>, clusters: &BTreeSet<ClusterId>) {
         let mut known = self.unrendered.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() > 1_000 {
@@ -96,14 +96,53 @@ impl ProcessPlanner {
 
     /// An answer of one part.
     fn ask(&self, request: &Request) -> Result<Response, PlannerFailed> {
-        let mut last = None;
-        self.pool.call(request, &mut |response| last = Some(response)).map_err(PlannerFailed::from)?;
-        match last {
-            Some(Response::Unavailable(why)) => Err(PlannerFailed::Unavailable(why)),
-            Some(response) => Ok(response),
-            None => Err(out_of_turn()),
+        let mut parts = self.pool.parts(request)?;
+        match (parts.pop(), parts.is_empty()) {
+            (Some(response), true) => Ok(response),
+            _ => Err(out_of_turn()),
         }
     }
+
+    /// The parts of an answer that renders clusters of a snapshot: without those of them that are beyond the limits and
+    /// `may_be_left_out`.
+    fn ask_without(
+        &self,
+        root: Option<&TreeId>,
+        may_be_left_out: impl Fn(&ClusterId) -> bool,
+        request: impl Fn(&LeftOut) -> Request,
+    ) -> Result<Vec<Response>, PlannerFailed> {
+        let mut left_out = LeftOut { clusters: self.unrendered(root), one_by_one: false };
+        loop {
+            let ended = match self.pool.parts(&request(&left_out)) {
+                Ok(parts) => return Ok(parts),
+                Err(ended) => ended,
+            };
+            let goes_on = ended.cause.is_theirs()
+                && !ended.open.is_empty()
+                && ended.open.iter().all(&may_be_left_out)
+                && left_out.clusters.len() <= MOST_EXCEEDED;
+            if !goes_on {
+                return Err(ended.into());
+            }
+            if ended.open.len() > 1 && !left_out.one_by_one {
+                // Several threads render: which of the clusters it was is seen when each is alone.
+                left_out.one_by_one = true;
+                continue;
+            }
+            if ended.cause == Cause::Content {
+                self.remember_unrendered(root, &ended.open);
+            }
+            left_out.clusters.extend(ended.open);
+        }
+    }
+}
+
+/// What an answer goes without.
+struct LeftOut {
+    /// These are not rendered.
+    clusters: BTreeSet<ClusterId>,
+    /// Whether the others are rendered one after the other.
+    one_by_one: bool,
 }
 
 fn out_of_turn() -> PlannerFailed {
@@ -112,14 +151,7 @@ fn out_of_turn() -> PlannerFailed {
 
 impl Planner for ProcessPlanner {
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
-        let request = FleetRequest {
-            tree: TreeRef::of(tree.as_ref()),
-            today,
-            releases: Releases::NotAsked,
-            contents: Vec::new(),
-            retarget: Vec::new(),
-            names: BTreeMap::new(),
-        };
+        let request = FleetRequest::of(TreeRef::of(tree.as_ref()), today);
         match self.ask(&Request::Open(request.clone()))? {
             Response::Opened(opened) => Ok(Box::new(RemoteFleet::new(self.clone(), request, *opened))),
             Response::BadSettings(problem) => Err(problem.into()),
@@ -137,38 +169,26 @@ impl Planner for ProcessPlanner {
         today: Date,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
         let root = before.folder_id(&RepoPath::root());
-        let mut judging = Judging {
+        let judging = Judging {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
             clusters: clusters.to_vec(),
             live: live.clone(),
-            unrendered: self.unrendered(root.as_ref()),
+            unrendered: BTreeSet::new(),
             today,
         };
-        loop {
-            let mut judged = Vec::with_capacity(clusters.len());
-            let mut unavailable = None;
-            let answered = self.pool.call(&Request::Judge(judging.clone()), &mut |response| match response {
-                Response::Judged(cluster) => judged.push(cluster),
-                Response::Unavailable(why) => unavailable = Some(why),
-                _ => {}
-            });
-            match (answered, unavailable) {
-                (Ok(()), Some(why)) => return Err(PlannerFailed::Unavailable(why)),
-                (Ok(()), None) if judged.len() == clusters.len() => return Ok(judged),
-                (Ok(()), None) => return Err(out_of_turn()),
-                // A neighbour that cannot be rendered is not their trouble.
-                (Err(ended), _)
-                    if Self::may_go_on(&ended, judging.unrendered.len())
-                        && ended.open.iter().all(|open| !clusters.contains(open)) =>
-                {
-                    self.remember_unrendered(root.as_ref(), &ended.open);
-                    judging.unrendered.extend(ended.open);
-                }
-                (Err(ended), _) => return Err(ended.into()),
-            }
-        }
+        // A neighbour that cannot be rendered is not their trouble.
+        let is_neighbour = |cluster: &ClusterId| !clusters.contains(cluster);
+        let parts = self.ask_without(root.as_ref(), is_neighbour, |left_out| {
+            Request::Judge(Judging { unrendered: left_out.clusters.clone(), ..judging.clone() })
+        })?;
+        let judged = parts.into_iter().filter_map(|part| match part {
+            Response::Judged(judged) => Some(judged),
+            _ => None,
+        });
+        let judged: Vec<JudgedCluster> = judged.collect();
+        if judged.len() == clusters.len() { Ok(judged) } else { Err(out_of_turn()) }
     }
 
     fn touched(
@@ -180,29 +200,20 @@ impl Planner for ProcessPlanner {
         let (earlier, later) = (TreeRef::of(before.as_ref()), TreeRef::of(after.as_ref()));
         let root = before.folder_id(&RepoPath::root());
         // Of a cluster that cannot be rendered, the folder alone is compared: it is not its neighbours' trouble.
-        let mut unrendered = self.unrendered(root.as_ref());
-        loop {
-            let request = Request::Touched {
+        let parts = self.ask_without(
+            root.as_ref(),
+            |_| true,
+            |left_out| Request::Touched {
                 before: earlier.clone(),
                 after: later.clone(),
                 scopes: scopes.to_vec(),
-                unrendered: unrendered.clone(),
-            };
-            let mut last = None;
-            match self.pool.call(&request, &mut |response| last = Some(response)) {
-                Ok(()) => {
-                    return match last {
-                        Some(Response::Clusters(clusters)) => Ok(clusters),
-                        Some(Response::Unavailable(why)) => Err(PlannerFailed::Unavailable(why)),
-                        _ => Err(out_of_turn()),
-                    };
-                }
-                Err(ended) if Self::may_go_on(&ended, unrendered.len()) => {
-                    self.remember_unrendered(root.as_ref(), &ended.open);
-                    unrendered.extend(ended.open);
-                }
-                Err(ended) => return Err(ended.into()),
-            }
+                unrendered: left_out.clusters.clone(),
+                one_by_one: left_out.one_by_one,
+            },
+        )?;
+        match parts.into_iter().last() {
+            Some(Response::Clusters(clusters)) => Ok(clusters),
+            _ => Err(out_of_turn()),
         }
     }
 
@@ -224,16 +235,26 @@ impl Planner for ProcessPlanner {
     }
 
     fn made_of(&self, tree: Arc<dyn Tree>, clusters: &[Folders]) -> Result<Vec<MadeOf>, PlannerFailed> {
-        let request = Request::MadeOf { tree: TreeRef::of(tree.as_ref()), clusters: clusters.to_vec() };
-        let by_path = |entries: Vec<TreeEntry>| {
-            entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect::<MadeOf>()
-        };
-        match self.ask(&request)? {
-            Response::MadeOf(made) if made.len() == clusters.len() => {
-                Ok(made.into_iter().map(by_path).collect())
+        let root = tree.folder_id(&RepoPath::root());
+        let tree = TreeRef::of(tree.as_ref());
+        // One that cannot be rendered is refused where it is to be applied; its folder is enough for that.
+        let parts = self.ask_without(
+            root.as_ref(),
+            |_| true,
+            |left_out| Request::MadeOf {
+                tree: tree.clone(),
+                clusters: clusters.to_vec(),
+                unrendered: left_out.clusters.clone(),
+            },
+        )?;
+        let made = parts.into_iter().filter_map(|part| match part {
+            Response::Made(_, entries) => {
+                Some(entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect())
             }
-            _ => Err(out_of_turn()),
-        }
+            _ => None,
+        });
+        let made: Vec<MadeOf> = made.collect();
+        if made.len() == clusters.len() { Ok(made) } else { Err(out_of_turn()) }
     }
 
     fn scopes(
@@ -256,13 +277,32 @@ struct Ended {
     why: String,
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
+    cause: Cause,
+}
+
+/// What ended a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// What was asked about: it would do so again.
+    Content,
+    /// It was not done in time.
+    Slow,
+    /// The process was killed, perhaps because the machine has no memory left.
+    Killed,
+    /// Something else than what was asked about.
+    Others,
+}
+
+impl Cause {
     /// Whether what was asked about may be to blame.
-    is_theirs: bool,
+    const fn is_theirs(self) -> bool {
+        matches!(self, Self::Content | Self::Slow | Self::Killed)
+    }
 }
 
 impl From<Ended> for PlannerFailed {
     fn from(ended: Ended) -> Self {
-        if !ended.is_theirs {
+        if !ended.cause.is_theirs() {
             return Self::Unavailable(ended.why);
         }
         let open: Vec<String> = ended.open.iter().map(|cluster| format!("`{cluster}`")).collect();

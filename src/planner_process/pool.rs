@@ -7,9 +7,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use capstan_model::digest::sha256;
 
-use super::child::{Answer, Process};
+use super::child::{Answer, Answered, Process};
 use super::exceeded::Exceeded;
-use super::{Ended, Processes};
+use super::{Cause, Ended, Processes};
 use crate::app::planner::process::{Request, Response, frame};
 
 /// The processes.
@@ -42,21 +42,23 @@ impl Pool {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// [`Self::call_for`] for an answer that names no upgrades.
-    pub(super) fn call(&self, request: &Request, take: &mut dyn FnMut(Response)) -> Result<(), Ended> {
-        self.call_for(request, &mut |answer| {
+    /// The parts of an answer that names no upgrades.
+    pub(super) fn parts(&self, request: &Request) -> Result<Vec<Response>, Ended> {
+        let mut parts = Vec::new();
+        self.call(request, &mut |answer| {
             if let Answer::Other(response) = answer {
-                take(response);
+                parts.push(response);
             }
-        })
+        })?;
+        Ok(parts)
     }
 
     /// Asks a process, and takes the parts of its answer. What was beyond the limits is not asked again.
-    pub(super) fn call_for(&self, request: &Request, take: &mut dyn FnMut(Answer)) -> Result<(), Ended> {
-        let frame = frame::encode(request).map_err(|error| Ended {
+    pub(super) fn call(&self, request: &Request, take: &mut dyn FnMut(Answer)) -> Result<(), Ended> {
+        let frame = frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| Ended {
             why: format!("What is to be planned cannot be asked: {error}."),
             open: BTreeSet::new(),
-            is_theirs: true,
+            cause: Cause::Content,
         })?;
         let key = sha256(&frame);
         if let Some(ended) = self.state().exceeded.get(&key) {
@@ -69,21 +71,25 @@ impl Pool {
                 self.processes.program.display()
             ),
             open: BTreeSet::new(),
-            is_theirs: false,
+            cause: Cause::Others,
         })?;
         match process.ask(frame, take) {
-            Ok(()) => {
+            Ok(answered) => {
                 self.give_back(Some((mirror, process)));
-                Ok(())
+                match answered {
+                    Answered::Whole => Ok(()),
+                    Answered::Unavailable(why) => {
+                        Err(Ended { why, open: BTreeSet::new(), cause: Cause::Others })
+                    }
+                }
             }
             Err(ended) => {
                 drop(process);
                 self.give_back(None);
                 self.ended.fetch_add(1, Ordering::Relaxed);
+                metrics::counter!("capstan_planner_processes_ended_total").increment(1);
                 tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended in the middle");
-                if ended.is_theirs {
-                    self.state().exceeded.keep(key, ended.clone());
-                }
+                self.state().exceeded.keep(key, &ended);
                 Err(ended)
             }
         }
@@ -120,7 +126,12 @@ impl Pool {
             Some(process) => state.idle.push(process),
             None => state.running -= 1,
         }
+        let too_many = state.idle.len().saturating_sub(self.processes.idle);
+        let ended: Vec<_> = state.idle.drain(..too_many).collect();
+        state.running -= ended.len();
         drop(state);
         self.given_back.notify_one();
+        // Each is waited for: nobody else should be.
+        drop(ended);
     }
 }

@@ -5,10 +5,8 @@
 //! [`agent_client`](crate::agent_client).
 
 mod lock;
-mod quarantine_file;
 
 pub use lock::LockedFolder;
-pub use quarantine_file::QuarantineFile;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -112,7 +112,9 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         clock: Arc::clone(&clock),
         planner: Arc::new(ProcessPlanner::new(Processes {
             program: std::env::current_exe().map_err(failed)?,
+            work: "Planning",
             count: config.work.workers,
+            idle: config.work.workers,
             memory: config.work.planner_memory,
             patience: config.work.planner,
             remembered: Some(config.state_dir.join("beyond-limits.json")),

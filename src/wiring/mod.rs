@@ -16,6 +16,7 @@ use capstan::cli::{self, Failure, Service};
 use capstan::config::{Config, ReconcileOptions, ReconcilerConfig, ServeOptions};
 use capstan::git::Checkout;
 use capstan::k8s::crd;
+use capstan::planner_process::STACK;
 use capstan::telemetry;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -81,7 +82,8 @@ fn print_definitions() -> Result<(), Failure> {
 }
 
 fn runtime() -> Result<Runtime, Failure> {
-    Builder::new_multi_thread().enable_all().build().map_err(failed)
+    // What a process with limits could render is rendered here too.
+    Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build().map_err(failed)
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {

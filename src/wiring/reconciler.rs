@@ -9,13 +9,14 @@ use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{DryRunCache, Judge, Kinds, Ports, Throttled};
+use capstan::app::reconcile::{DryRunCache, Kinds, Ports, Throttled, Trial};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeCluster, KubeLease, KubeStatusStore};
-use capstan::state_folder::{LockedFolder, QuarantineFile};
+use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan::state_folder::LockedFolder;
 use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
@@ -47,8 +48,16 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
     let identity = identity(&config.state_dir);
-    let notes = Arc::new(QuarantineFile::new(&config.state_dir));
-    let judge = Arc::new(Judge::new(notes, config.render_timeout));
+    let planner = ProcessPlanner::new(Processes {
+        program: std::env::current_exe().map_err(failed)?,
+        work: "Rendering",
+        count: 1,
+        // Commits come now and then, and memory is dear in a pod.
+        idle: 0,
+        memory: config.render_memory,
+        patience: config.render_timeout,
+        remembered: Some(config.state_dir.join("beyond-limits.json")),
+    });
     let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
     let parts = Parts {
         ports: Ports {
@@ -57,7 +66,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
             dry_run_cache: Arc::new(DryRunCache::default()),
-            judge: Arc::clone(&judge),
+            trial: Arc::new(Trial::new(Arc::new(planner))),
             claiming: Arc::default(),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
@@ -74,7 +83,6 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let probes =
         tokio::spawn(controllers::serve_probes(listener, health, metrics, clock, probes_stop.clone()));
     Reconciler::new(parts).run(&stop).await;
-    judge.leave();
     probes_stop.cancel();
     probes.await.map_err(failed)?.map_err(failed)
 }

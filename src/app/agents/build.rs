@@ -58,8 +58,7 @@ pub(super) fn claimed(
     let (here, at_the_tip) = (scopes(tree)?, scopes(tip)?);
     let claimed = here.iter().filter_map(|scope| {
         let cluster = scope.target.cluster().filter(|cluster| is_managed(cluster))?;
-        let (base, overlay) = (scope.base.clone(), scope.overlay.clone());
-        Some((cluster.clone(), Folders { cluster: cluster.folder().clone(), base, overlay }))
+        Some((cluster.clone(), scope.folders()?))
     });
     let (clusters, folders): (Vec<ClusterId>, Vec<Folders>) = claimed.unzip();
     let mut made_of = planner.made_of(Arc::clone(tree), &folders).map_err(|failed| failed.to_string())?;

@@ -38,6 +38,8 @@ pub trait WatchRenders: Sync {
     fn ended(&self, cluster: &ClusterId);
     /// Whether its render is not to be tried: it is known by its folder alone.
     fn skips(&self, cluster: &ClusterId) -> bool;
+    /// Whether one render is begun after the other is done.
+    fn one_by_one(&self) -> bool;
 }
 
 /// Nobody listens.
@@ -49,6 +51,10 @@ impl WatchRenders for NoWatch {
     fn ended(&self, _: &ClusterId) {}
 
     fn skips(&self, _: &ClusterId) -> bool {
+        false
+    }
+
+    fn one_by_one(&self) -> bool {
         false
     }
 }
@@ -69,7 +75,11 @@ impl RenderReads {
                     && !watch.skips(cluster)
                     && !self.reads(before, cluster, folder, folders, watch).looked_at.holds_in(after)
         };
-        let differ = on_all_cores(clusters, differs);
+        let differ = if watch.one_by_one() {
+            clusters.iter().map(differs).collect()
+        } else {
+            on_all_cores(clusters, differs)
+        };
         let touched = clusters.iter().zip(differ).filter(|(_, differs)| *differs);
         touched.map(|((cluster, _), _)| cluster.clone()).collect()
     }

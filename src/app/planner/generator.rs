@@ -23,9 +23,11 @@ use capstan_plan::upgrade::{Change, Reason, Retarget};
 use capstan_report::{JudgedCluster, Judgement};
 use jiff::civil::Date;
 
-use super::{LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed};
+use super::{
+    LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed, files_in,
+};
 use crate::app::generator::{
-    Fleet, NoWatch, PlanCache, PlanCacheLimits, RenderReads, WatchRenders, consents, made_of,
+    Fleet, NoWatch, PlanCache, PlanCacheLimits, RenderReads, WatchRenders, consents, read_beside,
 };
 
 /// The generator as the bot's planner, with a memory of what it planned before.
@@ -67,6 +69,11 @@ struct KnownNeighbours {
 }
 
 impl Generator {
+    /// One that remembers so much.
+    pub fn new(limits: PlanCacheLimits) -> Self {
+        Self { plan_cache: PlanCache::new(limits), ..Self::default() }
+    }
+
     /// What it remembers, for figures.
     pub const fn plan_cache(&self) -> &PlanCache {
         &self.plan_cache
@@ -94,13 +101,6 @@ impl Generator {
         }
         neighbours
     }
-}
-
-impl Generator {
-    /// One that remembers so much.
-    pub fn new(limits: PlanCacheLimits) -> Self {
-        Self { plan_cache: PlanCache::new(limits), ..Self::default() }
-    }
 
     /// [`Planner::open`], as what it is.
     pub(super) fn open_fleet(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Fleet, OpenFailed> {
@@ -115,13 +115,30 @@ impl Generator {
         scopes: &[Scope],
         watch: &dyn WatchRenders,
     ) -> Vec<ClusterId> {
-        let folders = |scope: &Scope| {
-            let cluster = scope.target.cluster()?;
-            let (base, overlay) = (scope.base.clone(), scope.overlay.clone());
-            Some((cluster.clone(), Folders { cluster: cluster.folder().clone(), base, overlay }))
-        };
+        let folders = |scope: &Scope| Some((scope.target.cluster()?.clone(), scope.folders()?));
         let clusters: Vec<_> = scopes.iter().filter_map(folders).collect();
         self.render_reads.touched(before, after, &clusters, watch)
+    }
+
+    /// [`Planner::made_of`], a cluster at a time; whose render it is that is worked on is told. Of one that is skipped,
+    /// the files of its folder.
+    pub(super) fn made_of_each(
+        &self,
+        tree: &dyn Tree,
+        clusters: &[Folders],
+        watch: &dyn WatchRenders,
+        made: &mut dyn FnMut(ClusterId, MadeOf),
+    ) {
+        let mut around = around(watch);
+        for folders in clusters {
+            let cluster = ClusterId::new(folders.cluster.clone());
+            // One that cannot be rendered here cannot be there either: its folder counts all the same.
+            let mut files = files_in(tree, &folders.cluster);
+            around(&cluster, &mut || {
+                files.extend(read_beside(tree, folders).into_iter().map(|entry| (entry.path.clone(), entry)));
+            });
+            made(cluster, files);
+        }
     }
 
     /// [`Planner::judge`] of one cluster after the other; whose render it is that is worked on for all of them is
@@ -241,7 +258,9 @@ impl Planner for Generator {
     }
 
     fn made_of(&self, tree: Arc<dyn Tree>, clusters: &[Folders]) -> Result<Vec<MadeOf>, PlannerFailed> {
-        Ok(clusters.iter().map(|folders| made_of(tree.as_ref(), folders)).collect())
+        let mut all = Vec::with_capacity(clusters.len());
+        self.made_of_each(tree.as_ref(), clusters, &NoWatch, &mut |_, made| all.push(made));
+        Ok(all)
     }
 
     fn scopes(

@@ -70,6 +70,11 @@ pub enum ReleasesFailed {
 /// The files of a cluster, by path.
 pub type MadeOf = BTreeMap<RepoPath, TreeEntry>;
 
+/// The files in a folder and below it.
+fn files_in(tree: &dyn Tree, folder: &RepoPath) -> MadeOf {
+    tree.entries_in(folder).iter().map(|entry| (entry.path.clone(), entry.clone())).collect()
+}
+
 /// Opens snapshots. A call may take long: it is no call for a thread that others wait for.
 pub trait Planner: Send + Sync {
     /// The kinds of sources that are planned: branches of other kinds are not Capstan's.
@@ -136,11 +141,7 @@ pub trait Planner: Send + Sync {
     /// # Errors
     /// No answer.
     fn made_of(&self, tree: Arc<dyn Tree>, clusters: &[Folders]) -> Result<Vec<MadeOf>, PlannerFailed> {
-        let own = |folders: &Folders| {
-            let entries = tree.entries_in(&folders.cluster).iter();
-            entries.map(|entry| (entry.path.clone(), entry.clone())).collect()
-        };
-        Ok(clusters.iter().map(own).collect())
+        Ok(clusters.iter().map(|folders| files_in(tree.as_ref(), &folders.cluster)).collect())
     }
 
     /// The targets of a snapshot under the given settings.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::dry_run_cache::DryRunCache;
-use super::judge::Judge;
 use super::kinds::Kinds;
 use super::ports::StatusStore;
+use super::trial::Trial;
 use crate::app::ports::{Clock, ManagementCluster};
 
 /// What passes need from outside.
@@ -23,8 +23,8 @@ pub struct Ports {
     pub kinds: Arc<Kinds>,
     /// What was tried and needs no second try.
     pub dry_run_cache: Arc<DryRunCache>,
-    /// Who judges what others wrote.
-    pub judge: Arc<Judge>,
+    /// What others wrote is tried with that first.
+    pub trial: Arc<Trial>,
     /// Held from the look at what other Fleets have until it is written down what this one will have: so that two
     /// that render one object do not both find it free.
     pub claiming: Arc<Mutex<()>>,

@@ -15,7 +15,7 @@ use super::dependencies::Ports;
 use super::dry_runs::try_all;
 use super::observation::observe;
 use super::ownership::of_others;
-use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict};
+use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict, TrialFailed};
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
@@ -26,10 +26,14 @@ use crate::app::ports::LiveError;
 /// The kind of a reason that says nothing of the commit: the API server does not answer now.
 pub const AWAY: &str = "ManagementClusterAway";
 
-/// Whether answers are for good. Where the API server did not answer, the same question may be answered in a
-/// moment: it stays open.
+/// The kind of a reason that says nothing of the commit: what was to render it was killed.
+const NOT_RENDERED: &str = "NotRendered";
+
+/// Whether answers are for good. Where the API server did not answer, or nobody rendered, the same question may be
+/// answered in a moment: it stays open.
 pub fn is_for_good(answers: &[PreflightAnswer]) -> bool {
-    !answers.iter().flat_map(|answer| &answer.reasons).any(|reason| reason.kind == AWAY)
+    let mut reasons = answers.iter().flat_map(|answer| &answer.reasons);
+    !reasons.any(|reason| reason.kind == AWAY || reason.kind == NOT_RENDERED)
 }
 
 /// Tries the clusters of a head commit that this management cluster applies; the others are passed over.
@@ -45,9 +49,28 @@ pub async fn preflight(
     for id in clusters.iter().filter(|id| head.claims.contains_key(id)) {
         let status = records.iter().find(|record| record.spec.cluster == id.as_str());
         let status = status.map(|record| record.status.clone()).unwrap_or_default();
+        if let Some(kind) = head.untried.get(id).and_then(unrendered) {
+            let message = head.untried[id].to_string();
+            answers.push(PreflightAnswer {
+                cluster: id.clone(),
+                verdict: PreflightVerdict::NotVerifiable,
+                reasons: vec![Reason { severity: Severity::Warning, ..Reason::plain(kind, message) }],
+                names: status.names(),
+            });
+            continue;
+        }
         answers.push(try_one(ports, fleet, head, id, &status).await);
     }
     answers
+}
+
+/// The kind of a reason why nobody knows what a folder renders; `None` where that is the folder's own fault.
+const fn unrendered(failed: &TrialFailed) -> Option<&'static str> {
+    match failed {
+        TrialFailed::TooLarge(_) => None,
+        TrialFailed::TooSlow(_) => Some("TooSlow"),
+        TrialFailed::Killed(_) | TrialFailed::Unavailable(_) => Some(NOT_RENDERED),
+    }
 }
 
 /// Tries one cluster beside what is known of it.

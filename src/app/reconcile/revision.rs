@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use capstan_kustomize::render::Rendered;
 use capstan_live::applying::{Home, Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
-use capstan_live::quarantine::{Subject, Turn};
 use capstan_model::digest::digest;
 use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
@@ -18,10 +18,10 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::acceptance::is_refused;
-use super::judge::{Judge, Unjudged};
 use super::kinds::kinds_of;
-use super::ports::SourceTree;
+use super::ports::{SourceTree, TrialFailed};
 use super::reason::Reason;
+use super::trial::Trial;
 use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::ApiKind;
 
@@ -38,8 +38,8 @@ pub struct Revision {
     pub owners: OwnerIndex,
     /// What the folders bring that others could reach for.
     pub neighbours: Neighbours,
-    /// Whether a folder was passed over that is to be tried in the second turn.
-    pub is_tried_again: bool,
+    /// Claimed folders that were not rendered, each with why.
+    pub untried: BTreeMap<ClusterId, TrialFailed>,
     /// By cluster: what tells that a folder asks for the same in two commits.
     prints: BTreeMap<ClusterId, Print>,
 }
@@ -65,10 +65,8 @@ pub struct Viewpoint<'a> {
     pub recorded: &'a BTreeMap<ClusterId, Inventory>,
     /// The day, in UTC.
     pub today: Date,
-    /// Who judges what others wrote.
-    pub judge: &'a Judge,
-    /// Whether what is suspected is tried.
-    pub turn: Turn,
+    /// What others wrote is tried with that first.
+    pub trial: &'a Trial,
 }
 
 /// What opening a tree came to.
@@ -109,9 +107,9 @@ pub enum Unusable {
         /// This management cluster's UID.
         uid: String,
     },
-    /// The tree as a whole could not be judged.
-    #[error("{0}")]
-    Unjudged(Unjudged),
+    /// The tree as a whole is not opened.
+    #[error("{}", refused(.0))]
+    Untried(TrialFailed),
 }
 
 impl Unusable {
@@ -121,7 +119,7 @@ impl Unusable {
             Self::Settings(_) => "SettingsUnreadable",
             Self::Unknown { .. } => "UnknownManagementCluster",
             Self::OtherName { .. } => "OtherManagementCluster",
-            Self::Unjudged(unjudged) => unjudged.reason(),
+            Self::Untried(failed) => reason(failed),
         }
     }
 }
@@ -133,9 +131,9 @@ impl Revision {
     /// # Errors
     /// Nothing of this commit may be applied.
     pub fn open(source: &SourceTree, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
-        let (tree, today) = (Arc::clone(&source.tree), view.today);
-        let opened = judge_tree(source, view, move || Fleet::open(tree, today))?;
-        Self::of(source.commit.clone(), opened.map_err(Unusable::Settings)?, view, settled)
+        view.trial.open(&source.tree, None, view.today).map_err(Unusable::Untried)?;
+        let fleet = Fleet::open(Arc::clone(&source.tree), view.today).map_err(Unusable::Settings)?;
+        Self::of(source.commit.clone(), fleet, view, settled)
     }
 
     /// The same for a head that is judged before the merge: under the settings of the default branch.
@@ -150,9 +148,9 @@ impl Revision {
     ) -> Result<Opened, Unusable> {
         let settings = base.fleet.settings().clone();
         let has_file = base.fleet.has_settings_file();
-        let (tree, today) = (Arc::clone(&source.tree), view.today);
-        let opened = judge_tree(source, view, move || Fleet::with_settings(tree, settings, has_file, today))?;
-        Self::of(source.commit.clone(), opened, view, settled)
+        view.trial.open(&source.tree, Some(&settings), view.today).map_err(Unusable::Untried)?;
+        let fleet = Fleet::with_settings(Arc::clone(&source.tree), settings, has_file, view.today);
+        Self::of(source.commit.clone(), fleet, view, settled)
     }
 
     fn of(commit: CommitId, fleet: Fleet, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
@@ -164,25 +162,22 @@ impl Revision {
         let mut neighbours = Neighbours::default();
         let mut unknown = BTreeSet::new();
         let mut prints = BTreeMap::new();
-        let mut is_tried_again = false;
-        let (beside, scopes) = (content_beside(&fleet), Arc::new(view.scopes.clone()));
+        let untried = try_folders(&fleet, &claims, view)?;
         for (id, claim) in &mut claims {
             let folder = fleet.tree().folder_id(id.folder());
             let mut print = Print { folder, rendered: SpecDigest::of(&Value::Bool(claim.is_ok())) };
-            let judged = match claim {
-                Ok(()) => Some(judge_folder(&fleet, id, print.folder.as_ref(), &beside, &scopes, view)),
-                Err(_) => None,
+            if let Some(failed) = untried.get(id) {
+                print.rendered = SpecDigest::of(&Value::from(failed.to_string()));
+                *claim = Err(Reason::plain(reason(failed), refused(failed)));
+            }
+            let rendered = match claim {
+                Ok(()) => render_folder(&fleet, id, view.scopes),
+                Err(_) => Folder::Unreadable,
             };
-            match judged {
+            match rendered {
                 // Nobody says what it still wants of what it has applied.
-                None | Some(Ok(Folder::Unreadable)) => owners.unreadable(id),
-                Some(Err(unjudged)) => {
-                    owners.unreadable(id);
-                    is_tried_again |= unjudged.is_tried_again();
-                    print.rendered = SpecDigest::of(&Value::from(unjudged.to_string()));
-                    *claim = Err(Reason::plain(unjudged.reason(), unjudged.to_string()));
-                }
-                Some(Ok(Folder::Rendered { digest, kinds, is_refused, placed })) => {
+                Folder::Unreadable => owners.unreadable(id),
+                Folder::Rendered { digest, kinds, is_refused, placed } => {
                     print.rendered = digest;
                     let is_unknown = |kind: &ApiKind| view.scopes.of(&kind.group, &kind.kind).is_none();
                     unknown.extend(kinds.into_iter().filter(is_unknown));
@@ -216,15 +211,12 @@ impl Revision {
         for (id, inventory) in view.recorded {
             owners.records(id, inventory);
         }
-        Ok(Opened::Ready(Box::new(Self {
-            commit,
-            fleet,
-            claims,
-            owners,
-            neighbours,
-            is_tried_again,
-            prints,
-        })))
+        Ok(Opened::Ready(Box::new(Self { commit, fleet, claims, owners, neighbours, untried, prints })))
+    }
+
+    /// After how long folders that were not rendered may come to something else; `None` where none will.
+    pub fn try_again_after(&self) -> Option<Duration> {
+        self.untried.values().filter_map(TrialFailed::try_again_after).min()
     }
 
     /// Clusters that this management cluster applies, and those that two claim.
@@ -263,41 +255,63 @@ enum Folder {
     },
 }
 
-/// Settings and layout of a whole tree: anybody's input too.
-fn judge_tree<T: Send + 'static>(
-    source: &SourceTree,
+/// Renders the folders of these claims on trial; those that are not to be rendered, each with why. A folder's content is
+/// its files and all that lies in no cluster's folder, which it may refer to: what a neighbour changes does not have it
+/// tried anew.
+fn try_folders(
+    fleet: &Fleet,
+    claims: &BTreeMap<ClusterId, Result<(), Reason>>,
     view: &Viewpoint<'_>,
-    open: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Unusable> {
-    let subject = Subject { name: String::new(), content: source.commit.to_string() };
-    view.judge.judge(&subject, view.turn, open).map_err(Unusable::Unjudged)
+) -> Result<BTreeMap<ClusterId, TrialFailed>, Unusable> {
+    let beside = content_beside(fleet);
+    let subject = |id: &ClusterId| {
+        let folder = fleet.tree().folder_id(id.folder());
+        (id.clone(), digest(&[folder.as_ref().map(TreeId::as_str).unwrap_or_default(), &beside]))
+    };
+    let claimed = claims.iter().filter(|(_, claim)| claim.is_ok());
+    let subjects = claimed.map(|(id, _)| subject(id)).collect();
+    view.trial.render(fleet.tree(), fleet.settings(), subjects).map_err(Unusable::Untried)
 }
 
-/// Renders one folder. Its content is its files and all that lies in no cluster's folder, which it may refer to:
-/// what a neighbour changes does not have it tried anew.
-fn judge_folder(
-    fleet: &Arc<Fleet>,
-    id: &ClusterId,
-    folder: Option<&TreeId>,
-    beside: &str,
-    scopes: &Arc<Scopes>,
-    view: &Viewpoint<'_>,
-) -> Result<Folder, Unjudged> {
-    let content = digest(&[folder.map(TreeId::as_str).unwrap_or_default(), beside]);
-    let subject = Subject { name: id.to_string(), content };
-    let (fleet, id, scopes) = (Arc::clone(fleet), id.clone(), Arc::clone(scopes));
-    view.judge.judge(&subject, view.turn, move || {
-        // Read with every reconciliation: what harm it does is to be known before.
-        let _told_then = fleet.tombstones(&id);
-        let Ok(mut rendered) = fleet.render(&id) else { return Folder::Unreadable };
-        let values = rendered.objects.iter().map(|object| object.value.clone()).collect();
-        let digest = SpecDigest::of(&Value::Array(values));
-        let kinds = kinds_of(&rendered.objects);
-        let home = place_in_namespaces(&mut rendered, &scopes).ok();
-        let is_refused = home.as_ref().is_some_and(|home| is_refused(&fleet, &id, &rendered, home, &scopes));
-        let placed = home.map(|home| Box::new((rendered, home)));
-        Folder::Rendered { digest, kinds, is_refused, placed }
-    })
+/// Renders one folder.
+fn render_folder(fleet: &Fleet, id: &ClusterId, scopes: &Scopes) -> Folder {
+    let Ok(mut rendered) = fleet.render(id) else { return Folder::Unreadable };
+    let values = rendered.objects.iter().map(|object| object.value.clone()).collect();
+    let digest = SpecDigest::of(&Value::Array(values));
+    let kinds = kinds_of(&rendered.objects);
+    let home = place_in_namespaces(&mut rendered, scopes).ok();
+    let is_refused = home.as_ref().is_some_and(|home| is_refused(fleet, id, &rendered, home, scopes));
+    let placed = home.map(|home| Box::new((rendered, home)));
+    Folder::Rendered { digest, kinds, is_refused, placed }
+}
+
+/// A CamelCase word for a condition.
+const fn reason(failed: &TrialFailed) -> &'static str {
+    match failed {
+        TrialFailed::TooLarge(_) => "TooLarge",
+        TrialFailed::TooSlow(_) => "TooSlow",
+        TrialFailed::Killed(_) | TrialFailed::Unavailable(_) => "NotRendered",
+    }
+}
+
+/// What is said of what is not opened or rendered.
+fn refused(failed: &TrialFailed) -> String {
+    match failed {
+        TrialFailed::TooLarge(why) => {
+            format!(
+                "{why} Nothing of it is applied and nothing deleted: undo what was changed last, or make it smaller"
+            )
+        }
+        TrialFailed::TooSlow(why) => format!(
+            "{why} Nothing of it is applied and nothing deleted: make it smaller, or allow it more time \
+             (`--render-timeout-seconds`). It is tried again in some minutes"
+        ),
+        TrialFailed::Killed(why) | TrialFailed::Unavailable(why) => {
+            format!(
+                "{why} Nothing of it is applied and nothing deleted until then: it is tried again in a moment"
+            )
+        }
+    }
 }
 
 /// What tells apart the contents of all that lies in no cluster's folder.

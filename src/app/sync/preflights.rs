@@ -167,8 +167,7 @@ impl Run<'_> {
                 continue;
             };
             let Some(owner) = reporters.managed_by.owner(cluster) else { continue };
-            let folders =
-                Folders { cluster: cluster.folder().clone(), base: scope.base, overlay: scope.overlay };
+            let Some(folders) = scope.folders() else { continue };
             let of_owner = concerned.entry(owner.uid.clone());
             let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
             clusters.insert(cluster.clone(), folders);

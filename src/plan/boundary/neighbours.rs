@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Surroundings;
 use super::home::{Home, Scopes, place_in_namespaces};
-use super::selectors::{Selector, selectors};
+use super::selectors::{Labels, Selector, selectors};
 use crate::layout::{ClusterFolder, Layout};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Folders, Rendered, render};
@@ -55,9 +55,6 @@ pub(super) struct NamedCluster {
     /// Those that the base gives it.
     pub(super) base_labels: Labels,
 }
-
-/// Labels of an object.
-pub(super) type Labels = BTreeMap<String, String>;
 
 /// Hears of each folder before and after it is rendered, and may leave it out.
 pub type Around<'a> = &'a mut dyn FnMut(&ClusterId, &mut dyn FnMut());

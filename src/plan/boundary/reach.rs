@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Surroundings;
 use super::home::Home;
-use super::neighbours::{Brought, Labels, NamedCluster, Whose, labels};
+use super::neighbours::{Brought, NamedCluster, Whose, labels};
 use super::origin::Origin;
 use super::outside::Beyond;
 use super::references::{Named, What, named};
-use super::selectors::{Selector, selectors};
+use super::selectors::{Labels, Selector, selectors};
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, is_cluster, role_of};

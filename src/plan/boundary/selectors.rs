@@ -3,13 +3,15 @@
 //! A ClusterResourceSet, HelmChartProxy or Profile puts what it holds into every Cluster of its namespace that has
 //! the labels (a ClusterProfile, of all namespaces); a MachineDrainRule without a selector is for all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::neighbours::Labels;
 use capstan_kustomize::render::meets_selector;
 use capstan_model::object::{FieldPath, ObjectId};
+
+/// Labels of an object.
+pub(super) type Labels = BTreeMap<String, String>;
 
 /// What selects Clusters, and where it stands.
 pub(super) struct Selected {

@@ -2,6 +2,7 @@
 //! `retarget` also files that its overlay has already.
 
 use crate::upgrade::Retarget;
+use capstan_kustomize::render::Folders;
 use capstan_model::file_change::FileChange;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
@@ -18,6 +19,14 @@ pub struct Scope {
     pub overlay: RepoPath,
     /// Whether files of the overlay may be edited; none ever comes or goes.
     pub retarget: Retarget,
+}
+
+impl Scope {
+    /// The folders that its cluster is rendered from; `None` of a target that is no cluster.
+    pub fn folders(&self) -> Option<Folders> {
+        let cluster = self.target.cluster()?.folder().clone();
+        Some(Folders { cluster, base: self.base.clone(), overlay: self.overlay.clone() })
+    }
 }
 
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.

@@ -70,7 +70,9 @@ static PLANNER: LazyLock<Arc<dyn Planner>> =
 pub(crate) fn processes(memory: u64) -> Processes {
     Processes {
         program: env!("CARGO_BIN_EXE_capstan").into(),
+        work: "Planning",
         count: 2,
+        idle: 2,
         memory,
         patience: Duration::from_secs(120),
         remembered: None,

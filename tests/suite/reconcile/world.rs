@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use capstan::app::ports::{Clock, Fence};
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
-    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer,
-    QuarantineStore, SourceTree, Work,
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
+    TrialFailed, TrialRenders, Work,
 };
 use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
 use capstan::app::reconcile::resources::{
@@ -20,14 +20,15 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    DryRunCache, Interruption, Judge, Kinds, Ports, ReconcileOutcome, ReconcileRequest, reconcile,
+    DryRunCache, Interruption, Kinds, Ports, ReconcileOutcome, ReconcileRequest, Trial, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
-use capstan_live::quarantine::Turn;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::SpecDigest;
+use jiff::civil::Date;
 
 use super::fake::FakeCluster;
 pub(crate) use super::fake::UID;
@@ -42,9 +43,9 @@ pub(crate) struct World {
     clock: Arc<TestClock>,
     kinds: Arc<Kinds>,
     dry_run_cache: Arc<DryRunCache>,
-    /// What processes note there that judge, and how long that may take.
-    pub(crate) quarantine: Arc<FakeQuarantine>,
-    judge: Mutex<Arc<Judge>>,
+    /// What cannot be rendered.
+    pub(crate) trial: Arc<FakeTrial>,
+    known_trials: Arc<Trial>,
     /// How a turn's commit came to be the one that is applied from.
     pub(crate) standing: Mutex<Standing>,
     /// What is asked before each write.
@@ -114,7 +115,7 @@ managementClusters:
 impl World {
     /// A repository whose clusters `gauss/*` are this management cluster's, with the namespace `org`.
     pub(crate) fn new() -> Self {
-        let quarantine: Arc<FakeQuarantine> = Arc::default();
+        let trial: Arc<FakeTrial> = Arc::default();
         let world = Self {
             files: Mutex::default(),
             live: Arc::new(FakeCluster::new(&["org"])),
@@ -124,8 +125,8 @@ impl World {
             clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
             kinds: Arc::default(),
             dry_run_cache: Arc::default(),
-            judge: Mutex::new(judge(&quarantine)),
-            quarantine,
+            known_trials: Arc::new(Trial::new(Arc::<FakeTrial>::clone(&trial))),
+            trial,
             standing: Mutex::new(Standing::Confirmed),
             fence: Mutex::default(),
             claiming: Arc::default(),
@@ -186,18 +187,13 @@ impl World {
             clock: self.clock.clone(),
             kinds: self.kinds.clone(),
             dry_run_cache: self.dry_run_cache.clone(),
-            judge: self.judge.lock().unwrap().clone(),
+            trial: Arc::clone(&self.known_trials),
             claiming: Arc::clone(&self.claiming),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),
             None => ports,
         }
-    }
-
-    /// Another process: it knows what the last one noted.
-    pub(crate) fn restart(&self) {
-        *self.judge.lock().unwrap() = judge(&self.quarantine);
     }
 
     /// Opens the files as a commit.
@@ -221,16 +217,9 @@ impl World {
             let scopes = self.kinds.known();
             let today = self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
             let ports = self.ports();
-            let (judge, turn) = (ports.judge.as_ref(), Turn::First);
-            let view = Viewpoint {
-                name: "mc-eu",
-                uid: UID,
-                scopes: &scopes,
-                recorded: &recorded,
-                today,
-                judge,
-                turn,
-            };
+            let trial = ports.trial.as_ref();
+            let view =
+                Viewpoint { name: "mc-eu", uid: UID, scopes: &scopes, recorded: &recorded, today, trial };
             match Revision::open(&source, &view, settled).unwrap() {
                 Opened::Ready(revision) => return *revision,
                 Opened::Unknown(kinds) => {
@@ -319,35 +308,50 @@ impl World {
     }
 }
 
-/// What was noted, in memory, in order.
+/// Says which folders cannot be rendered, and renders nothing.
 #[derive(Default)]
-pub(crate) struct FakeQuarantine(Mutex<Vec<String>>);
+pub(crate) struct FakeTrial {
+    failing: Mutex<BTreeMap<ClusterId, TrialFailed>>,
+    tried: Mutex<Vec<String>>,
+}
 
-impl FakeQuarantine {
-    /// What stood there while that folder was in hand: as if the process had died then.
-    pub(crate) fn die_in(&self, folder: &str) {
-        let mut notes = self.0.lock().unwrap();
-        let is_in_hand = |note: &String| {
-            let note: serde_json::Value = serde_json::from_str(note).unwrap();
-            note["begun"].as_array().unwrap().iter().any(|begun| begun["name"] == folder)
-        };
-        let note = notes.iter().rfind(|note| is_in_hand(note)).unwrap().clone();
-        notes.push(note);
+impl FakeTrial {
+    pub(crate) fn fail(&self, folder: &str, why: TrialFailed) {
+        self.failing.lock().unwrap().insert(id(folder), why);
+    }
+
+    pub(crate) fn pass(&self, folder: &str) {
+        self.failing.lock().unwrap().remove(&id(folder));
+    }
+
+    /// Which folders were tried together, until now.
+    pub(crate) fn takes(&self) -> Vec<String> {
+        std::mem::take(&mut self.tried.lock().unwrap())
     }
 }
 
-impl QuarantineStore for FakeQuarantine {
-    fn read(&self) -> Result<Option<String>, String> {
-        Ok(self.0.lock().unwrap().last().cloned())
-    }
-    fn write(&self, note: &str) -> Result<(), String> {
-        self.0.lock().unwrap().push(note.to_owned());
+impl TrialRenders for FakeTrial {
+    fn open(
+        &self,
+        _tree: &Arc<dyn Tree>,
+        _settings: Option<&RepositorySettings>,
+        _today: Date,
+    ) -> Result<(), TrialFailed> {
         Ok(())
     }
-}
 
-fn judge(store: &Arc<FakeQuarantine>) -> Arc<Judge> {
-    Arc::new(Judge::new(Arc::<FakeQuarantine>::clone(store), Duration::from_secs(600)))
+    fn render(
+        &self,
+        _tree: &Arc<dyn Tree>,
+        _settings: &RepositorySettings,
+        clusters: &[ClusterId],
+    ) -> Result<BTreeMap<ClusterId, TrialFailed>, TrialFailed> {
+        let names: Vec<&str> = clusters.iter().map(ClusterId::as_str).collect();
+        self.tried.lock().unwrap().push(names.join(" "));
+        let failing = self.failing.lock().unwrap();
+        let failed = clusters.iter().filter_map(|id| Some((id.clone(), failing.get(id)?.clone())));
+        Ok(failed.collect())
+    }
 }
 
 pub(crate) fn id(text: &str) -> ClusterId {

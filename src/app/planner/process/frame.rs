@@ -5,19 +5,23 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A frame is at most this long, in bytes: a repository's whole plan comes in many.
-const LONGEST: u32 = 256 << 20;
+/// A question is at most this long, in bytes: it may hold all files of an old release.
+pub const LONGEST_REQUEST: u32 = 256 << 20;
 
-/// A message as a frame.
+/// A part of an answer is at most this long, in bytes: a repository's whole plan comes in many, and the bot may have to
+/// hold some of each process.
+pub const LONGEST_RESPONSE: u32 = 32 << 20;
+
+/// A message as a frame of at most `longest` bytes.
 ///
 /// # Errors
 /// A message that is too long.
-pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+pub fn encode(message: &impl Serialize, longest: u32) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
-    let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= LONGEST);
+    let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= longest);
     let length = length.ok_or_else(|| {
-        io::Error::other(format!("the message takes more than the {LONGEST} bytes that it may"))
+        io::Error::other(format!("the message takes more than the {} MiB that it may", longest >> 20))
     })?;
     frame[..4].copy_from_slice(&length.to_be_bytes());
     Ok(frame)
@@ -32,11 +36,11 @@ pub fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads a frame's message, still JSON; `None` where the input ends before it.
+/// Reads a frame's message of at most `longest` bytes, still JSON; `None` where the input ends before it.
 ///
 /// # Errors
 /// The reader's; an end in the middle of a frame; a length that no message has.
-pub fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+pub fn read(from: &mut impl Read, longest: u32) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
         Ok(()) => {}
@@ -44,7 +48,7 @@ pub fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error),
     }
     let length = u32::from_be_bytes(length);
-    if length > LONGEST {
+    if length > longest {
         return Err(io::Error::other(format!("{length} bytes are no message")));
     }
     // What was promised may never come: room is made for what does.
@@ -76,13 +80,14 @@ mod tests {
     #[test]
     fn messages_come_back_and_broken_ones_are_told() {
         let deep = (0..300).fold(serde_json::json!(0.1), |value, _| serde_json::json!([value]));
-        let mut sent = encode(&deep).unwrap();
-        sent.extend(encode(&"second").unwrap());
+        let mut sent = encode(&deep, 1_000).unwrap();
+        sent.extend(encode(&"second", 1_000).unwrap());
         let mut from = sent.as_slice();
-        assert_eq!(decode::<serde_json::Value>(&read(&mut from).unwrap().unwrap()).unwrap(), deep);
-        assert_eq!(decode::<String>(&read(&mut from).unwrap().unwrap()).unwrap(), "second");
-        assert!(read(&mut from).unwrap().is_none());
-        assert!(read(&mut &sent[..20]).is_err(), "an end in the middle");
-        assert!(read(&mut [0xff; 8].as_slice()).is_err(), "a length that no message has");
+        assert_eq!(decode::<serde_json::Value>(&read(&mut from, 1_000).unwrap().unwrap()).unwrap(), deep);
+        assert_eq!(decode::<String>(&read(&mut from, 1_000).unwrap().unwrap()).unwrap(), "second");
+        assert!(read(&mut from, 1_000).unwrap().is_none());
+        assert!(read(&mut &sent[..20], 1_000).is_err(), "an end in the middle");
+        assert!(read(&mut sent.as_slice(), 300).is_err(), "a length that no message has");
+        assert!(encode(&deep, 300).is_err());
     }
 }

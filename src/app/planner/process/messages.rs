@@ -45,6 +45,8 @@ pub enum Request {
         scopes: Vec<Scope>,
         /// Those of which the folders alone are compared.
         unrendered: BTreeSet<ClusterId>,
+        /// Whether one cluster is rendered after the other, so that it is known which was worked on.
+        one_by_one: bool,
     },
     /// [`Planner::touched_through_classes`](super::super::Planner::touched_through_classes)
     TouchedThroughClasses {
@@ -61,6 +63,8 @@ pub enum Request {
         tree: TreeRef,
         /// The clusters.
         clusters: Vec<Folders>,
+        /// Those of which the folders alone are told.
+        unrendered: BTreeSet<ClusterId>,
     },
     /// [`Planner::scopes`](super::super::Planner::scopes)
     Scopes {
@@ -69,16 +73,30 @@ pub enum Request {
         /// The settings in force.
         settings: RepositorySettings,
     },
+    /// Opens a tree under these settings and renders clusters of it, one after the other: whether that does any harm.
+    Try {
+        /// The snapshot.
+        tree: TreeRef,
+        /// The settings in force.
+        settings: RepositorySettings,
+        /// The clusters.
+        clusters: Vec<ClusterId>,
+    },
 }
 
 impl Request {
+    /// Opens a fleet that was given nothing yet.
+    pub const fn open(tree: TreeRef, today: Date) -> Self {
+        Self::Open(FleetRequest::of(tree, today))
+    }
+
     /// The snapshot that it asks about, the newer one of two.
     const fn tree(&self) -> &TreeRef {
         match self {
             Self::Open(fleet) | Self::Plan { fleet, .. } => &fleet.tree,
             Self::Judge(judging) => &judging.after,
             Self::Touched { after, .. } | Self::TouchedThroughClasses { after, .. } => after,
-            Self::MadeOf { tree, .. } | Self::Scopes { tree, .. } => tree,
+            Self::MadeOf { tree, .. } | Self::Scopes { tree, .. } | Self::Try { tree, .. } => tree,
         }
     }
 
@@ -103,6 +121,20 @@ pub struct FleetRequest {
     pub retarget: Vec<ProposalId>,
     /// Live names of templates.
     pub names: BTreeMap<ClusterId, TemplateNames>,
+}
+
+impl FleetRequest {
+    /// A fleet that was given nothing yet.
+    pub const fn of(tree: TreeRef, today: Date) -> Self {
+        Self {
+            tree,
+            today,
+            releases: Releases::NotAsked,
+            contents: Vec::new(),
+            retarget: Vec::new(),
+            names: BTreeMap::new(),
+        }
+    }
 }
 
 /// What is known of another repository's releases.
@@ -160,8 +192,8 @@ pub enum Response {
     Judged(JudgedCluster),
     /// Clusters. The end.
     Clusters(Vec<ClusterId>),
-    /// What clusters are made of, in their order. The end.
-    MadeOf(Vec<Vec<TreeEntry>>),
+    /// What a cluster is made of; those of a question come in its order.
+    Made(ClusterId, Vec<TreeEntry>),
     /// Scopes. The end.
     Scopes(Vec<Scope>),
     /// These upgrades will not be named again.
@@ -170,23 +202,28 @@ pub enum Response {
     Done,
     /// A snapshot could not be had; what was said before does not count. The end.
     Unavailable(String),
+    /// What was begun and not answered has an answer that is too long to be said. The end.
+    TooLong(String),
 }
 
 impl Response {
     /// Whether nothing follows.
     pub const fn is_end(&self) -> bool {
         match self {
-            Self::Begun(_) | Self::Finished(_) | Self::Planned(..) | Self::Judged(_) | Self::Forgotten(_) => {
-                false
-            }
+            Self::Begun(_)
+            | Self::Finished(_)
+            | Self::Planned(..)
+            | Self::Judged(_)
+            | Self::Made(..)
+            | Self::Forgotten(_) => false,
             Self::Opened(_)
             | Self::BadSettings(_)
             | Self::ReleasesRefused(_)
             | Self::Clusters(_)
-            | Self::MadeOf(_)
             | Self::Scopes(_)
             | Self::Done
-            | Self::Unavailable(_) => true,
+            | Self::Unavailable(_)
+            | Self::TooLong(_) => true,
         }
     }
 }

@@ -26,6 +26,11 @@ impl Sent {
         SentUpgrade::New(self.last, Box::new(upgrade.as_ref().clone()))
     }
 
+    /// It was not sent after all.
+    pub(super) fn take_back(&mut self, number: u64) {
+        self.known.retain(|_, (known, _)| *known != number);
+    }
+
     /// Forgets those that nobody here has any more, and names them.
     pub(super) fn forget(&mut self) -> Vec<u64> {
         let mut forgotten = Vec::new();

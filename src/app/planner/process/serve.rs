@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
@@ -11,8 +11,9 @@ use jiff::civil::Date;
 
 use super::super::generator::{Generator, JudgedBy};
 use super::super::{OpenFailed, OpenFleet, Planner};
-use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response};
+use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response, SentUpgrade};
 use super::sent::Sent;
+use super::tree_ref::TreeRef;
 use super::{StoredTrees, frame};
 use crate::app::generator::{Fleet, WatchRenders};
 
@@ -27,67 +28,90 @@ pub fn serve(
     answers: &mut (dyn Write + Send),
 ) -> io::Result<()> {
     let mut requests = requests;
-    let out = Out { answers: Mutex::new(answers), sent: Mutex::default(), failed: Mutex::default() };
-    while let Some(request) = frame::read(&mut requests)? {
+    let out = Out {
+        answers: Mutex::new(answers),
+        sent: Mutex::default(),
+        too_long: Mutex::default(),
+        failed: Mutex::default(),
+    };
+    while let Some(request) = frame::read(&mut requests, frame::LONGEST_REQUEST)? {
         let request: Request = frame::decode(&request)?;
-        let end = match answer(generator, trees, &out, request) {
-            Ok(end) if trees.is_intact() => end,
-            Ok(_) => Response::Unavailable("a mirror could not be read any more".to_owned()),
-            Err(Unanswered::Unavailable(why)) => Response::Unavailable(why),
+        let end = answer(generator, trees, &out, request).unwrap_or_else(|end| *end);
+        let end = if trees.take_damage() {
+            Response::Unavailable("a mirror could not be read any more".to_owned())
+        } else {
+            end
         };
-        let forgotten = out.sent().forget();
+        let forgotten = locked(&out.sent).forget();
         if !forgotten.is_empty() {
             out.say(&Response::Forgotten(forgotten));
         }
-        out.say(&end);
-        if let Some(error) = out.failed() {
+        out.end(&end);
+        if let Some(error) = locked(&out.failed).take() {
             return Err(error);
         }
     }
     Ok(())
 }
 
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Where answers go; from any thread.
 struct Out<'a> {
     answers: Mutex<&'a mut (dyn Write + Send)>,
     sent: Mutex<Sent>,
+    /// Why a part of the answer under way could not be said.
+    too_long: Mutex<Option<String>>,
     /// What went wrong with writing first: nothing is written after it.
     failed: Mutex<Option<io::Error>>,
 }
 
 impl Out<'_> {
-    fn sent(&self) -> std::sync::MutexGuard<'_, Sent> {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn failed(&self) -> Option<io::Error> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
+    /// Says a part of an answer. One that is too long is what the end will tell.
     fn say(&self, response: &Response) {
-        // The message is made outside of the lock: it is what costs.
-        let said = frame::encode(response)
-            .or_else(|error| frame::encode(&shorter(response, &error.to_string())))
-            .and_then(|frame| {
-                let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-                frame::write(&mut *answers, &frame)
-            });
-        if let Err(error) = said {
-            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        if let Err(error) = self.try_say(response) {
+            locked(&self.too_long).get_or_insert(error.to_string());
+        }
+    }
+
+    /// Says the end of an answer, or that a part of it was too long.
+    fn end(&self, end: &Response) {
+        let too_long = locked(&self.too_long).take();
+        let said = match too_long {
+            Some(why) => Err(why),
+            None => self.try_say(end).map_err(|error| error.to_string()),
+        };
+        if let Err(why) = said {
+            self.say(&Response::TooLong(why));
         }
     }
 
     fn plan(&self, cluster: &ClusterId, plan: Result<Arc<Upgrade>, String>) {
-        let plan = plan.map(|upgrade| self.sent().send(&upgrade));
-        self.say(&Response::Planned(cluster.clone(), plan));
+        let plan = plan.map(|upgrade| locked(&self.sent).send(&upgrade));
+        let number = match &plan {
+            Ok(SentUpgrade::New(number, _)) => Some(*number),
+            Ok(SentUpgrade::Same(_)) | Err(_) => None,
+        };
+        if let Err(error) = self.try_say(&Response::Planned(cluster.clone(), plan)) {
+            number.into_iter().for_each(|number| locked(&self.sent).take_back(number));
+            self.say(&Response::Planned(
+                cluster.clone(),
+                Err(format!("{cluster}: the plan is too long: {error}")),
+            ));
+        }
     }
-}
 
-/// What is said instead of an answer that is too long.
-fn shorter(response: &Response, why: &str) -> Response {
-    match response {
-        Response::Planned(cluster, _) => Response::Planned(cluster.clone(), Err(why.to_owned())),
-        _ => Response::Unavailable(why.to_owned()),
+    /// Writes a message unless it is too long; that it cannot be written is noted.
+    fn try_say(&self, response: &Response) -> io::Result<()> {
+        // The message is made outside of the lock: it is what costs.
+        let frame = frame::encode(response, frame::LONGEST_RESPONSE)?;
+        let written = frame::write(&mut *locked(&self.answers), &frame);
+        if let Err(error) = written {
+            locked(&self.failed).get_or_insert(error);
+        }
+        Ok(())
     }
 }
 
@@ -95,6 +119,7 @@ fn shorter(response: &Response, why: &str) -> Response {
 struct Watch<'o, 'a> {
     out: &'o Out<'a>,
     unrendered: BTreeSet<ClusterId>,
+    one_by_one: bool,
 }
 
 impl WatchRenders for Watch<'_, '_> {
@@ -109,77 +134,87 @@ impl WatchRenders for Watch<'_, '_> {
     fn skips(&self, cluster: &ClusterId) -> bool {
         self.unrendered.contains(cluster)
     }
-}
 
-enum Unanswered {
-    Unavailable(String),
-}
-
-impl From<String> for Unanswered {
-    fn from(why: String) -> Self {
-        Self::Unavailable(why)
+    fn one_by_one(&self) -> bool {
+        self.one_by_one
     }
 }
 
+fn unavailable(why: impl ToString) -> Box<Response> {
+    Box::new(Response::Unavailable(why.to_string()))
+}
+
+/// Answers a request, all but its end; either way what that is.
 fn answer(
     generator: &Generator,
     trees: &mut dyn StoredTrees,
     out: &Out<'_>,
     request: Request,
-) -> Result<Response, Unanswered> {
+) -> Result<Response, Box<Response>> {
     let begun = |cluster: &ClusterId| out.say(&Response::Begun(cluster.clone()));
     match request {
-        Request::Open(fleet) => Ok(match open(generator, trees, fleet)? {
-            Ok(fleet) => Response::Opened(Box::new(Opened {
+        Request::Open(fleet) => {
+            let fleet = open(generator, trees, fleet)?;
+            Ok(Response::Opened(Box::new(Opened {
                 settings: fleet.settings().clone(),
                 scopes: OpenFleet::scopes(&fleet),
                 releases_repository: OpenFleet::releases_repository(&fleet),
                 missing_contents: OpenFleet::missing_contents(&fleet),
-            })),
-            Err(end) => *end,
-        }),
-        Request::Plan { fleet, only, without } => match open(generator, trees, fleet)? {
-            Ok(fleet) => {
-                let wanted = |cluster: &ClusterId| {
-                    !without.contains(cluster) && only.as_ref().is_none_or(|only| only.contains(cluster))
-                };
-                fleet.plan_each_cached(wanted, begun, |cluster, plan| {
-                    out.plan(cluster, plan.map_err(|refused| refused.to_string()));
-                });
-                Ok(Response::Done)
-            }
-            Err(end) => Ok(*end),
-        },
+            })))
+        }
+        Request::Plan { fleet, only, without } => {
+            let fleet = open(generator, trees, fleet)?;
+            let wanted = |cluster: &ClusterId| {
+                !without.contains(cluster) && only.as_ref().is_none_or(|only| only.contains(cluster))
+            };
+            fleet.plan_each_cached(wanted, begun, |cluster, plan| {
+                out.plan(cluster, plan.map_err(|refused| refused.to_string()));
+            });
+            Ok(Response::Done)
+        }
         Request::Judge(Judging { before, after, settings, clusters, live, today, unrendered }) => {
-            let (before, after) = (before.open(trees)?, after.open(trees)?);
+            let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let by = JudgedBy { settings: &settings, clusters: &clusters, live: &live, today };
-            let judge = generator.judging(before, after, by, &Watch { out, unrendered });
+            let judge = generator.judging(before, after, by, &Watch { out, unrendered, one_by_one: true });
             for cluster in &clusters {
                 begun(cluster);
                 out.say(&Response::Judged(judge(cluster)));
             }
             Ok(Response::Done)
         }
-        Request::Touched { before, after, scopes, unrendered } => {
-            let (before, after) = (before.open(trees)?, after.open(trees)?);
-            let watch = Watch { out, unrendered };
+        Request::Touched { before, after, scopes, unrendered, one_by_one } => {
+            let (before, after) = (opened(before, trees)?, opened(after, trees)?);
+            let watch = Watch { out, unrendered, one_by_one };
             let touched = generator.touched_each(before.as_ref(), after.as_ref(), &scopes, &watch);
             Ok(Response::Clusters(touched))
         }
         Request::TouchedThroughClasses { before, after, settings } => {
-            let (before, after) = (before.open(trees)?, after.open(trees)?);
+            let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let clusters = generator.touched_through_classes(before, after, &settings);
-            Ok(clusters.map_or_else(|failed| Response::Unavailable(failed.to_string()), Response::Clusters))
+            clusters.map(Response::Clusters).map_err(unavailable)
         }
-        Request::MadeOf { tree, clusters } => {
-            let made =
-                generator.made_of(tree.open(trees)?, &clusters).map_err(|failed| failed.to_string())?;
-            let entries = made.into_iter().map(|made| made.into_values().collect());
-            Ok(Response::MadeOf(entries.collect()))
+        Request::MadeOf { tree, clusters, unrendered } => {
+            let tree = opened(tree, trees)?;
+            let watch = Watch { out, unrendered, one_by_one: true };
+            generator.made_of_each(tree.as_ref(), &clusters, &watch, &mut |cluster, made| {
+                out.say(&Response::Made(cluster, made.into_values().collect()));
+            });
+            Ok(Response::Done)
+        }
+        Request::Try { tree, settings, clusters } => {
+            let today = Date::default();
+            let fleet = Fleet::with_settings(opened(tree, trees)?, settings, true, today);
+            let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: true };
+            for cluster in &clusters {
+                watch.begun(cluster);
+                // What cannot be read or rendered is told where it is to be applied.
+                let _harmless = (fleet.tombstones(cluster).is_ok(), fleet.render(cluster).is_ok());
+                watch.ended(cluster);
+            }
+            Ok(Response::Done)
         }
         Request::Scopes { tree, settings } => {
-            let scopes = generator.scopes(tree.open(trees)?, &settings);
-            Ok(scopes.map_or_else(|failed| Response::Unavailable(failed.to_string()), Response::Scopes))
+            generator.scopes(opened(tree, trees)?, &settings).map(Response::Scopes).map_err(unavailable)
         }
     }
 }
@@ -189,39 +224,32 @@ fn open(
     generator: &Generator,
     trees: &mut dyn StoredTrees,
     request: FleetRequest,
-) -> Result<Result<Fleet, Box<Response>>, Unanswered> {
+) -> Result<Fleet, Box<Response>> {
     let FleetRequest { tree, today, releases, contents, retarget, names } = request;
-    let tree: Arc<dyn Tree> = tree.open(trees)?;
-    let mut fleet = match open_settings(generator, tree, today) {
-        Ok(fleet) => fleet,
-        Err(end) => return Ok(Err(end)),
-    };
+    let mut fleet = generator.open_fleet(opened(tree, trees)?, today).map_err(|failed| match failed {
+        OpenFailed::Settings(problem) => Box::new(Response::BadSettings(problem)),
+        OpenFailed::Planner(failed) => unavailable(failed),
+    })?;
     match releases {
         Releases::NotAsked => {}
         Releases::Refused(why) => OpenFleet::refuse_releases(&mut fleet, why),
         Releases::Given { tree, consumer } => {
-            let tree = tree.open(trees)?;
-            if let Err(why) = OpenFleet::provide_releases(&mut fleet, tree, &consumer) {
-                return Ok(Err(Box::new(Response::ReleasesRefused(why.to_string()))));
-            }
+            let tree = opened(tree, trees)?;
+            OpenFleet::provide_releases(&mut fleet, tree, &consumer)
+                .map_err(|why| Box::new(Response::ReleasesRefused(why.to_string())))?;
         }
     }
     for (id, content) in contents {
-        OpenFleet::provide_content(&mut fleet, id, content.open(trees)?);
+        OpenFleet::provide_content(&mut fleet, id, content.open(trees).map_err(unavailable)?);
     }
     for proposal in &retarget {
         OpenFleet::allow_retarget(&mut fleet, proposal);
     }
     let names = names.into_iter().map(|(cluster, names)| (cluster, Arc::new(names))).collect();
     OpenFleet::know_names(&mut fleet, names);
-    Ok(Ok(fleet))
+    Ok(fleet)
 }
 
-fn open_settings(generator: &Generator, tree: Arc<dyn Tree>, today: Date) -> Result<Fleet, Box<Response>> {
-    generator.open_fleet(tree, today).map_err(|failed| {
-        Box::new(match failed {
-            OpenFailed::Settings(problem) => Response::BadSettings(problem),
-            OpenFailed::Planner(failed) => Response::Unavailable(failed.to_string()),
-        })
-    })
+fn opened(tree: TreeRef, trees: &mut dyn StoredTrees) -> Result<Arc<dyn Tree>, Box<Response>> {
+    tree.open(trees).map_err(unavailable)
 }

@@ -2,21 +2,21 @@
 //! status store of its own custom resources.
 //!
 //! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](crate::app::ports::ManagementCluster)), `git` and
-//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `state_folder` [`QuarantineStore`].
+//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`].
 
 mod bot;
-mod quarantine_store;
 mod source;
 mod sources;
 mod status_store;
+mod trial_renders;
 
 pub use bot::{
     Bot, BotError, ClusterReport, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict, Work,
 };
-pub use quarantine_store::QuarantineStore;
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};
 pub use status_store::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
     Tone,
 };
+pub use trial_renders::{TrialFailed, TrialRenders};

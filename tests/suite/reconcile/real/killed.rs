@@ -70,13 +70,6 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
         said.lines().filter(|line| *line == "True").count() == CLUSTERS
     });
 
-    // What was in hand when a process was killed is passed over at first, and tried once all else is done.
-    let note = folder.path().join("reconciler/reconciler/quarantine.json");
-    wait("nothing is suspected", &|| {
-        let note: serde_json::Value = serde_json::from_slice(&std::fs::read(&note).unwrap()).unwrap();
-        note["begun"].as_array().unwrap().is_empty() && note["held"].as_array().unwrap().is_empty()
-    });
-
     let fleet_ready = ["get", "fleet", "fleet", "-n", HOME, "-o", "jsonpath={.status.ready}"];
     wait("the Fleet says so", &|| plane.kubectl(&fleet_ready) == CLUSTERS.to_string());
 

@@ -1,54 +1,58 @@
-//! A folder that an earlier process died of.
+//! Folders that cannot be rendered within the limits.
+
+use std::time::Duration;
 
 use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::ports::TrialFailed;
 use capstan::app::reconcile::resources::ConditionType;
 
 use super::applying::plain;
-use super::world::World;
+use super::world::{World, id};
 
 #[tokio::test]
-async fn a_folder_that_was_in_hand_at_a_death_is_refused_and_its_neighbour_applied() {
+async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
     let world = World::new();
     plain(&world, "peu01");
     plain(&world, "peu02");
-    world.revision().await;
-    world.quarantine.die_in("gauss/peu02");
-    world.restart();
+    world.trial.fail("gauss/peu02", TrialFailed::TooLarge("Rendering ended by signal 6.".to_owned()));
 
     let revision = world.revision().await;
-    assert!(revision.is_tried_again);
+    assert_eq!(revision.try_again_after(), None);
     let outcome = world.reconcile_at(&revision, "gauss/peu01").await;
     assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     world.live.take_writes();
     let outcome = world.reconcile_at(&revision, "gauss/peu02").await;
     assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), [""; 0]);
-    assert_eq!(world.condition("gauss-peu02", ConditionType::Refused), "True PassedOver");
+    assert_eq!(world.condition("gauss-peu02", ConditionType::Refused), "True TooLarge");
     assert_eq!(
         world.status("gauss-peu02").refused[0].message,
-        "the reconciler ended while it read this: it is passed over until all else is applied, and then tried once \
-         more"
+        "Rendering ended by signal 6. Nothing of it is applied and nothing deleted: undo what was changed last, or \
+         make it smaller"
     );
 
     // What a neighbour changes does not have it tried again; what it changes itself does.
+    world.trial.pass("gauss/peu02");
     world.write("gauss/peu01/base/more.yaml", "# nothing\n");
-    assert!(world.revision().await.is_tried_again);
+    assert!(world.revision().await.untried.contains_key(&id("gauss/peu02")));
     world.write("gauss/peu02/base/more.yaml", "# nothing\n");
     let outcome = world.reconcile("gauss/peu02").await;
     assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert_eq!(world.trial.takes(), ["gauss/peu01 gauss/peu02", "gauss/peu01", "gauss/peu02"]);
 }
 
 #[tokio::test]
-async fn a_folder_that_is_passed_over_loses_nothing() {
+async fn a_folder_that_is_not_rendered_loses_nothing_and_is_tried_again() {
     let world = World::new();
     plain(&world, "peu01");
     world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     world.remove("gauss/peu01/base/maps.yaml");
-    world.revision().await;
-    world.quarantine.die_in("gauss/peu01");
-    world.restart();
-    world.reconcile("gauss/peu01").await;
+    world.trial.fail("gauss/peu01", TrialFailed::Killed("Rendering ended by signal 9.".to_owned()));
+    let revision = world.revision().await;
+    assert_eq!(revision.try_again_after(), Some(Duration::from_secs(30)));
+    world.reconcile_at(&revision, "gauss/peu01").await;
     assert_eq!(world.live.take_writes(), [""; 0]);
+    assert_eq!(world.condition("gauss-peu01", ConditionType::Refused), "True NotRendered");
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
 }

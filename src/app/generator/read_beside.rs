@@ -1,21 +1,17 @@
-//! What a cluster is made of in a commit: the files of its folder, and those that its render reads besides.
+//! The files that a cluster's render reads in a commit, wherever they lie.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_kustomize::render::{self, Folders};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
-/// The files of a cluster, by path.
-pub fn made_of(tree: &dyn Tree, folders: &Folders) -> BTreeMap<RepoPath, TreeEntry> {
-    let whole = tree.entries_in(&folders.cluster);
-    let mut entries: BTreeMap<RepoPath, TreeEntry> =
-        whole.iter().map(|entry| (entry.path.clone(), entry.clone())).collect();
+/// Files that the render of a cluster reads, those of its own folder among them. Of one that cannot be rendered, what
+/// was read until then.
+pub fn read_beside(tree: &dyn Tree, folders: &Folders) -> Vec<TreeEntry> {
     let reads = Reads::of(tree);
-    // One that cannot be rendered here cannot be there either: the folder itself counts all the same.
     let _rendered_or_not = render::render(&reads, folders);
-    entries.extend(reads.seen().into_iter().map(|entry| (entry.path.clone(), entry)));
-    entries
+    reads.seen()
 }
 
 /// A snapshot that notes which files are looked at.
