@@ -24,8 +24,8 @@
 //! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
-//! | [`planner_process`] | planning in processes with limits: started, asked, ended | `app` |
-//! | [`state_folder`] | the reconciler's state folder: its lock, notes for the next process | `app` |
+//! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
+//! | [`state_folder`] | the reconciler's state folder: its lock, and who had it before | nothing |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
 //! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
 //! | [`server`] | webhook intake, agent API, pages, health, metrics | `app` |

@@ -1,5 +1,5 @@
-//! The reconciler's state folder: one process has it at a time, and notes there what the next one must know, in small
-//! files that are whole or not there, and survive the power.
+//! The reconciler's state folder: one process has it at a time, and leaves its name there for the next one, in a file
+//! that is whole or not there, and survives the power.
 //!
 //! Deliberately absent: trees and reports, which lie there too and belong to [`git`](crate::git) and
 //! [`agent_client`](crate::agent_client).
