@@ -64,14 +64,15 @@ macro_rules! claim {
                 state = 'running', started = requested, lease = $1, worker = $2, lease_until_ms = $3
             WHERE repository = (
                 SELECT due.repository FROM jobs AS due
+                LEFT JOIN (
+                    SELECT installation, COUNT(*) AS anywhere,
+                        SUM(CASE WHEN worker = $2 THEN 1 ELSE 0 END) AS here
+                    FROM jobs WHERE state = 'running' AND lease_until_ms > $4 GROUP BY installation
+                ) AS busy ON busy.installation = due.installation
                 WHERE ((due.state = 'queued' AND due.not_before_ms <= $4)
                         OR (due.state = 'running' AND due.lease_until_ms <= $4))
-                    AND (SELECT COUNT(*) FROM jobs AS busy
-                        WHERE busy.installation = due.installation AND busy.state = 'running'
-                            AND busy.lease_until_ms > $4 AND busy.worker = $2) < $5
-                ORDER BY CASE WHEN due.lost_leases > 1 THEN 1 ELSE 0 END, (SELECT COUNT(*) FROM jobs AS busy
-                        WHERE busy.installation = due.installation AND busy.state = 'running'
-                            AND busy.lease_until_ms > $4),
+                    AND COALESCE(busy.here, 0) < $5
+                ORDER BY CASE WHEN due.lost_leases > 1 THEN 1 ELSE 0 END, COALESCE(busy.anywhere, 0),
                     due.queued_at_ms, due.repository LIMIT 1",
             $lock,
             ")

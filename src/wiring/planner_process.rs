@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-use capstan::app::generator::PlanCacheLimits;
+use capstan::app::generator::{PlanCacheLimits, limit_threads};
 use capstan::app::planner::Generator;
 use capstan::app::planner::process::serve;
 use capstan::cli::{Failure, PlannerProcess};
@@ -38,6 +38,8 @@ pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
         })
         .map_err(failed)?;
     let share = usize::try_from(memory / 4).unwrap_or(usize::MAX);
+    // Of the memory that it may have, a quarter at most is stacks.
+    limit_threads(share / STACK);
     let default = PlanCacheLimits::default();
     let generator = Generator::new(PlanCacheLimits {
         plan_bytes: default.plan_bytes.min(share),

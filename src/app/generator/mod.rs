@@ -62,6 +62,7 @@ pub(in crate::app) use content::Content;
 pub use infer::Inferred;
 pub use plan::{Planned, PlannedWithReasons, Summary, UpgradeWithReasons};
 pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
+pub use plan_each::limit_threads;
 pub use read_beside::read_beside;
 pub use refused::Refused;
 pub use releases::{PastRelease, consents};

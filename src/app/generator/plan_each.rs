@@ -21,6 +21,15 @@ const WAITING: usize = 16;
 /// Items that a thread takes at a time where there are many: handing one result over costs two changes of thread.
 const SHARE: usize = 16;
 
+/// Threads of this process that plan or render at a time.
+static THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Has this process plan and render with so many threads at most, however many cores there are: each has a stack, which
+/// counts where a process' memory is limited.
+pub fn limit_threads(most: usize) {
+    THREADS.store(most.max(1), Ordering::Relaxed);
+}
+
 impl Fleet {
     /// Plans several clusters and lets each plan go once it was seen: `make` is called from any thread, in any order,
     /// `take` on this one, in the order of the ids.
@@ -53,7 +62,8 @@ fn in_order<I: Sync, T: Send, E>(
     one: impl Fn(&I) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = cores.min(THREADS.load(Ordering::Relaxed)).min(items.len());
     if threads < 2 {
         return items.iter().map(one).try_for_each(take);
     }

@@ -480,6 +480,25 @@ async fn what_the_render_reads_besides_the_folder_belongs_to_the_question() {
     town.settle().await;
     let question = asked(&agent).await;
     assert!(file_of(&agent, &question, "shared/health.yaml").await.contains("20m"));
+    agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+    town.settle().await;
+
+    // A pull request that changes nothing but what clusters share is asked about like any other.
+    let number = town.open("ada", "patience", &[shared(30)]);
+    town.settle().await;
+    assert_eq!(says(&town.check(number)).0, "in_progress", "{:?}", town.check(number));
+    let question = asked(&agent).await;
+    assert_eq!(question.clusters, [cluster("gauss/peu01")]);
+    assert!(file_of(&agent, &question, "shared/health.yaml").await.contains("30m"));
+    let refused = "nodeStartupTimeout is too long";
+    agent.answer(&question.id, &answer(PreflightVerdict::Rejected, Some(refused))).await.unwrap();
+    town.settle().await;
+    let check = town.check(number);
+    assert_eq!(says(&check), done("failure"));
+    assert!(
+        check.summary.contains(refused) || format!("{:?}", check.annotations).contains(refused),
+        "{check:?}"
+    );
     town.done();
 }
 
