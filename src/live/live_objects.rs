@@ -42,7 +42,8 @@ impl LiveObjects {
         self.absent.insert(id);
     }
 
-    /// All objects of that kind that concern the cluster were read: what is not here does not exist.
+    /// All objects of that kind that concern the folder were read: what is not here does not exist. Of machines those
+    /// of every `Cluster` that concerns it ([`clusters_to_read`](crate::applying::clusters_to_read)).
     pub fn listed(&mut self, group: &str, kind: &str) {
         self.listed.insert((group.to_owned(), kind.to_owned()));
     }

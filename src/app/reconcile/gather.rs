@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::{Inventory, InventoryObject, RefusalKind, named_outside};
+use capstan_live::applying::{Inventory, InventoryObject, RefusalKind, clusters_to_read, named_outside};
 use capstan_live::live_objects::{LiveObjects, identity};
 use capstan_live::rollout::observed::clones_to_read;
 use capstan_model::kinds::{is_cluster, is_cluster_api, names};
@@ -26,8 +26,8 @@ const OF_A_CLUSTER: [&str; 4] =
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 /// Reads what is rendered, what is in the inventory, what the render names without rendering it, and what
-/// Cluster API made of the folder's `Cluster`; where its ClusterClass was changed after that time, also what was
-/// cloned from it.
+/// Cluster API made of each `Cluster` that concerns the folder; where the ClusterClass of a rendered one was changed
+/// after that time, also what was cloned from it.
 pub(super) async fn read_live(
     live: &dyn ManagementCluster,
     by: &As,
@@ -67,12 +67,25 @@ pub(super) async fn read_live(
             None => found.absent(id),
         }
     }
+    let clusters = clusters_to_read(objects, inventory, &found);
+    let is_rendered = |id: &ObjectId| objects.iter().any(|object| object.id == *id);
     let machines = objects.iter().any(|object| may_make_machines(&object.id, &object.value))
-        || inventory.objects().iter().any(|object| is_of_cluster_api(&object.id()));
-    for cluster in objects.iter().filter(|object| machines && is_cluster(&object.id)) {
-        read_machines(live, &cluster.id, &mut found).await?;
-        let clones = clones_to_read(&cluster.id, &found, class_changed_after);
-        read_clones(live, &cluster.id, &clones, &mut found).await?;
+        || inventory.objects().iter().any(|object| is_of_cluster_api(&object.id()))
+        || clusters.iter().any(|cluster| !is_rendered(cluster));
+    if !machines || clusters.is_empty() {
+        return Ok(found);
+    }
+    for cluster in &clusters {
+        read_cluster(live, cluster, &mut found).await?;
+        read_machines(live, cluster, &mut found).await?;
+        if is_rendered(cluster) {
+            let clones = clones_to_read(cluster, &found, class_changed_after);
+            read_clones(live, cluster, &clones, &mut found).await?;
+        }
+    }
+    // Of none before the last one: what is not there concerns all of them.
+    for kind in OF_A_CLUSTER {
+        found.listed("cluster.x-k8s.io", kind);
     }
     Ok(found)
 }
@@ -99,8 +112,27 @@ fn is_of_cluster_api(id: &ObjectId) -> bool {
     is_cluster_api(&id.group) && !is_cluster(id)
 }
 
+/// Reads a `Cluster` that is neither rendered nor in the inventory: with the reconciler's own rights, which are to
+/// list, for it is another folder's, or nobody's.
+async fn read_cluster(
+    live: &dyn ManagementCluster,
+    cluster: &ObjectId,
+    found: &mut LiveObjects,
+) -> Result<(), LiveError> {
+    if found.get(cluster).is_some() || found.is_absent(cluster) {
+        return Ok(());
+    }
+    let kind = ApiKind::preferred(&cluster.group, &cluster.kind);
+    let listed = live.list(&As::Reconciler, &kind, cluster.namespace.as_deref(), &[]).await?;
+    match listed.into_iter().find(|object| identity(object).as_ref() == Some(cluster)) {
+        Some(object) => found.insert(object),
+        None => found.absent(cluster.clone()),
+    }
+    Ok(())
+}
+
 /// Reads what Cluster API made of a `Cluster`, with the reconciler's own rights: nobody's folder says it.
-pub(super) async fn read_machines(
+async fn read_machines(
     live: &dyn ManagementCluster,
     cluster: &ObjectId,
     found: &mut LiveObjects,
@@ -115,7 +147,6 @@ pub(super) async fn read_machines(
                 found.insert(object);
             }
         }
-        found.listed(&kind.group, &kind.kind);
     }
     // A topology's control plane is made by Cluster API too.
     let named = found.get(cluster).and_then(|object| control_plane_of(object, cluster));

@@ -1,14 +1,59 @@
 //! Machines of a `Cluster`, and the control plane that they stand on: whatever it is called in Git.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use super::inventory::Inventory;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
-use capstan_model::kinds::{KindRole, Machines, names, role_of};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::{KindRole, Machines, is_cluster, is_cluster_api, names, role_of};
 use capstan_model::object::{ObjectId, api_group};
 use capstan_plan::templates::{Reference, references};
 
 /// The label by which Cluster API marks machines of a control plane.
 const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
+
+/// The `Cluster`s whose machines decide on a folder: those that it renders, those that it has applied, and those
+/// that something belongs to which it has applied and renders no more, whoever applies them. Only once the machines of
+/// all of them were read may it be said that all were ([`LiveObjects::listed`]).
+pub fn clusters_to_read(
+    rendered: &[RenderedObject],
+    inventory: &Inventory,
+    live: &LiveObjects,
+) -> BTreeSet<ObjectId> {
+    let is_rendered = |id: &ObjectId| rendered.iter().any(|object| object.id == *id);
+    let mut clusters: BTreeSet<ObjectId> =
+        rendered.iter().map(|object| &object.id).filter(|id| is_cluster(id)).cloned().collect();
+    for id in inventory.objects().iter().map(|entry| entry.id()).filter(|id| !is_rendered(id)) {
+        if is_cluster(&id) {
+            clusters.insert(id);
+        } else if let Some(value) = live.get(&id).filter(|_| is_cluster_api(&id.group)) {
+            clusters.extend(clusters_of(&id, value));
+        }
+    }
+    clusters
+}
+
+/// The `Cluster`s that an object says it belongs to.
+pub(super) fn clusters_of(id: &ObjectId, value: &Value) -> BTreeSet<ObjectId> {
+    const GROUP: &str = "cluster.x-k8s.io";
+    let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = owners.into_iter().flatten().filter(|owner| {
+        text(owner, "/kind") == Some(names::CLUSTER)
+            && text(owner, "/apiVersion").map(api_group) == Some(GROUP)
+    });
+    let named = [label(value, CLUSTER_NAME_LABEL), text(value, "/spec/clusterName")];
+    let names = owners.filter_map(|owner| text(owner, "/name")).chain(named.into_iter().flatten());
+    names
+        .map(|name| ObjectId {
+            group: GROUP.to_owned(),
+            kind: names::CLUSTER.to_owned(),
+            namespace: id.namespace.clone(),
+            name: name.to_owned(),
+        })
+        .collect()
+}
 
 /// The live machines of a `Cluster`, by the label that Cluster API gives each.
 pub(super) fn machines_of<'l>(

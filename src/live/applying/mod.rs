@@ -57,6 +57,7 @@ pub use disputes::{Dispute, Elsewhere, Rival, is_new, of_other_fleets, settle};
 pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
 pub use inventory::{Inventory, InventoryObject};
+pub use machines::clusters_to_read;
 pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
 pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};

@@ -100,6 +100,84 @@ async fn a_control_plane_that_git_loses_stays_under_its_machines() {
     }
 }
 
+/// Git has another Cluster in the folder's only file instead, with a control plane of its own.
+fn replace_by_another(world: &World) {
+    let path = "gauss/peu01/base/all.yaml";
+    let text = world.files.lock().unwrap()[path].clone();
+    world.write(path, &text.replace("peu01", "peu02"));
+}
+
+#[tokio::test]
+async fn machines_of_a_cluster_that_git_renders_no_more_are_read_beside_those_of_another_one() {
+    let world = World::new();
+    with_machines(&world, "v1.35.1", "one");
+    round(&world).await;
+    run(&world, "v1.35.1");
+    // What a deployment left that is gone: its machines were made from the template.
+    let template = world.live.names("DevMachineTemplate")[0].clone();
+    world.live.put(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet",
+        "metadata": {"name": "peu01-md-1", "namespace": "org",
+            "labels": {"cluster.x-k8s.io/cluster-name": "peu01"}},
+        "spec": {"clusterName": "peu01", "template": {"spec": {"infrastructureRef": {
+            "apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": template}}}}}));
+    world.live.change("KubeadmControlPlane", "peu01-cp", |object| {
+        object["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["name"] = json!("of-a-hand");
+    });
+    replace_by_another(&world);
+    for tombstones in ["[]", "[{kind: KubeadmControlPlane, name: peu01-cp}]"] {
+        world.write("gauss/peu01/capstan.yaml", &format!("delete: {tombstones}\n"));
+        round(&world).await;
+        round(&world).await;
+        let kept: Vec<String> =
+            world.status("gauss-peu01").kept.iter().map(|kept| kept.message.clone()).collect();
+        assert_eq!(
+            kept,
+            [
+                "Cluster org/peu01 is gone from Git and kept: its control plane and machines would go with it; put it back",
+                "KubeadmControlPlane org/peu01-cp is gone from Git and kept: Cluster org/peu01 is live, and its machines would go with it; put it back",
+                &format!(
+                    "DevMachineTemplate org/{template} is kept while MachineSet org/peu01-md-1 names it"
+                ),
+            ],
+            "{tombstones}"
+        );
+        let writes = world.live.take_writes();
+        assert!(writes.iter().all(|write| !write.starts_with("delete")), "{writes:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_control_plane_whose_cluster_others_apply_stays_under_its_machines() {
+    let world = World::new();
+    with_machines(&world, "v1.35.1", "one");
+    let path = "gauss/peu01/base/all.yaml";
+    let whole = world.files.lock().unwrap()[path].clone();
+    let documents: Vec<&str> = whole.split("---\n").collect();
+    world.live.put(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+        "metadata": {"name": "peu01", "namespace": "org"},
+        "spec": {"controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io",
+            "kind": "KubeadmControlPlane", "name": "peu01-cp"}}}));
+    let own = |document: &str| document.replacen("{name: peu01-cp}", "{name: peu01-cp, namespace: org}", 1);
+    world.write(path, &[own(documents[1]), own(documents[2])].join("---\n"));
+    round(&world).await;
+    assert_eq!(world.condition("gauss-peu01", ConditionType::Applied), "True Applied");
+    run(&world, "v1.35.1");
+    // As Cluster API marks what is a Cluster's.
+    world.live.change("KubeadmControlPlane", "peu01-cp", |object| {
+        object["metadata"]["labels"]["cluster.x-k8s.io/cluster-name"] = json!("peu01");
+    });
+    world.write(path, &own(documents[2]));
+    world.write("gauss/peu01/capstan.yaml", "delete: [{kind: KubeadmControlPlane, name: peu01-cp}]\n");
+    world.live.take_writes();
+    round(&world).await;
+    let said = world.status("gauss-peu01").kept[0].message.clone();
+    assert_eq!(
+        said,
+        "KubeadmControlPlane org/peu01-cp is gone from Git and kept: Cluster org/peu01 is live, and its machines would go with it; put it back"
+    );
+    assert_eq!(world.live.take_writes(), [""; 0]);
+}
+
 #[tokio::test]
 async fn a_template_that_git_loses_during_its_rollout_stays_while_machines_are_made_from_it() {
     let world = World::new();

@@ -27,7 +27,8 @@ pub struct PruneFacts<'a> {
     pub delete: &'a Deletion,
     /// The namespace of tombstones that name none.
     pub namespace: Option<&'a str>,
-    /// Everything of the inventory, what is rendered, and all `MachineSet`s and `Machine`s.
+    /// Everything of the inventory, what is rendered, and of all
+    /// [`clusters_to_read`](crate::applying::clusters_to_read) the `MachineSet`s and `Machine`s.
     pub live: &'a LiveObjects,
     /// What all folders render and have applied.
     pub owners: &'a OwnerIndex,

@@ -6,7 +6,9 @@ use super::outcome::{Because, Keep};
 use super::round::{Present, Round, turn};
 use super::tombstones::Tombstones;
 use crate::applying::inventory::InventoryObject;
-use crate::applying::machines::{control_plane_of, has_unseen_machines, is_owned_by, machines_of};
+use crate::applying::machines::{
+    clusters_of, control_plane_of, has_unseen_machines, is_owned_by, machines_of,
+};
 use crate::live_objects::{LiveObjects, is_terminating};
 use crate::rollout::observed::State;
 use capstan_model::kinds::{KindRole, Loss, is_cluster, is_control_plane, loss, names, role_of};
@@ -77,6 +79,8 @@ impl<'a> Round<'_, 'a> {
             if !goes(&cluster) {
                 return Err(Keep::Carries(cluster));
             }
+        } else if is_control_plane(id) && is_of_unread(id, facts.live) {
+            return Err(Keep::NotRead);
         }
         if tombstones.name(object.entry) {
             let rolls = matches!(facts.rollout, State::Waiting | State::Rolling | State::Stuck);
@@ -148,6 +152,12 @@ fn carried(id: &ObjectId, live: &LiveObjects) -> Option<ObjectId> {
         is_named && has_machines(cluster, Some(id)) || owns()
     });
     carried.next().map(|(cluster, _)| cluster.clone())
+}
+
+/// Whether an object belongs to a `Cluster` that nobody looked for.
+fn is_of_unread(id: &ObjectId, live: &LiveObjects) -> bool {
+    let clusters = live.get(id).map(|value| clusters_of(id, value)).unwrap_or_default();
+    clusters.iter().any(|cluster| live.get(cluster).is_none() && !live.is_absent(cluster))
 }
 
 /// How an object may go.
