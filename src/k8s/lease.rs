@@ -50,8 +50,8 @@ pub struct KubeLease {
     namespace: String,
     name: String,
     identity: String,
-    /// A process that is known to be dead.
-    dead: Option<String>,
+    /// Processes that are known to be dead.
+    dead: Vec<String>,
     timing: Timing,
 }
 
@@ -92,14 +92,14 @@ impl KubeLease {
             namespace: namespace.into(),
             name: name.into(),
             identity: identity.into(),
-            dead: None,
+            dead: Vec::new(),
             timing: Timing::default(),
         }
     }
 
-    /// The same after a process of that identity which is known to be dead.
+    /// The same after processes of these identities, which are known to be dead.
     #[must_use]
-    pub fn after(mut self, dead: Option<String>) -> Self {
+    pub fn after(mut self, dead: Vec<String>) -> Self {
         self.dead = dead;
         self
     }
@@ -141,8 +141,7 @@ impl KubeLease {
         }
         let seen = self.seen(&answer.body, before);
         let is_own = seen.holder == self.identity;
-        let is_free =
-            fencing::is_free(&seen.holder, self.dead.as_deref()) || seen.since.elapsed() >= seen.duration;
+        let is_free = fencing::is_free(&seen.holder, &self.dead) || seen.since.elapsed() >= seen.duration;
         if !is_own && !is_free {
             return Ok(Attempt::Other(seen));
         }

@@ -32,8 +32,8 @@ impl Fencing {
 }
 
 /// Whether a Lease may be taken although it has not run out: nobody holds it, or a process that is known to be dead.
-pub fn is_free(holder: &str, dead: Option<&str>) -> bool {
-    holder.is_empty() || dead == Some(holder)
+pub fn is_free(holder: &str, dead: &[String]) -> bool {
+    holder.is_empty() || dead.iter().any(|dead| dead == holder)
 }
 
 #[cfg(test)]
@@ -56,9 +56,11 @@ mod tests {
 
     #[test]
     fn a_lease_of_the_dead_need_not_run_out() {
-        assert!(is_free("", None));
-        assert!(is_free("pod-1_4711", Some("pod-1_4711")));
-        assert!(!is_free("pod-1_4711", Some("pod-1_4700")));
-        assert!(!is_free("pod-1_4711", None));
+        let dead = ["pod-1_4700".to_owned(), "pod-1_4711".to_owned()];
+        assert!(is_free("", &[]));
+        assert!(is_free("pod-1_4711", &dead));
+        assert!(is_free("pod-1_4700", &dead));
+        assert!(!is_free("pod-1_4712", &dead));
+        assert!(!is_free("pod-1_4711", &[]));
     }
 }

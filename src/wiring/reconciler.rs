@@ -105,23 +105,23 @@ struct FolderFirst {
 impl FolderFirst {
     /// The folder, as soon as no other process has it.
     async fn take(&self) -> (LockedFolder, KubeLease) {
-        let mut is_said = false;
+        let folder = self.state_dir.display();
+        // Said once, until it is something else.
+        let mut said = String::new();
         loop {
             let taken = LockedFolder::take(&self.state_dir).and_then(|folder| {
                 let Some(folder) = folder else { return Ok(None) };
                 let dead = folder.succeed(&self.identity)?;
                 Ok(Some((folder, self.lease.clone().after(dead))))
             });
-            match taken {
+            let says = match taken {
                 Ok(Some(taken)) => return taken,
-                Ok(None) if is_said => {}
-                Ok(None) => {
-                    tracing::warn!(folder = %self.state_dir.display(), "another reconciler has the state folder: this one waits");
-                    is_said = true;
-                }
-                Err(error) => {
-                    tracing::error!(folder = %self.state_dir.display(), %error, "the state folder cannot be locked, so this process does not lead");
-                }
+                Ok(None) => "another reconciler has it".to_owned(),
+                Err(error) => format!("it cannot be locked: {error}"),
+            };
+            if said != says {
+                tracing::warn!(%folder, why = says, "the state folder is not to be had, so this process does not lead");
+                said = says;
             }
             tokio::time::sleep(LOOK_AT_FOLDER).await;
         }
@@ -131,11 +131,15 @@ impl FolderFirst {
 #[async_trait]
 impl Leadership for FolderFirst {
     async fn lead(&self, stop: &CancellationToken) -> Option<Term> {
-        let (_, lease) = tokio::select! {
+        let (folder, lease) = tokio::select! {
             taken = self.taken.get_or_init(|| self.take()) => taken,
             () = stop.cancelled() => return None,
         };
-        lease.lead(stop).await
+        let term = lease.lead(stop).await?;
+        if let Err(error) = folder.lead(&self.identity) {
+            tracing::warn!(folder = %self.state_dir.display(), %error, "who was here before cannot be forgotten");
+        }
+        Some(term)
     }
 }
 

@@ -108,7 +108,7 @@ async fn a_lease_of_the_dead_is_taken_at_once() {
     drop(term);
     let theft = r#"{"spec": {"holderIdentity": "dead", "leaseDurationSeconds": 3600}}"#;
     shared().unwrap().kubectl(&["patch", "lease", "inherited", "-n", "default", "--type=merge", "-p", theft]);
-    let heir = lease("inherited", "heir").await.unwrap().with_timing(hour).after(Some("dead".to_owned()));
+    let heir = lease("inherited", "heir").await.unwrap().with_timing(hour).after(vec!["dead".to_owned()]);
     let term = timeout(PATIENCE, heir.lead(&CancellationToken::new())).await.unwrap().unwrap();
     term.fence().check("applying").await.unwrap();
     term.resign().await;
