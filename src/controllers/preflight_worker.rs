@@ -92,6 +92,10 @@ impl PreflightWorker {
     async fn answer(&self, question: &Preflight) -> Answered {
         let started = tokio::time::Instant::now();
         let Some(answers) = self.try_head(question).await else { return Answered::NotYet };
+        // Who leads no more looks at what another one changes.
+        if self.ports.check_leading("answering a preflight").await.is_err() {
+            return Answered::NotYet;
+        }
         let took = started.elapsed();
         metrics::histogram!("capstan_preflight_seconds").record(took.as_secs_f64());
         if let Err(error) = self.source.bot.answer(question, &answers, took).await {

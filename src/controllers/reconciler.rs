@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::drift::Drift;
 use super::fleet::{FleetLoop, Wake};
 use super::probes::Health;
-use crate::app::ports::{Leadership, LiveError};
+use crate::app::ports::{Leadership, LiveError, ManagementCluster as _};
 use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{FleetKey, FleetRecord, Sources, StatusStoreChange};
 

@@ -9,7 +9,7 @@ use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{DryRunCache, Kinds, Ports, Throttled, Trial};
+use capstan::app::reconcile::{DryRunCache, Gate, Kinds, Ports, Trial};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
@@ -61,7 +61,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
     let parts = Parts {
         ports: Ports {
-            live: Arc::new(Throttled::new(Arc::new(cluster), REQUESTS)),
+            live: Arc::new(Gate::new(Arc::new(cluster), REQUESTS)),
             status_store: Arc::new(KubeStatusStore::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::dry_run_cache::DryRunCache;
+use super::gate::Gate;
 use super::kinds::Kinds;
 use super::ports::StatusStore;
 use super::trial::Trial;
-use crate::app::ports::{Clock, ManagementCluster};
+use crate::app::ports::Clock;
 
 /// What passes need from outside.
 #[derive(Clone)]
 pub struct Ports {
     /// The management cluster.
-    pub live: Arc<dyn ManagementCluster>,
+    pub live: Arc<Gate>,
     /// Capstan's own custom resources there.
     pub status_store: Arc<dyn StatusStore>,
     /// What time it is.

@@ -1,117 +1,45 @@
-//! Nothing is written by a process that leads no more: before each write it is asked whether it does.
+//! The status store of a process that may lead no more: before each write it is asked whether it does.
 //!
-//! Between the question and the write a process may still be stopped. So what others may have changed meanwhile is
-//! written with what was read of it: a status and a deletion with the resource version, an apply with the UID and,
-//! where a version may have been raised, the resource version too.
+//! Between the question and the write a process may still be stopped: so a status is written, and a ManagedCluster
+//! deleted, with the resource version that was read. The management cluster's side of it is [`super::gate`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_model::object::FieldPath;
 use futures_util::stream::BoxStream;
 use secrecy::SecretString;
-use serde_json::Value;
-use tokio::sync::watch;
 
 use super::dependencies::Ports;
 use super::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
 };
 use super::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
-use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, Fence, LiveChanges, LiveError, ManagementCluster,
-    Preconditions, Run, Scope, Watched,
-};
+use crate::app::ports::{Fence, LiveError};
 
 impl Ports {
     /// The same, with every write behind a fence.
     #[must_use]
     pub fn fenced(&self, fence: &Arc<dyn Fence>) -> Self {
-        let live = Fenced { inner: Arc::clone(&self.live), fence: Arc::clone(fence) };
         let status_store = Fenced { inner: Arc::clone(&self.status_store), fence: Arc::clone(fence) };
-        Self { live: Arc::new(live), status_store: Arc::new(status_store), ..self.clone() }
+        let live = Arc::new(self.live.fenced(fence));
+        Self { live, status_store: Arc::new(status_store), ..self.clone() }
+    }
+
+    /// Whether this process leads still: asked before something is said of the management cluster that is no write there.
+    pub(crate) async fn check_leading(&self, doing: &str) -> Result<(), LiveError> {
+        self.live.check_leading(doing).await
     }
 }
 
-/// Something that is written behind a fence.
-struct Fenced<T: ?Sized> {
-    inner: Arc<T>,
+/// A status store behind a fence.
+struct Fenced {
+    inner: Arc<dyn StatusStore>,
     fence: Arc<dyn Fence>,
 }
 
 #[async_trait]
-impl ManagementCluster for Fenced<dyn ManagementCluster> {
-    async fn uid(&self) -> Result<String, LiveError> {
-        self.inner.uid().await
-    }
-
-    async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
-        self.inner.read(by, object).await
-    }
-
-    async fn list(
-        &self,
-        by: &As,
-        kind: &ApiKind,
-        namespace: Option<&str>,
-        labels: &[(&str, &str)],
-    ) -> Result<Vec<Value>, LiveError> {
-        self.inner.list(by, kind, namespace, labels).await
-    }
-
-    async fn apply(
-        &self,
-        by: &As,
-        manifest: &Value,
-        run: Run,
-        contested: Contested,
-    ) -> Result<Value, LiveError> {
-        if run == Run::Real {
-            self.fence.check("applying").await?;
-        }
-        self.inner.apply(by, manifest, run, contested).await
-    }
-
-    async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
-        self.inner.dry_run_create(by, manifest).await
-    }
-
-    async fn delete(
-        &self,
-        by: &As,
-        object: &ApiObject,
-        only: Preconditions<'_>,
-        run: Run,
-    ) -> Result<Deleted, LiveError> {
-        if run == Run::Real {
-            self.fence.check("deleting").await?;
-        }
-        self.inner.delete(by, object, only, run).await
-    }
-
-    async fn take_over(
-        &self,
-        by: &As,
-        object: &ApiObject,
-        from: &[String],
-        let_go: &[FieldPath],
-    ) -> Result<(), LiveError> {
-        self.fence.check("taking over").await?;
-        self.inner.take_over(by, object, from, let_go).await
-    }
-
-    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
-        self.inner.scope(kind).await
-    }
-
-    fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges {
-        self.inner.watch(watched)
-    }
-}
-
-#[async_trait]
-impl StatusStore for Fenced<dyn StatusStore> {
+impl StatusStore for Fenced {
     async fn fleets(&self) -> Result<Vec<FleetRecord>, StatusStoreError> {
         self.inner.fleets().await
     }

@@ -90,35 +90,20 @@ pub async fn reconcile(
     key: &ClusterKey,
 ) -> Result<ReconcileOutcome, LiveError> {
     let (status_store, fleet) = (&request.ports.status_store, request.fleet);
-    let record = match status_store.cluster(key).await? {
+    let mut record = match status_store.cluster(key).await? {
         Some(record) => record,
         None => {
             let spec = ManagedClusterSpec::of(request.id, &fleet.key.name);
             status_store.create_cluster(key, &spec).await?
         }
     };
-    if record.spec.cluster != request.id.as_str() {
-        // Somebody made it by hand for another folder: two folders must not share an inventory.
-        return Err(LiveError::Malformed {
-            doing: format!("reconciling {}", request.id),
-            reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
-        });
-    }
-    if record.spec.fleet != fleet.key.name {
-        return Err(LiveError::Malformed {
-            doing: format!("reconciling {}", request.id),
-            reason: format!(
-                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
-                 `spec.fleet`",
-                record.spec.fleet
-            ),
-        });
-    }
-    let mut record = record;
+    check_belongs(request, key, &record)?;
     if record.reconcile_requested {
         status_store.clear_request_of_cluster(key).await?;
-        if let Some(now) = status_store.cluster(key).await?.filter(|now| now.uid == record.uid) {
-            record.resource_version = now.resource_version;
+        // As it stands now, whole: whoever wrote it meanwhile must not be overwritten with what stood there before.
+        if let Some(now) = status_store.cluster(key).await? {
+            check_belongs(request, key, &now)?;
+            record = now;
         }
     }
     let mut reconciliation = Reconciliation::new(request, record);
@@ -131,6 +116,32 @@ pub async fn reconcile(
         }),
     };
     reconciliation.conclude(ended).await
+}
+
+/// A ManagedCluster stands for one folder of one Fleet.
+fn check_belongs(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    record: &ClusterRecord,
+) -> Result<(), LiveError> {
+    if record.spec.cluster != request.id.as_str() {
+        // Somebody made it by hand for another folder: two folders must not share an inventory.
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", request.id),
+            reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
+        });
+    }
+    if record.spec.fleet != request.fleet.key.name {
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", request.id),
+            reason: format!(
+                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
+                 `spec.fleet`",
+                record.spec.fleet
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// A reconciliation under way.
@@ -314,10 +325,12 @@ impl<'a> Reconciliation<'a> {
         for note in &notes {
             request.ports.status_store.note_cluster(&self.record, note).await;
         }
-        if let Some(report) = report
-            && let Err(error) = request.bot.report(&report).await
-        {
-            tracing::warn!(cluster = %request.id, %error, "the report cannot be stored");
+        if let Some(report) = report {
+            // Where nothing was written nobody has looked yet.
+            request.ports.check_leading("reporting").await?;
+            if let Err(error) = request.bot.report(&report).await {
+                tracing::warn!(cluster = %request.id, %error, "the report cannot be stored");
+            }
         }
         Ok(ReconcileOutcome {
             ended,

@@ -1,13 +1,14 @@
 //! A process that leads no more, and one that another one overtook.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 
 use async_trait::async_trait;
-use capstan::app::ports::{Fence, LiveError};
-use capstan::app::reconcile::Ended;
+use capstan::app::ports::{As, Contested, Fence, LiveError, ManagementCluster as _, Run};
 use capstan::app::reconcile::ports::ClusterRecord;
 use capstan::app::reconcile::resources::ConditionType;
+use capstan::app::reconcile::{Ended, Gate};
+use capstan_model::object::ObjectId;
 use serde_json::json;
 
 use super::applying::plain;
@@ -119,4 +120,87 @@ async fn what_was_changed_since_it_was_looked_at_is_looked_at_again_before_it_is
     assert_eq!(world.status("gauss-peu01").kept[0].reason, "Changed");
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["delete ConfigMap org/more"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waited_for_its_place_is_asked_then_whether_it_leads() {
+    let world = World::new();
+    // The one place is taken by a request that takes its time.
+    let (begun, is_begun) = mpsc::channel();
+    let (release, held) = mpsc::channel::<()>();
+    let once = Mutex::new(Some((begun, held)));
+    world.live.webhook(move |_, _| {
+        if let Some((begun, held)) = once.lock().unwrap().take() {
+            begun.send(()).unwrap();
+            held.recv().unwrap();
+        }
+        None
+    });
+    let left = Arc::new(After(AtomicUsize::new(1)));
+    let fence: Arc<dyn Fence> = left.clone();
+    let gate = Gate::new(world.live.clone(), 1).fenced(&fence);
+    let apply = |run: Run| {
+        let gate = gate.clone();
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "org"}});
+        tokio::spawn(async move { gate.apply(&As::Reconciler, &map, run, Contested::Take).await })
+    };
+    let tried = apply(Run::Dry);
+    tokio::task::spawn_blocking(move || is_begun.recv().unwrap()).await.unwrap();
+    let written = apply(Run::Real);
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    // The lead is lost while it waits.
+    left.0.store(0, Ordering::Relaxed);
+    release.send(()).unwrap();
+    tried.await.unwrap().unwrap();
+    let error = written.await.unwrap().unwrap_err();
+    assert!(matches!(error, LiveError::NotLeading { .. }), "{error}");
+    assert_eq!(world.live.take_writes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn who_leads_no_more_reports_nothing_where_there_is_nothing_to_write_either() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.reconcile("gauss/peu01").await;
+    world.bot.reports.lock().unwrap().clear();
+    let revision = world.revision().await;
+    let fence: Arc<dyn Fence> = Arc::new(After(AtomicUsize::new(0)));
+    world.fence.lock().unwrap().replace(fence);
+    let error = world.try_turn(&revision, "gauss/peu01").await.unwrap_err();
+    assert!(matches!(error, LiveError::NotLeading { .. }), "{error}");
+    assert!(world.bot.reports.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_another_process_wrote_before_a_request_was_answered_is_gone_on_from() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.reconcile("gauss/peu01").await;
+    world
+        .live
+        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kept", "namespace": "org"}}));
+    let uid = world.live.object("Secret", "kept").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    {
+        let mut posted = world.status_store.posted();
+        posted.clusters.get_mut("gauss-peu01").unwrap().reconcile_requested = true;
+        posted.meanwhile = Some(Box::new(move |record| {
+            let id = ObjectId {
+                group: String::new(),
+                kind: "Secret".to_owned(),
+                namespace: Some("org".to_owned()),
+                name: "kept".to_owned(),
+            };
+            record.status.inventory.intend(&id, "v1", "kept");
+            record.status.inventory.applied(&id, &uid);
+        }));
+    }
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
+    );
+    world.reconcile("gauss/peu01").await;
+    let status = world.status("gauss-peu01");
+    let names: Vec<&str> = status.inventory.objects().iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(names, ["more", "peu01-a", "peu01-b", "kept", "peu01"]);
 }

@@ -26,7 +26,12 @@ pub(crate) struct Posted {
     pub(crate) dies_after: Option<usize>,
     /// How many were refused.
     pub(crate) refused: usize,
+    /// What another process does to a ManagedCluster once its request was taken away.
+    pub(crate) meanwhile: Option<Meanwhile>,
 }
+
+/// Does something to a ManagedCluster.
+pub(crate) type Meanwhile = Box<dyn FnOnce(&mut ClusterRecord) + Send>;
 
 impl Posted {
     /// One write more, or none any more.
@@ -176,9 +181,14 @@ impl StatusStore for FakeStatusStore {
 
     async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
         let mut posted = self.posted();
+        let meanwhile = posted.meanwhile.take();
         let record = posted.clusters.get_mut(&key.name).unwrap();
         record.reconcile_requested = false;
         touch(record);
+        if let Some(meanwhile) = meanwhile {
+            meanwhile(record);
+            touch(record);
+        }
         Ok(())
     }
 

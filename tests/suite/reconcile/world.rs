@@ -20,7 +20,7 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    DryRunCache, Interruption, Kinds, Ports, ReconcileOutcome, ReconcileRequest, Trial, reconcile,
+    DryRunCache, Gate, Interruption, Kinds, Ports, ReconcileOutcome, ReconcileRequest, Trial, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -182,7 +182,7 @@ impl World {
 
     pub(crate) fn ports(&self) -> Ports {
         let ports = Ports {
-            live: self.live.clone(),
+            live: Arc::new(Gate::new(self.live.clone(), 8)),
             status_store: self.status_store.clone(),
             clock: self.clock.clone(),
             kinds: self.kinds.clone(),

@@ -1,5 +1,12 @@
-//! No more requests at a time than an API server should bear from one client, whatever the number of Fleets,
-//! clusters and preflights.
+//! The gate before the management cluster: no more requests at a time than an API server should bear from one client,
+//! whatever the number of Fleets, clusters and preflights; and no write by a process that leads no more.
+//!
+//! *Guarantee*: whoever writes has its place among the requests first, and is asked then whether it leads: however long
+//! it waited, nothing lies between the answer and the write but the two requests.
+//!
+//! *Caveat*: between them a process may still be stopped. So what others may have changed meanwhile is written with
+//! what was read of it: a deletion with the resource version, an apply with the UID and, where a version may have been
+//! raised, the resource version too.
 
 use std::sync::Arc;
 
@@ -9,30 +16,59 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Preconditions,
-    Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, Fence, LiveChanges, LiveError, ManagementCluster,
+    Preconditions, Run, Scope, Watched,
 };
 
-/// A management cluster that is asked so many things at a time, and no more.
-pub struct Throttled {
+/// A management cluster behind the gate.
+#[derive(Clone)]
+pub struct Gate {
     live: Arc<dyn ManagementCluster>,
-    places: Semaphore,
+    places: Arc<Semaphore>,
+    /// What is asked before each write; `None` where nobody else may lead.
+    fence: Option<Arc<dyn Fence>>,
 }
 
-impl Throttled {
+impl Gate {
     /// At most `requests` at a time; the others wait, first come, first served.
     pub fn new(live: Arc<dyn ManagementCluster>, requests: usize) -> Self {
-        Self { live, places: Semaphore::new(requests) }
+        Self { live, places: Arc::new(Semaphore::new(requests)), fence: None }
+    }
+
+    /// The same places, for one term.
+    #[must_use]
+    pub fn fenced(&self, fence: &Arc<dyn Fence>) -> Self {
+        Self { fence: Some(Arc::clone(fence)), ..self.clone() }
+    }
+
+    /// Whether this process leads still.
+    ///
+    /// # Errors
+    /// It does not, or that cannot be found out.
+    pub async fn check_leading(&self, doing: &str) -> Result<(), LiveError> {
+        match &self.fence {
+            Some(fence) => fence.check(doing).await,
+            None => Ok(()),
+        }
     }
 
     /// A place among the requests under way. The semaphore is never closed.
     async fn place(&self) -> Option<SemaphorePermit<'_>> {
         self.places.acquire().await.ok()
     }
+
+    /// The same for something that is to be done so.
+    async fn place_to(&self, run: Run, doing: &str) -> Result<Option<SemaphorePermit<'_>>, LiveError> {
+        let place = self.place().await;
+        if run == Run::Real {
+            self.check_leading(doing).await?;
+        }
+        Ok(place)
+    }
 }
 
 #[async_trait]
-impl ManagementCluster for Throttled {
+impl ManagementCluster for Gate {
     async fn uid(&self) -> Result<String, LiveError> {
         // The probe of health must not wait behind the work.
         self.live.uid().await
@@ -61,7 +97,7 @@ impl ManagementCluster for Throttled {
         run: Run,
         contested: Contested,
     ) -> Result<Value, LiveError> {
-        let _place = self.place().await;
+        let _place = self.place_to(run, "applying").await?;
         self.live.apply(by, manifest, run, contested).await
     }
 
@@ -77,7 +113,7 @@ impl ManagementCluster for Throttled {
         only: Preconditions<'_>,
         run: Run,
     ) -> Result<Deleted, LiveError> {
-        let _place = self.place().await;
+        let _place = self.place_to(run, "deleting").await?;
         self.live.delete(by, object, only, run).await
     }
 
@@ -88,7 +124,7 @@ impl ManagementCluster for Throttled {
         from: &[String],
         let_go: &[FieldPath],
     ) -> Result<(), LiveError> {
-        let _place = self.place().await;
+        let _place = self.place_to(Run::Real, "taking over").await?;
         self.live.take_over(by, object, from, let_go).await
     }
 
