@@ -179,7 +179,10 @@ impl Acting<'_> {
         key: FleetKey,
         found: Option<FleetRecord>,
     ) {
+        let mut found = found;
         let stays = match (fleets.get_mut(&key), &found) {
+            // It was listed before what the loop knows.
+            (Some(running), Some(fleet)) if is_older(fleet, &running.fleet) => true,
             (Some(running), Some(fleet))
                 if is_same_loop(&running.fleet, fleet) && !running.task.is_finished() =>
             {
@@ -198,6 +201,14 @@ impl Acting<'_> {
             running.stop.cancel();
             if tokio::time::timeout(GRACE, running.task).await.is_err() {
                 tracing::warn!(fleet = %key, "its reconciliations were cut off");
+            }
+            // The loop may have written the status to its end, and that took a while.
+            match self.ports.status_store.fleet(&key).await {
+                Ok(now) => found = now,
+                Err(error) => {
+                    tracing::warn!(fleet = %key, %error, "a Fleet cannot be read: it is followed with the next look");
+                    return;
+                }
             }
         }
         let Some(fleet) = found else {
@@ -222,6 +233,11 @@ impl Acting<'_> {
         let task = tokio::spawn(run.run());
         fleets.insert(key, Running { fleet, wake, stop, task });
     }
+}
+
+/// Whether a Fleet stood so before it stood as it is known.
+fn is_older(fleet: &FleetRecord, known: &FleetRecord) -> bool {
+    fleet.uid == known.uid && fleet.generation < known.generation
 }
 
 /// Whether a loop can go on: what goes on beside it (following, preflights) knows the Fleet as it began.
