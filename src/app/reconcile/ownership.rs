@@ -37,27 +37,10 @@ pub(super) enum Claimed {
 impl Reconciliation<'_> {
     /// Looks whether everything that this folder would apply for the first time is its own to apply.
     pub(super) async fn claim(&self, observed: &Observation) -> Result<Claimed, LiveError> {
-        let (ports, revision) = (&self.request.ports, self.request.revision);
+        let ports = self.request.ports;
         let inventory = &self.status.inventory;
-        let (mut lost, mut open) = (Vec::new(), Vec::new());
-        let disputed: Vec<&Outside> = observed
-            .wanted
-            .disputed
-            .iter()
-            .filter(|found| {
-                !inventory.objects().iter().any(|own| own.uid.is_some() && own.logical_id() == found.object)
-            })
-            .collect();
-        if !disputed.is_empty() {
-            let records = ports.status_store.clusters(&self.request.fleet.key).await?;
-            for found in disputed {
-                match settle(found.clone(), rival(found, &records, revision)) {
-                    Dispute::Won => {}
-                    Dispute::Lost(found) => lost.push(found),
-                    Dispute::Open(found) => open.push(found),
-                }
-            }
-        }
+        let (fleet, revision) = (self.request.fleet, self.request.revision);
+        let Disputes { mut lost, open } = disputes(ports, fleet, revision, observed, inventory).await?;
         let mut held = None;
         if has_new(observed, inventory) {
             let guard = ports.claiming.clone().lock_owned().await;
@@ -131,6 +114,42 @@ impl Reconciliation<'_> {
         let Keep::RenderedElsewhere(other) = &kept.why else { return false };
         !self.request.revision.owners.is_refused(other) && !self.refused_beside.contains(other)
     }
+}
+
+/// Objects that another folder renders too, and that nobody had applied when the commit was opened.
+#[derive(Debug, Default)]
+pub(super) struct Disputes {
+    /// They are not this folder's.
+    pub(super) lost: Vec<Outside>,
+    /// Whose they are is not known yet.
+    pub(super) open: Vec<Outside>,
+}
+
+/// Settles them, by how the folders stand now.
+pub(super) async fn disputes(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    revision: &Revision,
+    observed: &Observation,
+    inventory: &Inventory,
+) -> Result<Disputes, LiveError> {
+    let mut disputes = Disputes::default();
+    let is_own = |found: &&Outside| {
+        inventory.objects().iter().any(|own| own.uid.is_some() && own.logical_id() == found.object)
+    };
+    let disputed: Vec<&Outside> = observed.wanted.disputed.iter().filter(|found| !is_own(found)).collect();
+    if disputed.is_empty() {
+        return Ok(disputes);
+    }
+    let records = ports.status_store.clusters(&fleet.key).await?;
+    for found in disputed {
+        match settle(found.clone(), rival(found, &records, revision)) {
+            Dispute::Won => {}
+            Dispute::Lost(found) => disputes.lost.push(found),
+            Dispute::Open(found) => disputes.open.push(found),
+        }
+    }
+    Ok(disputes)
 }
 
 /// The objects of a render that folders of other Fleets have; `None` where there is no other Fleet.

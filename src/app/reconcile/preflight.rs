@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::dependencies::Ports;
 use super::dry_runs::try_all;
 use super::observation::observe;
-use super::ownership::of_others;
+use super::ownership::{Disputes, disputes, of_others};
 use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict, TrialFailed};
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
@@ -130,7 +130,19 @@ async fn look(
             reasons.push(Reason::of_guard(&broken));
         }
     }
-    reasons.extend(observed.wanted.disputed.iter().map(Reason::of_outside));
+    match disputes(ports, fleet, head, &observed, &status.inventory).await {
+        Ok(Disputes { lost, open }) => {
+            reasons.extend(lost.iter().map(Reason::of_outside));
+            for found in &open {
+                verdict = PreflightVerdict::NotVerifiable;
+                reasons.push(Reason { severity: Severity::Warning, ..Reason::of_outside(found) });
+            }
+        }
+        Err(error) => {
+            verdict = PreflightVerdict::NotVerifiable;
+            reasons.push(untold(&error));
+        }
+    }
     match of_others(ports, fleet, &observed, &status.inventory).await {
         Ok(found) => reasons.extend(found.iter().flatten().map(Reason::of_outside)),
         Err(error) => {

@@ -85,3 +85,31 @@ async fn the_names_that_are_answered_are_those_that_will_be_applied() {
     let said: Vec<String> = answer.names.templates().iter().map(|name| name.live.clone()).collect();
     assert_eq!(said, live);
 }
+
+#[tokio::test]
+async fn an_object_that_two_folders_render_is_settled_before_the_merge_as_after_it() {
+    let world = World::new();
+    let shared =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: org}\ndata: {key: \"1\"}\n";
+    plain(&world, "rival");
+    world.write("gauss/rival/base/shared.yaml", shared);
+    plain(&world, "peu01");
+    world.write("gauss/peu01/base/shared.yaml", shared);
+    let answer = judge(&world, "gauss/peu01").await;
+    assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable, "nobody has looked at the other yet");
+    // The other one is refused, for something else: it has nothing.
+    world.live.webhook(|_, object| {
+        let is_its = object["metadata"]["name"] == "rival-a";
+        is_its.then(|| (422, "ConfigMap is invalid: data.key: Forbidden: not today".to_owned()))
+    });
+    world.reconcile("gauss/rival").await;
+    let answer = judge(&world, "gauss/peu01").await;
+    assert_eq!(
+        (answer.verdict, answer.reasons.len()),
+        (PreflightVerdict::Accepted, 0),
+        "{:?}",
+        answer.reasons
+    );
+    world.reconcile("gauss/peu01").await;
+    assert!(world.live.object("ConfigMap", "shared").is_some());
+}
