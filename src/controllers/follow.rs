@@ -3,9 +3,11 @@
 //! *Expected flow*: the source is asked for its tip first; where it does not answer, or where its tip cannot be opened
 //! at all, what was kept serves, as far as nobody has applied anything newer ([`capstan_live::kept_tree`]). A commit is
 //! kept once it was opened. Where folders of it were not rendered for what may have been the machine's fault, it is opened
-//! again after a while.
+//! again after a while: as what it is then.
+//!
+//! *Guarantee*: a commit counts as confirmed only where the source has just named it as its tip.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::sleep_until;
 use crate::app::ports::LiveError;
 use crate::app::reconcile::Ports;
-use crate::app::reconcile::ports::{
-    ClusterRecord, FleetRecord, SourceError, SourceTree, TreeSource, TrialFailed,
-};
+use crate::app::reconcile::ports::{ClusterRecord, FleetRecord, SourceError, SourceTree, TreeSource};
 use crate::app::reconcile::revision::{Opened, Revision, Unusable, Viewpoint};
 
 /// A source is asked at least that often for a newer commit.
@@ -30,6 +30,9 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// How long the first tip is waited for before what was kept serves.
 const FIRST_LOOK: Duration = Duration::from_secs(30);
+
+/// The pause before what was due is due again, where it was not opened then.
+const NOT_OPENED: Duration = Duration::from_secs(10);
 
 /// What is known of a source.
 #[derive(Clone)]
@@ -55,7 +58,7 @@ pub(super) struct Problem {
     pub(super) reason: &'static str,
     /// What was found and what to do.
     pub(super) message: String,
-    /// Whether the commit itself is at fault: it stays so while it is the newest.
+    /// Whether the commit itself is at fault: it stays so for as long as it is the newest.
     pub(super) in_commit: bool,
 }
 
@@ -79,22 +82,53 @@ pub(super) struct Follower {
 /// How far a follower is.
 #[derive(Default)]
 struct Progress {
-    /// The commit that was opened last, or found unusable.
-    opened: Option<CommitId>,
-    /// A commit that cannot be opened within the limits.
-    unopened: Option<CommitId>,
+    /// What is applied from, or found unusable.
+    opened: Option<Tried>,
+    /// A tip that could not be opened within the limits.
+    unopened: Option<Tried>,
+    /// The same of what was kept.
+    unopened_kept: Option<Tried>,
     /// The commit that is on disk.
     kept: Option<CommitId>,
     /// Whether the source was asked.
     has_looked: bool,
-    /// What is to be opened once more.
-    again: Option<Again>,
 }
 
-/// A commit that is opened once more, for what was not opened or rendered of it.
-struct Again {
-    at: Instant,
+/// A commit that was tried to be opened.
+struct Tried {
     tree: SourceTree,
+    /// What is wrong with it.
+    problem: Option<Problem>,
+    /// When it is opened once more, for what was not opened or rendered of it.
+    again: Option<Instant>,
+}
+
+impl Tried {
+    fn is_of(tried: Option<&Self>, commit: &CommitId) -> bool {
+        tried.is_some_and(|tried| tried.tree.commit == *commit)
+    }
+}
+
+impl Progress {
+    fn tried(&mut self) -> impl Iterator<Item = &mut Tried> {
+        [&mut self.opened, &mut self.unopened, &mut self.unopened_kept].into_iter().flatten()
+    }
+
+    /// When the next one is opened once more.
+    fn next(&mut self) -> Option<Instant> {
+        self.tried().filter_map(|tried| tried.again).min()
+    }
+
+    /// The commits that are due. What is not opened now is due again.
+    fn take_due(&mut self) -> BTreeSet<CommitId> {
+        let now = Instant::now();
+        let mut due = BTreeSet::new();
+        for tried in self.tried().filter(|tried| tried.again.is_some_and(|at| at <= now)) {
+            tried.again = Some(now + NOT_OPENED);
+            due.insert(tried.tree.commit.clone());
+        }
+        due
+    }
 }
 
 impl Follower {
@@ -104,77 +138,99 @@ impl Follower {
         while !stop.is_cancelled() {
             self.look(&mut progress, &tell).await;
             let patience = LOOK.min(self.fleet.spec.interval);
-            let again = progress.again.as_ref().map(|again| again.at);
+            let again = progress.next();
+            let known = progress.opened.as_ref().map(|opened| &opened.tree.commit);
             tokio::select! {
-                () = self.source.wait(progress.opened.as_ref(), patience) => {}
+                () = self.source.wait(known, patience) => {}
                 () = self.poke.notified() => {}
-                () = sleep_until(again) => {
-                    if let Some(Again { tree, .. }) = progress.again.take() {
-                        self.open_again(&tree, &mut progress, &tell).await;
-                    }
-                }
+                () = sleep_until(again) => {}
                 () = stop.cancelled() => {}
             }
         }
     }
 
-    /// Opens a commit once more, if it is still the one that is applied from. One that was not opened at all is begun with
-    /// anew at the next look, which tells whether it still is the tip.
-    async fn open_again(&self, tree: &SourceTree, progress: &mut Progress, tell: &watch::Sender<Followed>) {
-        if progress.opened.as_ref() == Some(&tree.commit) {
-            let standing = tell.borrow().standing;
-            self.open(tree, standing, progress, tell).await;
-        } else {
-            progress.unopened.take_if(|unopened| *unopened == tree.commit);
-        }
-    }
-
-    /// Asks the source for its tip, and opens it where it is new.
+    /// Asks the source for its tip, and opens it where it is new or due.
     async fn look(&self, progress: &mut Progress, tell: &watch::Sender<Followed>) {
+        let due = progress.take_due();
         let patience = if progress.has_looked { Duration::MAX } else { FIRST_LOOK };
         let fetched = timeout(patience, self.source.fetch()).await.unwrap_or_else(|_| {
             let reason = format!("no answer within {} s", FIRST_LOOK.as_secs());
             Err(SourceError::Away { source_name: "the source".to_owned(), reason })
         });
-        match fetched {
-            Ok(tree) if progress.unopened.as_ref() == Some(&tree.commit) => {}
-            Ok(tree) if progress.opened.as_ref() == Some(&tree.commit) => {
-                // The branch went back to it from one that could not be opened.
-                let is_back = progress.unopened.take().is_some();
-                confirm(tell, is_back);
-                self.keep(&tree.commit, progress, tell).await;
-            }
-            Ok(tree) => {
-                self.open(&tree, Standing::Confirmed, progress, tell).await;
-                if progress.unopened.is_some() {
-                    let problem = tell.borrow().problem.clone();
-                    self.go_on_with_kept(problem, progress, tell).await;
-                }
+        progress.has_looked = true;
+        let (tip, mut problem) = match fetched {
+            Ok(tip) => {
+                let commit = tip.commit.clone();
+                (Some(commit), self.go_on_with(tip, &due, progress, tell).await)
             }
             Err(error) => {
                 tracing::warn!(fleet = %self.fleet.key, %error, "the source cannot be read");
-                self.go_on_with_kept(Some(of_source(&error)), progress, tell).await;
+                (None, Some(of_source(&error)))
             }
+        };
+        if progress.opened.is_none() {
+            self.go_on_with_kept(tip.as_ref(), &mut problem, &due, progress, tell).await;
+        } else if let Some(opened) = &progress.opened
+            && tip.as_ref() != Some(&opened.tree.commit)
+            && due.contains(&opened.tree.commit)
+        {
+            // The source does not name it as its tip: it is what it was before, and no more.
+            let (tree, standing) = (opened.tree.clone(), tell.borrow().standing);
+            let _told_when_it_is_the_tip = self.open(&tree, standing, progress, tell).await;
         }
-        progress.has_looked = true;
+        report_problem(tell, problem);
     }
 
-    /// Tells a problem with the tip; opens what was kept where nothing else is open, and nobody has applied anything
-    /// else since.
+    /// Goes on with what the source has just named as its tip. Gives what is wrong with that.
+    async fn go_on_with(
+        &self,
+        tip: SourceTree,
+        due: &BTreeSet<CommitId>,
+        progress: &mut Progress,
+        tell: &watch::Sender<Followed>,
+    ) -> Option<Problem> {
+        let is_opened = Tried::is_of(progress.opened.as_ref(), &tip.commit);
+        if is_opened {
+            // The branch may have gone back to it from one that could not be opened.
+            progress.unopened = None;
+        }
+        let unopened = progress.unopened.as_ref().filter(|unopened| unopened.tree.commit == tip.commit);
+        match unopened {
+            _ if due.contains(&tip.commit) => self.open(&tip, Standing::Confirmed, progress, tell).await,
+            Some(unopened) => unopened.problem.clone(),
+            None if is_opened => {
+                confirm(tell);
+                let problem = progress.opened.as_ref().and_then(|opened| opened.problem.clone());
+                match problem {
+                    None => self.keep(&tip.commit, progress).await,
+                    problem => problem,
+                }
+            }
+            None => self.open(&tip, Standing::Confirmed, progress, tell).await,
+        }
+    }
+
+    /// Opens what was kept, where nobody has applied anything else since.
     async fn go_on_with_kept(
         &self,
-        mut problem: Option<Problem>,
+        tip: Option<&CommitId>,
+        problem: &mut Option<Problem>,
+        due: &BTreeSet<CommitId>,
         progress: &mut Progress,
         tell: &watch::Sender<Followed>,
     ) {
-        let kept = if progress.opened.is_none() { self.source.kept().await } else { Ok(None) };
-        match kept {
-            Ok(Some(kept)) if progress.unopened.as_ref() == Some(&kept.commit) => {}
+        match self.source.kept().await {
+            // It was tried just now.
+            Ok(Some(kept)) if tip == Some(&kept.commit) => {}
             Ok(Some(kept)) if is_newest(&kept.commit, self.fleet.status.commit.as_deref()) => {
-                self.open(&kept, Standing::Kept, progress, tell).await;
+                let known = progress.tried().any(|tried| tried.tree.commit == kept.commit);
+                if !known || due.contains(&kept.commit) {
+                    let found = self.open(&kept, Standing::Kept, progress, tell).await;
+                    *problem = problem.take().or(found);
+                }
             }
             Ok(Some(kept)) => {
-                if let Some(problem) = &mut problem {
+                if let Some(problem) = problem {
                     let applied_from = self.fleet.status.commit.as_deref();
                     problem.message = format!(
                         "{}. What was kept is commit {}, and clusters were applied from {} last: nothing is applied or \
@@ -189,100 +245,85 @@ impl Follower {
             Ok(None) => {}
             Err(error) => tracing::warn!(fleet = %self.fleet.key, %error, "what was kept cannot be read"),
         }
-        report_problem(tell, problem);
     }
 
+    /// Opens a commit. Gives what is wrong with it.
     async fn open(
         &self,
         tree: &SourceTree,
         standing: Standing,
         progress: &mut Progress,
         tell: &watch::Sender<Followed>,
-    ) {
-        let mut try_again_after = None;
-        match self.open_revision(tree).await {
+    ) -> Option<Problem> {
+        let opened = self.open_revision(tree).await;
+        let tried = |problem: Option<&Problem>, again: Option<Duration>| {
+            let again = again.map(|pause| Instant::now() + pause);
+            Some(Tried { tree: tree.clone(), problem: problem.cloned(), again })
+        };
+        let unopened = match standing {
+            Standing::Confirmed => &mut progress.unopened,
+            Standing::Kept => &mut progress.unopened_kept,
+        };
+        let problem = match opened {
             Ok(revision) => {
                 tracing::info!(
                     fleet = %self.fleet.key, commit = %tree.commit, clusters = revision.claims.len(),
                     "a commit was opened"
                 );
-                try_again_after = revision.try_again_after();
-                progress.opened = Some(tree.commit.clone());
+                *unopened = None;
+                progress.opened = tried(None, revision.try_again_after());
                 tell.send_modify(|followed| {
                     followed.revision = Some(Arc::new(revision));
                     followed.standing = standing;
                     // Whoever goes on with what was kept does so because of a problem.
                     followed.problem = followed.problem.take().filter(|_| standing == Standing::Kept);
                 });
-                if standing == Standing::Confirmed {
-                    progress.unopened = None;
-                    self.keep(&tree.commit, progress, tell).await;
-                }
+                return match standing {
+                    Standing::Confirmed => self.keep(&tree.commit, progress).await,
+                    Standing::Kept => None,
+                };
             }
-            Err(NotOpened::Unusable(Unusable::Untried(TrialFailed::Unavailable(message)))) => {
-                tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = message, "a commit is not opened yet");
-                report_problem(tell, Some(Problem { reason: "NotRendered", message, in_commit: false }));
-            }
-            Err(NotOpened::Unusable(unusable @ Unusable::Untried(_))) => {
-                if let Unusable::Untried(failed) = &unusable {
-                    try_again_after = failed.try_again_after();
-                }
-                self.leave(tree, of_commit(&unusable, tree), progress, tell);
+            Err(NotOpened::Unusable(Unusable::Untried(failed))) => {
+                let again = failed.try_again_after();
+                let problem =
+                    Problem { in_commit: again.is_none(), ..of_commit(&Unusable::Untried(failed), tree) };
+                *unopened = tried(Some(&problem), again);
+                problem
             }
             Err(NotOpened::Died(message)) => {
                 let problem = Problem { reason: "InternalError", message, in_commit: true };
-                self.leave(tree, problem, progress, tell);
+                *unopened = tried(Some(&problem), None);
+                problem
             }
             Err(NotOpened::Unusable(unusable)) => {
                 // Not opened again: only another commit, or another Fleet, makes it better. Nothing of it is applied,
                 // and nothing of an earlier one: nobody knows whose the clusters are now.
-                progress.opened = Some(tree.commit.clone());
                 let problem = of_commit(&unusable, tree);
-                tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = problem.message, "nothing is applied from this commit");
-                tell.send_replace(Followed { revision: None, standing, problem: Some(problem) });
+                progress.opened = tried(Some(&problem), None);
+                tell.send_replace(Followed { revision: None, standing, problem: Some(problem.clone()) });
+                problem
             }
             Err(NotOpened::Live(error)) => {
-                report_problem(
-                    tell,
-                    Some(Problem {
-                        reason: "ManagementClusterAway",
-                        message: error.to_string(),
-                        in_commit: false,
-                    }),
-                );
+                Problem { reason: "ManagementClusterAway", message: error.to_string(), in_commit: false }
             }
-        }
-        let again = try_again_after.map(|pause| Again { at: Instant::now() + pause, tree: tree.clone() });
-        match standing {
-            Standing::Confirmed => progress.again = again,
-            // The tip may have one already.
-            Standing::Kept => progress.again = progress.again.take().or(again),
-        }
-    }
-
-    /// A commit that cannot be opened: what was opened before it stays.
-    fn leave(
-        &self,
-        tree: &SourceTree,
-        problem: Problem,
-        progress: &mut Progress,
-        tell: &watch::Sender<Followed>,
-    ) {
+        };
         tracing::warn!(fleet = %self.fleet.key, commit = %tree.commit, problem = problem.message, "a commit is not opened");
-        progress.unopened = Some(tree.commit.clone());
-        report_problem(tell, Some(problem));
+        Some(problem)
     }
 
-    /// Keeps a commit that was opened, once.
-    async fn keep(&self, commit: &CommitId, progress: &mut Progress, tell: &watch::Sender<Followed>) {
+    /// Keeps a commit that was opened, once. Gives why that is not done.
+    async fn keep(&self, commit: &CommitId, progress: &mut Progress) -> Option<Problem> {
         if progress.kept.as_ref() == Some(commit) {
-            return;
+            return None;
         }
         match self.source.keep(commit).await {
-            Ok(()) => progress.kept = Some(commit.clone()),
+            Ok(()) => {
+                progress.kept = Some(commit.clone());
+                None
+            }
             Err(error) => {
                 tracing::warn!(fleet = %self.fleet.key, %error, "a commit that was opened cannot be kept");
-                report_problem(tell, Some(of_source(&error)));
+                Some(of_source(&error))
             }
         }
     }
@@ -359,25 +400,18 @@ pub(super) async fn open_revision(
 }
 
 /// The source names the commit that is applied from as its tip.
-fn confirm(tell: &watch::Sender<Followed>, is_back: bool) {
+fn confirm(tell: &watch::Sender<Followed>) {
     tell.send_if_modified(|followed| {
-        let is_news = followed.standing != Standing::Confirmed || is_back;
-        followed.standing = Standing::Confirmed;
-        followed.problem = followed.problem.take().filter(|_| !is_back);
-        is_news
+        let earlier = std::mem::replace(&mut followed.standing, Standing::Confirmed);
+        earlier != Standing::Confirmed
     });
-    report_problem(tell, None);
 }
 
 fn report_problem(tell: &watch::Sender<Followed>, problem: Option<Problem>) {
     tell.send_if_modified(|followed| {
-        // What is wrong with a commit stays wrong while it is the newest.
-        let keeps = problem.is_none() && followed.problem.as_ref().is_some_and(|earlier| earlier.in_commit);
-        if keeps || followed.problem == problem {
-            return false;
-        }
-        followed.problem.clone_from(&problem);
-        true
+        let is_news = followed.problem != problem;
+        followed.problem = problem;
+        is_news
     });
 }
 

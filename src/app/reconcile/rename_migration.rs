@@ -144,6 +144,9 @@ pub async fn migrate(
 /// Whether the folder would be applied with what it takes over. What waits passes by itself.
 async fn passes(request: &ReconcileRequest<'_>, status: &ManagedClusterStatus) -> Result<bool, LiveError> {
     let (ports, fleet) = (request.ports, request.fleet);
+    if let Some(Err(_)) = request.revision.claims.get(request.id) {
+        return Ok(false);
+    }
     let tried = try_one(ports, fleet, request.revision, request.id, status);
     let doing = || format!("trying the folder {}, which was renamed", request.id);
     let answer = tokio::time::timeout(fleet.spec.timeout, tried).await.map_err(|_| {

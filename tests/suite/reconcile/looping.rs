@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use capstan::app::ports::{Fence, Leadership, LiveError, Term};
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterReport, FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict,
-    SecretData, SourceError, SourceTree, Sources, TreeSource, Work,
+    SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
 };
 use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::controllers::{Health, Parts, Reconciler};
@@ -382,5 +382,83 @@ async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branc
     remote.questions.lock().unwrap().push(question);
     eventually("answered", || !remote.answers.lock().unwrap().is_empty()).await;
     assert_eq!(remote.answers.lock().unwrap()[0].verdict, PreflightVerdict::NotVerifiable);
+    running.stop().await;
+}
+
+/// What the Fleet says of its source, or of itself where the source is well.
+fn told(world: &World) -> String {
+    let posted = world.status_store.posted();
+    let of = |kind| posted.fleet_status.conditions.of(kind).map(|is| is.reason.clone()).unwrap_or_default();
+    format!("{} {}", of(ConditionType::SourceReady), of(ConditionType::Ready))
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_tip_is_told_again_after_the_source_was_away() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    world.write(".capstan.yaml", "managementClusters: {}\n");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("said", || told(&world).contains("SettingsUnreadable")).await;
+    let before = told(&world);
+    *remote.is_away.lock().unwrap() = true;
+    eventually("said to be away", || told(&world).contains("SourceAway")).await;
+    *remote.is_away.lock().unwrap() = false;
+    eventually("said again", || !told(&world).contains("SourceAway")).await;
+    assert_eq!(told(&world), before);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_tip_that_is_not_opened_is_told_and_is_nothing_once_the_branch_went_back() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let why = TrialFailed::TooLarge("Rendering ended by signal 6.".to_owned());
+    world.trial.fail_without("gauss/peu01/base/maps.yaml", why);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    let first = world.files.lock().unwrap().clone();
+    world.live.take_writes();
+    world.remove("gauss/peu01/base/maps.yaml");
+    remote.push(&world);
+    eventually("said", || told(&world).contains("TooLarge")).await;
+    assert_eq!(ready(&world, "gauss-peu01"), "True Done", "what was opened before it stays");
+    // A force-push.
+    *remote.files.lock().unwrap() = first;
+    *remote.commit.lock().unwrap() = 1;
+    eventually("said", || !told(&world).contains("TooLarge")).await;
+    assert_eq!(world.live.take_writes(), [""; 0]);
+    assert_eq!(world.status_store.posted().fleet_status.commit.as_deref(), Some(commit(1).as_str()));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    let head = commit(4711);
+    let mut files = world.files.lock().unwrap().clone();
+    files.remove("gauss/peu01/base/maps.yaml");
+    remote.heads.lock().unwrap().insert(head.to_string(), files);
+    let why = TrialFailed::Killed("Rendering ended by signal 9.".to_owned());
+    world.trial.fail_without("gauss/peu01/base/maps.yaml", why);
+    let ask = || {
+        let question = Preflight { id: "1".into(), commit: head.clone(), clusters: vec![id("gauss/peu01")] };
+        remote.questions.lock().unwrap().push(question);
+    };
+    ask();
+    eventually("tried", || remote.questions.lock().unwrap().is_empty()).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(remote.answers.lock().unwrap().is_empty(), "nobody knows yet");
+    // The bot asks until it is answered.
+    world.trial.open_all();
+    ask();
+    eventually("answered", || !remote.answers.lock().unwrap().is_empty()).await;
+    let answers = remote.answers.lock().unwrap().clone();
+    assert_eq!(answers[0].verdict, PreflightVerdict::Accepted, "{:?}", answers[0].reasons);
     running.stop().await;
 }

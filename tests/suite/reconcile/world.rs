@@ -312,6 +312,8 @@ impl World {
 #[derive(Default)]
 pub(crate) struct FakeTrial {
     failing: Mutex<BTreeMap<ClusterId, TrialFailed>>,
+    /// Trees without that file are not opened.
+    failing_without: Mutex<Option<(RepoPath, TrialFailed)>>,
     tried: Mutex<Vec<String>>,
 }
 
@@ -324,6 +326,15 @@ impl FakeTrial {
         self.failing.lock().unwrap().remove(&id(folder));
     }
 
+    /// From now on trees without that file are not opened.
+    pub(crate) fn fail_without(&self, file: &str, why: TrialFailed) {
+        *self.failing_without.lock().unwrap() = Some((RepoPath::parse(file).unwrap(), why));
+    }
+
+    pub(crate) fn open_all(&self) {
+        *self.failing_without.lock().unwrap() = None;
+    }
+
     /// Which folders were tried together, until now.
     pub(crate) fn takes(&self) -> Vec<String> {
         std::mem::take(&mut self.tried.lock().unwrap())
@@ -333,11 +344,14 @@ impl FakeTrial {
 impl TrialRenders for FakeTrial {
     fn open(
         &self,
-        _tree: &Arc<dyn Tree>,
+        tree: &Arc<dyn Tree>,
         _settings: Option<&RepositorySettings>,
         _today: Date,
     ) -> Result<(), TrialFailed> {
-        Ok(())
+        match &*self.failing_without.lock().unwrap() {
+            Some((file, why)) if tree.entry(file).is_none() => Err(why.clone()),
+            _ => Ok(()),
+        }
     }
 
     fn render(
