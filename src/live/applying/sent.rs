@@ -34,15 +34,16 @@ pub fn sent(object: &Value) -> Value {
 }
 
 /// The object as it is applied over the live one that was judged. It carries that one's UID, so that an
-/// object which was deleted meanwhile is not made a second time; and, where it asks for a version of
-/// Kubernetes, its resource version, so that a version which somebody raised meanwhile is not lowered. Where
-/// either has changed, the server answers with a conflict, and the next look judges anew.
+/// object which was deleted meanwhile is not made a second time; and its resource version where it asks for a version of
+/// Kubernetes, so that a version which somebody raised meanwhile is not lowered, and where it has no status: no controller
+/// writes to it all the time, so whoever did meanwhile meant what it says, another leader most of all. Where either has
+/// changed, the server answers with a conflict, and the next look judges anew.
 pub fn sent_over(object: &Value, live: &Value) -> Value {
     let mut sent = sent(object);
     let Some(id) = identity(&sent) else { return sent };
     let metadata = |key: &str| live.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
     let asks_for_version = version_fields(&id.group, &id.kind).next().is_some();
-    let bound = [("uid", true), ("resourceVersion", asks_for_version)];
+    let bound = [("uid", true), ("resourceVersion", asks_for_version || live.get("status").is_none())];
     if let Some(fields) = sent.get_mut("metadata").and_then(Value::as_object_mut) {
         for (key, _) in bound.into_iter().filter(|(_, wanted)| *wanted) {
             fields.extend(metadata(key).map(|value| (key.to_owned(), value)));
@@ -60,11 +61,14 @@ mod tests {
     #[test]
     fn what_was_judged_is_what_is_applied_over() {
         let object = |kind: &str| json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "a"}});
-        let live = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "generation": 3}});
-        let metadata = |kind: &str| sent_over(&object(kind), &live)["metadata"].clone();
-        assert_eq!(metadata("MachineDeployment"), json!({"name": "a", "uid": "u", "resourceVersion": "7"}));
-        assert_eq!(metadata("Cluster"), json!({"name": "a", "uid": "u", "resourceVersion": "7"}));
-        assert_eq!(metadata("MachineHealthCheck"), json!({"name": "a", "uid": "u"}));
+        let mut live = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "generation": 3}, "status": {}});
+        let metadata = |kind: &str, live: &Value| sent_over(&object(kind), live)["metadata"].clone();
+        let whole = json!({"name": "a", "uid": "u", "resourceVersion": "7"});
+        assert_eq!(metadata("MachineDeployment", &live), whole);
+        assert_eq!(metadata("Cluster", &live), whole);
+        assert_eq!(metadata("MachineHealthCheck", &live), json!({"name": "a", "uid": "u"}));
+        live.as_object_mut().unwrap().remove("status");
+        assert_eq!(metadata("ConfigMap", &live), whole, "nobody but who means it writes there");
     }
 
     #[test]
