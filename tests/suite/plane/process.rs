@@ -56,6 +56,22 @@ impl Process {
         }
     }
 
+    /// SIGSTOP: it does nothing, and knows nothing of it.
+    pub(crate) fn stop(&self) {
+        self.signal("STOP");
+    }
+
+    /// SIGCONT: it goes on where it was stopped.
+    pub(crate) fn go_on(&self) {
+        self.signal("CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = child.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+    }
+
     /// Whether it was started and has not ended by itself; where it has, how.
     pub(crate) fn is_well(&self) -> Result<(), String> {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
