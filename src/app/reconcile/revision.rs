@@ -42,6 +42,10 @@ pub struct Revision {
     pub untried: BTreeMap<ClusterId, TrialFailed>,
     /// By cluster: what tells that a folder asks for the same in two commits.
     prints: BTreeMap<ClusterId, Print>,
+    /// By cluster: what tells its contents apart.
+    contents: BTreeMap<ClusterId, String>,
+    /// Folders of which everything is known that they render.
+    known: BTreeSet<ClusterId>,
 }
 
 /// What tells that a folder asks for the same in two commits: its files, and what they render to, which
@@ -133,10 +137,11 @@ impl Revision {
     pub fn open(source: &SourceTree, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
         view.trial.open(&source.tree, None, view.today).map_err(Unusable::Untried)?;
         let fleet = Fleet::open(Arc::clone(&source.tree), view.today).map_err(Unusable::Settings)?;
-        Self::of(source.commit.clone(), fleet, view, settled)
+        Self::of(source.commit.clone(), fleet, None, view, settled)
     }
 
-    /// The same for a head that is judged before the merge: under the settings of the default branch.
+    /// The same for a head that is judged before the merge: under the settings of the default branch. Of a folder that
+    /// is there as it is on the default branch all is known: it is not rendered again.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -150,20 +155,47 @@ impl Revision {
         let has_file = base.fleet.has_settings_file();
         view.trial.open(&source.tree, Some(&settings), view.today).map_err(Unusable::Untried)?;
         let fleet = Fleet::with_settings(Arc::clone(&source.tree), settings, has_file, view.today);
-        Self::of(source.commit.clone(), fleet, view, settled)
+        Self::of(source.commit.clone(), fleet, Some(base), view, settled)
     }
 
-    fn of(commit: CommitId, fleet: Fleet, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
+    fn of(
+        commit: CommitId,
+        fleet: Fleet,
+        base: Option<&Self>,
+        view: &Viewpoint<'_>,
+        settled: bool,
+    ) -> Result<Opened, Unusable> {
         let (name, uid) = (view.name, view.uid);
         check_name(&fleet, name, uid)?;
         let fleet = Arc::new(fleet);
         let mut claims = claims(&fleet, uid);
-        let mut owners = OwnerIndex::default();
-        let mut neighbours = Neighbours::default();
+        let contents = contents(&fleet, &claims);
+        let same = base.map(|base| base.same(&claims, &contents)).unwrap_or_default();
+        let mut owners = base.map(|base| base.owners.rendered_by(&same)).unwrap_or_default();
+        let mut neighbours = base.map(|base| base.neighbours.clone()).unwrap_or_default();
+        for changed in base.into_iter().flat_map(Self::clusters).filter(|id| !same.contains(id)) {
+            neighbours.remove(changed);
+        }
+        let mut known = BTreeSet::new();
         let mut unknown = BTreeSet::new();
         let mut prints = BTreeMap::new();
-        let untried = try_folders(&fleet, &claims, view)?;
+        let tried = contents.iter().filter(|(id, _)| !same.contains(*id) && claims[*id].is_ok());
+        let tried = tried.map(|(id, content)| (id.clone(), content.clone())).collect();
+        let untried = view.trial.render(fleet.tree(), fleet.settings(), tried).map_err(Unusable::Untried)?;
+        // Templates live under names of their own.
+        let live_of = |id: &ClusterId, is_rendered: &dyn Fn(&ObjectId) -> bool| -> Vec<ObjectId> {
+            let recorded = view.recorded.get(id).map(Inventory::objects).unwrap_or_default();
+            let rendered = recorded.iter().filter(|object| is_rendered(&object.logical_id()));
+            rendered.map(InventoryObject::id).collect()
+        };
         for (id, claim) in &mut claims {
+            if let Some(print) = base.and_then(|base| base.prints.get(id)).filter(|_| same.contains(id)) {
+                let live = live_of(id, &|object| owners.is_rendered_by(id, object));
+                owners.renders(id, &live);
+                known.insert(id.clone());
+                prints.insert(id.clone(), print.clone());
+                continue;
+            }
             let folder = fleet.tree().folder_id(id.folder());
             let mut print = Print { folder, rendered: SpecDigest::of(&Value::Bool(claim.is_ok())) };
             if let Some(failed) = untried.get(id) {
@@ -180,6 +212,9 @@ impl Revision {
                 Folder::Rendered { digest, kinds, is_refused, placed } => {
                     print.rendered = digest;
                     let is_unknown = |kind: &ApiKind| view.scopes.of(&kind.group, &kind.kind).is_none();
+                    if placed.is_some() && !kinds.iter().any(is_unknown) {
+                        known.insert(id.clone());
+                    }
                     unknown.extend(kinds.into_iter().filter(is_unknown));
                     if is_refused {
                         owners.refused(id);
@@ -190,13 +225,7 @@ impl Revision {
                             neighbours.add(id, &rendered, &home);
                             let named: BTreeSet<&ObjectId> =
                                 rendered.objects.iter().map(|object| &object.id).collect();
-                            // Templates live under names of their own.
-                            let recorded = view.recorded.get(id).map(Inventory::objects).unwrap_or_default();
-                            let live: Vec<ObjectId> = recorded
-                                .iter()
-                                .filter(|object| named.contains(&object.logical_id()))
-                                .map(InventoryObject::id)
-                                .collect();
+                            let live = live_of(id, &|object| named.contains(object));
                             owners.renders(id, named.into_iter().chain(&live));
                         }
                         None => owners.unreadable(id),
@@ -211,7 +240,17 @@ impl Revision {
         for (id, inventory) in view.recorded {
             owners.records(id, inventory);
         }
-        Ok(Opened::Ready(Box::new(Self { commit, fleet, claims, owners, neighbours, untried, prints })))
+        Ok(Opened::Ready(Box::new(Self {
+            commit,
+            fleet,
+            claims,
+            owners,
+            neighbours,
+            untried,
+            prints,
+            contents,
+            known,
+        })))
     }
 
     /// After how long folders that were not rendered may come to something else; `None` where none will.
@@ -227,6 +266,16 @@ impl Revision {
     /// What tells that a folder asks for the same in two commits.
     pub fn print(&self, id: &ClusterId) -> Option<&Print> {
         self.prints.get(id)
+    }
+
+    /// The folders of another commit of which all is known here: what they are made of is the same.
+    fn same(
+        &self,
+        claims: &BTreeMap<ClusterId, Result<(), Reason>>,
+        contents: &BTreeMap<ClusterId, String>,
+    ) -> BTreeSet<ClusterId> {
+        let is_same = |id: &ClusterId| self.known.contains(id) && self.contents.get(id) == contents.get(id);
+        claims.iter().filter(|(id, claim)| claim.is_ok() && is_same(id)).map(|(id, _)| id.clone()).collect()
     }
 
     /// The Git id of a cluster's folder.
@@ -255,22 +304,15 @@ enum Folder {
     },
 }
 
-/// Renders the folders of these claims on trial; those that are not to be rendered, each with why. A folder's content is
-/// its files and all that lies in no cluster's folder, which it may refer to: what a neighbour changes does not have it
-/// tried anew.
-fn try_folders(
-    fleet: &Fleet,
-    claims: &BTreeMap<ClusterId, Result<(), Reason>>,
-    view: &Viewpoint<'_>,
-) -> Result<BTreeMap<ClusterId, TrialFailed>, Unusable> {
+/// What tells the contents of claimed folders apart: their files and all that lies in no cluster's folder, which they may
+/// refer to. What a neighbour changes does not have one tried anew.
+fn contents(fleet: &Fleet, claims: &BTreeMap<ClusterId, Result<(), Reason>>) -> BTreeMap<ClusterId, String> {
     let beside = content_beside(fleet);
-    let subject = |id: &ClusterId| {
+    let content = |id: &ClusterId| {
         let folder = fleet.tree().folder_id(id.folder());
-        (id.clone(), digest(&[folder.as_ref().map(TreeId::as_str).unwrap_or_default(), &beside]))
+        digest(&[folder.as_ref().map(TreeId::as_str).unwrap_or_default(), &beside])
     };
-    let claimed = claims.iter().filter(|(_, claim)| claim.is_ok());
-    let subjects = claimed.map(|(id, _)| subject(id)).collect();
-    view.trial.render(fleet.tree(), fleet.settings(), subjects).map_err(Unusable::Untried)
+    claims.keys().map(|id| (id.clone(), content(id))).collect()
 }
 
 /// Renders one folder.

@@ -59,6 +59,25 @@ impl OwnerIndex {
         }
     }
 
+    /// What these folders render, and whether they are refused, as it is known here; nothing of the others, and
+    /// nothing of what anybody has applied.
+    #[must_use]
+    pub fn rendered_by(&self, folders: &BTreeSet<ClusterId>) -> Self {
+        let kept = |of: &BTreeSet<ClusterId>| of.intersection(folders).cloned().collect();
+        let objects = self.objects.iter().filter_map(|(id, owners)| {
+            let rendered = owners.rendered.0.iter().filter(|id| folders.contains(*id));
+            let rendered = Few(rendered.cloned().collect());
+            (!rendered.0.is_empty()).then(|| (id.clone(), Owners { rendered, recorded: Few::default() }))
+        });
+        let objects = objects.collect();
+        Self { objects, unreadable: kept(&self.unreadable), refused: kept(&self.refused) }
+    }
+
+    /// Whether a folder renders an object.
+    pub fn is_rendered_by(&self, folder: &ClusterId, id: &ObjectId) -> bool {
+        self.objects.get(id).is_some_and(|owners| owners.rendered.0.contains(folder))
+    }
+
     /// A folder cannot be rendered: nobody knows what it still wants of what it has applied.
     pub fn unreadable(&mut self, folder: &ClusterId) {
         self.unreadable.insert(folder.clone());

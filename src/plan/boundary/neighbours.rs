@@ -142,7 +142,8 @@ impl Neighbours {
         self.folders.insert(folder.clone(), brought);
     }
 
-    fn remove(&mut self, folder: &ClusterId) {
+    /// A folder brings nothing any more, as far as is known.
+    pub fn remove(&mut self, folder: &ClusterId) {
         let Some(brought) = self.folders.remove(folder) else { return };
         for namespace in &brought.namespaces {
             self.residents.get_mut(namespace).map(|residents| residents.remove(folder));

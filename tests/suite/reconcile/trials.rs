@@ -1,13 +1,16 @@
 //! Folders that cannot be rendered within the limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::ports::TrialFailed;
+use capstan::app::reconcile::ports::{PreflightVerdict, TrialFailed};
+use capstan::app::reconcile::preflight::preflight;
 use capstan::app::reconcile::resources::ConditionType;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 use super::applying::plain;
-use super::world::{World, id};
+use super::world::{MemoryTree, World, id};
 
 #[tokio::test]
 async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
@@ -55,4 +58,47 @@ async fn a_folder_that_is_not_rendered_loses_nothing_and_is_tried_again() {
     assert_eq!(world.live.take_writes(), [""; 0]);
     assert_eq!(world.condition("gauss-peu01", ConditionType::Refused), "True NotRendered");
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+}
+
+/// Files as they are, of which those below one folder must not be read.
+struct Guarded {
+    tree: MemoryTree,
+    folder: &'static str,
+}
+
+impl Tree for Guarded {
+    fn entries(&self) -> &[TreeEntry] {
+        self.tree.entries()
+    }
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        assert!(!entry.path.as_str().contains(self.folder), "{} is read again", entry.path);
+        self.tree.read(entry)
+    }
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.tree.folder_id(folder)
+    }
+}
+
+#[tokio::test]
+async fn of_a_head_only_what_it_changes_is_read_and_the_rest_is_as_it_was() {
+    let world = World::new();
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    world.reconcile("gauss/peu01").await;
+    let base = world.revision().await;
+    // It reaches for what the other folder has.
+    world.write(
+        "gauss/peu02/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: peu01-a, namespace: org}\ndata: {key: \"2\"}\n",
+    );
+    let files = world.files.lock().unwrap().clone();
+    let tree = Guarded { tree: MemoryTree::new(files), folder: "peu01/base/maps" };
+    let head = world.head(&base, Arc::new(tree));
+    let (one, two) = (id("gauss/peu01"), id("gauss/peu02"));
+    assert!(head.claims[&one].is_ok() && head.print(&one) == base.print(&one));
+    assert_ne!(head.print(&two), base.print(&two));
+    let fleet = world.fleet.lock().unwrap().clone();
+    let answer = preflight(&world.ports(), &fleet, &head, &[two], &[]).await.remove(0);
+    assert_eq!(answer.verdict, PreflightVerdict::Rejected);
+    assert!(answer.reasons[0].message.contains("gauss/peu01"), "{}", answer.reasons[0].message);
 }

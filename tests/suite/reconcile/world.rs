@@ -230,6 +230,24 @@ impl World {
         }
     }
 
+    /// Opens a tree as a head that is tried before the merge.
+    pub(crate) fn head(&self, base: &Revision, tree: Arc<dyn Tree>) -> Revision {
+        let source = SourceTree { commit: CommitId::parse(&self.commit()).unwrap(), tree };
+        let (ports, scopes) = (self.ports(), self.kinds.known());
+        let view = Viewpoint {
+            name: "mc-eu",
+            uid: UID,
+            scopes: &scopes,
+            recorded: &BTreeMap::new(),
+            today: self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date(),
+            trial: &ports.trial,
+        };
+        match Revision::open_head(base, &source, &view, true).unwrap() {
+            Opened::Ready(revision) => *revision,
+            Opened::Unknown(kinds) => panic!("{kinds:?}"),
+        }
+    }
+
     /// One turn of a cluster at the present commit.
     pub(crate) async fn reconcile(&self, cluster: &str) -> ReconcileOutcome {
         let revision = self.revision().await;
