@@ -11,7 +11,8 @@ mod sources;
 mod status_store;
 
 pub use bot::{
-    Bot, BotError, ClusterReport, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict, Work,
+    Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
+    Work,
 };
 pub use quarantine_store::QuarantineStore;
 pub use source::{SourceError, SourceTree, TreeSource};
