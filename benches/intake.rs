@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
 use capstan::app::worker::Heartbeats;
+use capstan::config::Intake;
 use capstan::database::Database;
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
