@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
 use capstan::app::worker::Heartbeats;
+use capstan::config::Intake;
 use capstan::database::Database;
-use capstan::server::{self, Limits, Listeners, Parts, Probe};
+use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
 use serde_json::{Map, Value, json};
 use sqlx::{Connection, Row, SqliteConnection};
@@ -50,7 +51,7 @@ fn main() {
             web_url: "https://github.com".parse().unwrap(),
             clock: Arc::new(SystemClock),
             agents: None,
-            limits: Limits::default(),
+            intake: Intake::default(),
         };
         let any = "127.0.0.1:0".parse().unwrap();
         let listeners = Listeners {

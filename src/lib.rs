@@ -28,7 +28,7 @@
 //! | [`state_folder`] | the reconciler's state folder: its lock, and who had it before | nothing |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
 //! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
-//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app` |
+//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `config` |
 //! | [`cli`] | arguments and the subcommands | `app`, `config` |
 //!
 //! `main.rs` and `wiring/` put them together: the only place that knows every room.

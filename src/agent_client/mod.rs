@@ -130,6 +130,8 @@ pub struct AgentClient {
     join_code: Option<SecretString>,
     folder: PathBuf,
     enrolment: tokio::sync::Mutex<Option<Enrolment>>,
+    /// An enrolment that nobody was told of yet.
+    untold: Mutex<Option<Enrolment>>,
     shelf: Shelf,
     /// What was fetched last, where it is not on the shelf.
     newest: tokio::sync::Mutex<Option<(Signed, Fetched)>>,
@@ -177,6 +179,7 @@ impl AgentClient {
             newest: tokio::sync::Mutex::default(),
             folder,
             enrolment: tokio::sync::Mutex::new(enrolment),
+            untold: Mutex::default(),
             outbox: Mutex::new(outbox),
             stored: Arc::new(Notify::new()),
             _leash: stop.clone().drop_guard(),

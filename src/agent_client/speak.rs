@@ -17,8 +17,8 @@ use capstan_plan::settings::RepositoryName;
 
 use super::{AgentClient, AgentError};
 use crate::app::reconcile::ports::{
-    Bot, BotError, ClusterReport, Outcome, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
-    SourceTree, TreeSource, Work,
+    Bot, BotError, ClusterReport, NewAgent, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
+    SourceError, SourceTree, TreeSource, Work,
 };
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::Phase;
@@ -86,6 +86,15 @@ impl Bot for BotSource {
     async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError> {
         let record = self.0.record(cluster).await.map_err(|error| self.bot_error(error))?;
         Ok(record.elsewhere)
+    }
+
+    fn newly_enrolled(&self) -> Option<NewAgent> {
+        let enrolment = self.0.take_untold()?;
+        Some(NewAgent {
+            agent: enrolment.agent.to_string(),
+            bot: self.0.url().to_string(),
+            key: enrolment.public_key.fingerprint(),
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Makes room: what a repository left that the App is no longer installed on, and what is too old to matter.
 //!
 //! *Expected flow.* Once in a while GitHub is asked where the App is installed. A repository of which something is
-//! kept and that is nowhere among them is absent; one that has been absent for [`Keep::absent`] is forgotten, rows
-//! and mirror.
+//! kept and that is nowhere among them is absent; one that has been absent for [`ABSENT`] is forgotten, rows and
+//! mirror. One that cannot be forgotten now is tried again the next time, and stops no other.
 //!
 //! *Guarantees.* A repository whose owner's list could not be read, or who suspended the App, is not absent. One
 //! that comes back in time loses nothing; one that comes back later is found again in GitHub and Git.
@@ -18,20 +18,8 @@ use super::ports::{
     Clock, CodeHost, CodeHostError, KeptRepository, MirrorError, MirrorShelf, RecordsError, Retention,
 };
 
-/// How long what is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
-    /// Records that are only looked up.
-    pub records: SignedDuration,
-    /// What belongs to a repository that is absent.
-    pub absent: SignedDuration,
-}
-
-impl Default for Keep {
-    fn default() -> Self {
-        Self { records: SignedDuration::from_hours(90 * 24), absent: SignedDuration::from_hours(12) }
-    }
-}
+/// How long what belongs to a repository is kept once it is absent.
+const ABSENT: SignedDuration = SignedDuration::from_hours(12);
 
 /// Makes room.
 pub struct Housekeeping {
@@ -43,8 +31,8 @@ pub struct Housekeeping {
     pub mirrors: Arc<dyn MirrorShelf>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// How long what is kept.
-    pub keep: Keep,
+    /// How long records are kept that are only looked up.
+    pub keep: SignedDuration,
 }
 
 /// What went.
@@ -90,27 +78,41 @@ impl Housekeeping {
     /// Forgets what may go now.
     ///
     /// # Errors
-    /// GitHub, the records or the disk fail; what went before that is gone.
+    /// GitHub does not answer, or the records fail; what went before that is gone.
     pub async fn make_room(&self) -> Result<Forgotten, HousekeepingError> {
         let now = self.clock.now();
-        let rows = self.records.forget_before(now - self.keep.records).await?;
+        let rows = self.records.forget_before(now - self.keep).await?;
         let kept = self.records.kept_repositories().await?;
         let absent = self.records.note_absent(&absent(&kept, &self.installed().await?)).await?;
-        let repositories = long_absent(&absent, now, self.keep.absent);
-        for &repository in &repositories {
-            // The rows last: they are what is found absent again where the mirror cannot go.
-            self.mirrors.remove(repository).await?;
-            self.records.forget_repository(repository).await?;
-            tracing::info!(
-                repository,
-                "forgot a repository that the App has not been installed on for {} h",
-                self.keep.absent.as_hours()
-            );
+        let mut repositories = Vec::new();
+        for repository in long_absent(&absent, now, ABSENT) {
+            match self.forget(repository).await {
+                Ok(()) => {
+                    tracing::info!(
+                        repository,
+                        "forgot a repository that the App has not been installed on for {} h",
+                        ABSENT.as_hours()
+                    );
+                    repositories.push(repository);
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        repository,
+                        "a repository could not be forgotten, and is kept until the next time: {error}"
+                    );
+                }
+            }
         }
         if rows > 0 {
             tracing::info!(rows, "old records were forgotten");
         }
         Ok(Forgotten { repositories, rows })
+    }
+
+    /// The rows last: they are what is found absent again where the mirror cannot go.
+    async fn forget(&self, repository: u64) -> Result<(), HousekeepingError> {
+        self.mirrors.remove(repository).await?;
+        Ok(self.records.forget_repository(repository).await?)
     }
 
     async fn installed(&self) -> Result<Installed, CodeHostError> {

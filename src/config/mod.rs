@@ -75,13 +75,15 @@ pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 /// What those who connect may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Intake {
-    /// Connections at a time.
+    /// Connections at a time to the public listener. Where there are more, those go that said nothing for longest.
     pub connections: usize,
     /// How long a request's head may take, and how long a connection may be without a request.
     pub header_timeout: Duration,
     /// How long a request's body may take.
     pub body_timeout: Duration,
-    /// Bytes that large bodies may take together.
+    /// For how long nothing of an answer may be taken.
+    pub send_timeout: Duration,
+    /// Bytes that bodies above 64 KiB may take together; further ones wait, unread.
     pub body_bytes: usize,
 }
 
@@ -92,6 +94,8 @@ impl Default for Intake {
             connections: connections_by_default(),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(10),
+            // A system says that there is room again once a third of what it keeps is gone: some megabytes.
+            send_timeout: Duration::from_secs(60),
             body_bytes: 64 << 20,
         }
     }
@@ -270,14 +274,10 @@ fn address(setting: &Setting) -> Result<SocketAddr, String> {
 
 fn work(sources: &Sources) -> Result<Work, String> {
     let default = Work::default();
-    let seconds = |name, default: Duration| {
-        let seconds = number(sources, name, 1..=86_400)?;
-        Ok::<_, String>(seconds.map_or(default, |seconds| Duration::from_secs(seconds as u64)))
-    };
     Ok(Work {
         workers: number(sources, "workers", 1..=64)?.unwrap_or(default.workers),
-        job: seconds("job-seconds", default.job)?,
-        planner: seconds("planner-seconds", default.planner)?,
+        job: seconds(sources, "job-seconds", 1..=86_400)?.unwrap_or(default.job),
+        planner: seconds(sources, "planner-seconds", 1..=86_400)?.unwrap_or(default.planner),
         planner_memory: number(sources, "planner-memory-mib", 128..=1_048_576)?
             .map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
     })
@@ -285,14 +285,12 @@ fn work(sources: &Sources) -> Result<Work, String> {
 
 fn intake(sources: &Sources) -> Result<Intake, String> {
     let default = Intake::default();
-    let seconds = |name, default: Duration| {
-        let seconds = number(sources, name, 1..=3600)?;
-        Ok::<_, String>(seconds.map_or(default, |seconds| Duration::from_secs(seconds as u64)))
-    };
+    let timeout = |name| seconds(sources, name, 1..=3600);
     Ok(Intake {
         connections: number(sources, "connections", 8..=100_000)?.unwrap_or(default.connections),
-        header_timeout: seconds("header-timeout-seconds", default.header_timeout)?,
-        body_timeout: seconds("body-timeout-seconds", default.body_timeout)?,
+        header_timeout: timeout("header-timeout-seconds")?.unwrap_or(default.header_timeout),
+        body_timeout: timeout("body-timeout-seconds")?.unwrap_or(default.body_timeout),
+        send_timeout: default.send_timeout,
         // The largest delivery is one of 25 MiB.
         body_bytes: number(sources, "body-memory-mib", 25..=65_536)?
             .map_or(default.body_bytes, |mebibytes| mebibytes << 20),
@@ -318,6 +316,15 @@ fn number(
         Ok(number) if taken.contains(&number) => Ok(Some(number)),
         _ => Err(setting.wrong(&format!("is no number from {} to {}", taken.start(), taken.end()))),
     }
+}
+
+fn seconds(
+    sources: &Sources,
+    name: &'static str,
+    taken: RangeInclusive<usize>,
+) -> Result<Option<Duration>, String> {
+    let seconds = number(sources, name, taken)?;
+    Ok(seconds.map(|seconds| Duration::from_secs(seconds as u64)))
 }
 
 /// Half of the file handles that this process may have: the others are for the database, Git and GitHub.

@@ -1,8 +1,13 @@
 //! The state folder and what lies in it are their owner's alone: mirrors of private repositories, the database, keys.
+//!
+//! A platform may open it behind Capstan's back: before a pod starts, Kubernetes gives everything on a volume to
+//! `fsGroup`, lets that group read and write it, and sets the set-group-id bit of its folders. So each start closes
+//! everything again, to the bottom, and refuses only a folder that holds what is not Capstan's: closing that would
+//! take it from those whom it belongs to.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
@@ -10,8 +15,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
 
-/// What Capstan's programs make in a state folder.
-const OURS: &[&str] = &["agents", "capstan.key", "capstan.sqlite", "mirrors", "sources"];
+/// How the names begin of what Capstan's programs make in a state folder.
+const OURS: &[&str] =
+    &["agents", "beyond-limits.json", "capstan.key", "capstan.sqlite", "mirrors", "reconciler", "sources"];
 
 /// Bits that others have of a mode.
 const OTHERS: u32 = 0o077;
@@ -19,60 +25,98 @@ const OTHERS: u32 = 0o077;
 /// Bytes of a key.
 const KEY_BYTES: usize = 32;
 
-/// Creates the folder, and tries to write there. One that there is already is closed to others, unless it holds
-/// what is not Capstan's.
+/// Creates the folder, and tries to write there. One that there is already is closed to others, with everything in
+/// it, unless it holds what is not Capstan's.
 pub(super) fn make_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     tempfile::tempfile_in(path).map(drop)?;
-    let mode = fs::metadata(path)?.mode() & 0o777;
-    let entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+    let metadata = fs::metadata(path)?;
+    let mode = metadata.mode() & 0o777;
     if mode & OTHERS != 0 {
         let is_ours = |name: &str| OURS.iter().any(|ours| name.starts_with(ours));
-        if let Some(other) = entries.iter().find(|entry| !entry.file_name().to_str().is_some_and(is_ours)) {
-            return Err(io::Error::other(format!(
-                "others may look into it (its mode is {mode:04o}), and it holds what is not Capstan's ({})",
-                other.file_name().display()
-            )));
+        for entry in fs::read_dir(path)? {
+            let name = entry?.file_name();
+            if !name.to_str().is_some_and(is_ours) {
+                return Err(io::Error::other(format!(
+                    "others may look into it (its mode is {mode:04o}), and it holds what is not Capstan's ({})",
+                    name.display()
+                )));
+            }
         }
-        close_to_others(path, 0o700).map_err(|error| {
-            io::Error::other(format!(
-                "others may look into it (its mode is {mode:04o}), and that cannot be changed: {error}"
-            ))
-        })?;
     }
-    for entry in entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())) {
-        if entry.metadata()?.mode() & OTHERS != 0 {
-            close_to_others(&entry.path(), 0o600)?;
+    // The folder first: from then on nobody else gets in while the rest is closed.
+    close_to_others(path, &metadata).map_err(|error| {
+        io::Error::other(format!(
+            "others may look into it (its mode is {mode:04o}), and that cannot be changed: {error}"
+        ))
+    })?;
+    close_below(path)
+}
+
+/// Closes everything in a folder. What goes meanwhile is closed enough: other processes may work in it.
+fn close_below(folder: &Path) -> io::Result<()> {
+    for entry in unless_gone(fs::read_dir(folder))?.into_iter().flatten() {
+        let path = entry?.path();
+        // Not what a link points to, which may lie anywhere.
+        let Some(metadata) = unless_gone(fs::symlink_metadata(&path))? else { continue };
+        if !metadata.is_file() && !metadata.is_dir() {
+            continue;
+        }
+        unless_gone(close_to_others(&path, &metadata)).map_err(|error| {
+            io::Error::other(format!("{} cannot be closed to others: {error}", path.display()))
+        })?;
+        if metadata.is_dir() {
+            close_below(&path)?;
         }
     }
     Ok(())
 }
 
-fn close_to_others(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode))
+/// Leaves its owner what the owner has of 0700, of a file 0600.
+fn close_to_others(path: &Path, metadata: &Metadata) -> io::Result<()> {
+    let mode = metadata.mode() & 0o7777;
+    let closed = mode & if metadata.is_dir() { 0o700 } else { 0o600 };
+    if closed == mode { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(closed)) }
+}
+
+fn unless_gone<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The key in a file, which is made where there is none.
 pub(super) fn kept_or_made_key(path: &Path) -> Result<SecretString, String> {
     let shown = path.display();
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(mut file) => {
-            let mut key = [0; KEY_BYTES];
-            SystemRandom::new()
-                .fill(&mut key)
-                .map_err(|_| format!("{shown}: the system gives no random bytes"))?;
-            let text = STANDARD.encode(key);
-            let written = writeln!(file, "{text}").and_then(|()| file.sync_all());
-            if let Err(error) = written {
-                // Half a key is worse than none.
-                fs::remove_file(path).ok();
-                return Err(format!("{shown}: cannot be written: {error}"));
-            }
-            Ok(text.into())
-        }
+    match path.try_exists() {
+        Ok(true) => return given_key(path),
+        Ok(false) => {}
+        Err(error) => return Err(format!("{shown}: cannot be read: {error}")),
+    }
+    let mut key = [0; KEY_BYTES];
+    SystemRandom::new().fill(&mut key).map_err(|_| format!("{shown}: the system gives no random bytes"))?;
+    let text = STANDARD.encode(key);
+    match write_new(path, &format!("{text}\n")) {
+        Ok(()) => Ok(text.into()),
+        // Another process made one at the same time: that is the key, for both.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => given_key(path),
         Err(error) => Err(format!("{shown}: cannot be made: {error}")),
     }
+}
+
+/// A file that is whole, or not there, whenever the power goes; never one that there is already, and its owner's alone
+/// from the first byte on.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut beside = path.file_name().unwrap_or_default().to_owned();
+    beside.push(".");
+    let mut file = tempfile::Builder::new().prefix(&beside).tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
+    File::open(folder)?.sync_all()
 }
 
 /// The key in a file that somebody gave.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use capstan_model::dns_name::is_label;
 
 use super::sources::{Flags, Sources, typed};
-use super::{Checked, ConfigError, Environment, listen, number, state_dir};
+use super::{Checked, ConfigError, Environment, listen, number, seconds, state_dir};
 
 /// Flags of `capstan reconcile`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
 /// (`listen: …`); a flag wins over a variable, and that over the file.
@@ -48,7 +48,7 @@ pub struct ReconcileOptions {
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
-const RENDER_TIMEOUT_SECONDS: u64 = 60;
+const RENDER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Memory for rendering where nobody says so, in MiB.
 const RENDER_MEMORY_MIB: usize = 512;
@@ -170,13 +170,7 @@ fn namespace_watches(sources: &Sources) -> Result<usize, String> {
 }
 
 fn render_timeout(sources: &Sources) -> Result<Duration, String> {
-    let Some(setting) = sources.setting("render-timeout-seconds") else {
-        return Ok(Duration::from_secs(RENDER_TIMEOUT_SECONDS));
-    };
-    match setting.text.parse() {
-        Ok(seconds) if (1..=3600).contains(&seconds) => Ok(Duration::from_secs(seconds)),
-        _ => Err(setting.wrong("is no number from 1 to 3600")),
-    }
+    Ok(seconds(sources, "render-timeout-seconds", 1..=3600)?.unwrap_or(RENDER_TIMEOUT))
 }
 
 fn render_memory(sources: &Sources) -> Result<u64, String> {

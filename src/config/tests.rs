@@ -266,7 +266,7 @@ fn a_comment_or_a_short_word_is_no_webhook_secret() {
 
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(path).unwrap().permissions().mode() & 0o777
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
 fn open_to_all(path: &Path) {
@@ -302,6 +302,70 @@ fn a_folder_of_other_things_is_not_closed_but_refused() {
     assert_eq!(mode(&shared), 0o755);
 }
 
+/// What the kubelet does to a volume before a pod with an `fsGroup` starts (`changeFilePermission` in
+/// `pkg/volume/volume_linux.go` of Kubernetes): the group may read and write, and enter folders, which get the
+/// set-group-id bit.
+fn mount_with_fs_group(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let metadata = fs::symlink_metadata(path).unwrap();
+    let more = match (metadata.is_dir(), metadata.is_symlink()) {
+        (_, true) => return,
+        (true, _) => 0o2770,
+        (false, _) => 0o660,
+    };
+    fs::set_permissions(path, fs::Permissions::from_mode(metadata.permissions().mode() & 0o7777 | more))
+        .unwrap();
+    if metadata.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| mount_with_fs_group(&entry.unwrap().path()));
+    }
+}
+
+#[test]
+fn what_a_platform_opens_before_each_start_is_closed_again_to_the_bottom() {
+    let volume = tempfile::tempdir().unwrap();
+    let state = volume.path().join("state");
+    let options =
+        |state: &Path| ServeOptions { state_dir: Some(state.to_owned()), ..ServeOptions::default() };
+    let place = Place::new();
+    let key = place.load(&options(&state)).unwrap().key.expose_secret().to_owned();
+    // All that the bot and the reconciler leave there, and what they leave when they are killed.
+    for file in [
+        "agents/acme_gitops/key",
+        "agents/acme_gitops/reports/last",
+        "beyond-limits.json",
+        "beyond-limits.jsonx1y2z3",
+        "capstan.key.x1y2z3",
+        "capstan.sqlite",
+        "capstan.sqlite-shm",
+        "capstan.sqlite-wal",
+        "mirrors/1.git/objects/pack/pack-1.pack",
+        "reconciler/identity",
+        "reconciler/lock",
+        "sources/capstan-system_gitops.json",
+    ] {
+        fs::create_dir_all(state.join(file).parent().unwrap()).unwrap();
+        fs::write(state.join(file), "").unwrap();
+    }
+    let elsewhere = volume.path().join("elsewhere");
+    fs::write(&elsewhere, "").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, state.join("mirrors/link")).unwrap();
+    for start in 2..=10 {
+        mount_with_fs_group(volume.path());
+        assert_eq!(mode(&state.join("reconciler/lock")) & 0o660, 0o660);
+        assert_eq!(mode(&state), 0o2770, "before start {start}");
+        assert_eq!(place.load(&options(&state)).unwrap().key.expose_secret(), key, "start {start}");
+        for folder in
+            ["", "agents/acme_gitops/reports", "mirrors/1.git/objects/pack", "reconciler", "sources"]
+        {
+            assert_eq!(mode(&state.join(folder)), 0o700, "{folder} at start {start}");
+        }
+        for file in ["agents/acme_gitops/key", "mirrors/1.git/objects/pack/pack-1.pack", "reconciler/lock"] {
+            assert_eq!(mode(&state.join(file)), 0o600, "{file} at start {start}");
+        }
+        assert_eq!(mode(&elsewhere) & 0o060, 0o060, "what a link points to is not in the folder");
+    }
+}
+
 #[test]
 fn the_key_is_kept_or_the_one_that_is_given() {
     let place = Place::new();
@@ -309,6 +373,11 @@ fn the_key_is_kept_or_the_one_that_is_given() {
     let made = load(&ServeOptions::default());
     assert_eq!(made.len(), 44);
     assert_eq!(load(&ServeOptions::default()), made);
+    assert_eq!(
+        fs::read_dir(place.at("state/capstan")).unwrap().count(),
+        1,
+        "what the key was written to at first is the key now"
+    );
     let given = place.write("key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
     let options = ServeOptions { key_file: Some(given), ..ServeOptions::default() };
     assert_eq!(load(&options), "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");

@@ -23,7 +23,7 @@ use super::sleep_until;
 use crate::app::ports::{Change, LiveChange, LiveError};
 use crate::app::reconcile::names::resource_names;
 use crate::app::reconcile::ports::{
-    ClusterKey, ClusterRecord, FleetRecord, OpenSource, SourceError, Sources,
+    ClusterKey, ClusterRecord, FleetRecord, NewAgent, Note, OpenSource, SourceError, Sources, Tone,
 };
 use crate::app::reconcile::rename_migration::{Migrated, migrate, migration_sources};
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
@@ -154,6 +154,7 @@ impl FleetLoop {
         let follows = tokio::spawn(follower.run(tell, beside.clone()));
         let preflights = tokio::spawn(worker.run(beside.clone()));
         loop {
+            self.tell_of_enrolment(&source).await;
             let due = state.schedule.next().filter(|_| self.has_room(&state));
             tokio::select! {
                 () = self.stop.cancelled() => break,
@@ -177,6 +178,17 @@ impl FleetLoop {
         beside.cancel();
         let _ended = tokio::join!(follows, preflights);
         state.counted.clear(&self.fleet.key);
+    }
+
+    /// Who may act for this management cluster is for all to see who look at its Fleet.
+    async fn tell_of_enrolment(&self, source: &OpenSource) {
+        let Some(NewAgent { agent, bot, key }) = source.bot.newly_enrolled() else { return };
+        let message = format!(
+            "This reconciler has enrolled with the bot at {bot}, as agent {agent} with the key {key}. `capstan agents \
+             list` shows it there, and `capstan agents revoke {agent}` ends it."
+        );
+        let note = Note { tone: Tone::Normal, reason: "Enrolled", message };
+        self.ports.status_store.note_fleet(&self.fleet, &note).await;
     }
 
     fn has_room(&self, state: &State) -> bool {

@@ -128,6 +128,21 @@ impl Enrolment for Database {
     }
 }
 
+/// Whether an agent is known and not revoked, in a transaction. Whoever revokes it waits for the transaction's end: what
+/// it stores is then there to be forgotten.
+macro_rules! is_believed {
+    ($tx:ident, $agent:expr) => {
+        sqlx::query("UPDATE agents SET seen_at_ms = seen_at_ms WHERE id = $1 AND revoked_at_ms IS NULL")
+            .bind($agent.as_str())
+            .execute(&mut *$tx)
+            .await?
+            .rows_affected()
+            == 1
+    };
+}
+
+pub(super) use is_believed;
+
 /// Appends what concerns no repository to the audit trail, in a transaction.
 macro_rules! audit {
     ($tx:ident, $now_ms:expr, $actor:expr, $action:expr, $detail:expr) => {

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{PreflightAnswer, PreflightId};
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId};
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 
-use super::agents::uid;
+use super::agents::{is_believed, uid};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    AgentWork, PreflightRecord, PreflightState, RecordsError, Repository, RepositoryName, WatchedRepository,
+    AgentWork, Heard, PreflightRecord, PreflightState, RecordsError, Repository, RepositoryName,
+    WatchedRepository,
 };
 
 /// How long a question may be answered.
@@ -216,23 +217,32 @@ impl AgentWork for Database {
     async fn answer_preflight(
         &self,
         id: &PreflightId,
+        agent: &AgentId,
         answer: &PreflightAnswer,
-    ) -> Result<bool, RecordsError> {
+    ) -> Result<Heard, RecordsError> {
         const DOING: &str = "saving the answer to a preflight";
         let answer = json(DOING, answer)?;
-        let sql = "UPDATE preflights SET state = 'answered', answer = $2 WHERE id = $1 AND state = 'asked'";
-        let rows = write!(self, pool => sqlx::query(sql)
-            .bind(id.as_str())
-            .bind(&answer)
-            .execute(pool)
-            .await
-            .map(|done| done.rows_affected()))
-        .map_err(failed(DOING))?;
-        Ok(rows > 0)
+        self.answer_row(id, agent, &answer).await.map_err(failed(DOING))
     }
 }
 
 impl Database {
+    async fn answer_row(
+        &self,
+        id: &PreflightId,
+        agent: &AgentId,
+        answer: &str,
+    ) -> Result<Heard, sqlx::Error> {
+        let sql = "UPDATE preflights SET state = 'answered', answer = $2 WHERE id = $1 AND state = 'asked'";
+        let answered = transaction!(self, tx => {
+            if !is_believed!(tx, agent) {
+                return Ok(Heard::Revoked);
+            }
+            sqlx::query(sql).bind(id.as_str()).bind(answer).execute(&mut *tx).await?.rows_affected()
+        });
+        Ok(if answered > 0 { Heard::Stored } else { Heard::NotAwaited })
+    }
+
     async fn preflights_by(
         &self,
         column: &'static str,

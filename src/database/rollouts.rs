@@ -5,12 +5,12 @@ use capstan_live::agent::{AgentId, Progress, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 
-use super::agents::uid;
+use super::agents::{is_believed, uid};
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    Agent, ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, ReportedToGitHub,
-    RolloutRecords, Settled, WatchedRepository,
+    Agent, ClusterStanding, FollowedCluster, FollowedMerge, Heard, PendingReport, RecordsError,
+    ReportedToGitHub, RolloutRecords, Settled, WatchedRepository,
 };
 
 /// A token's id, a preflight, a settled merge and a commit that is no tip are forgotten after this long.
@@ -29,7 +29,7 @@ impl RolloutRecords for Database {
         agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
-    ) -> Result<(), RecordsError> {
+    ) -> Result<Heard, RecordsError> {
         const DOING: &str = "taking reports";
         let texts = reports.iter().map(|report| json(DOING, report)).collect::<Result<Vec<_>, _>>()?;
         self.take_rows(repository.cast_signed(), agent, name, reports, &texts).await.map_err(failed(DOING))
@@ -154,10 +154,13 @@ impl Database {
         name: &str,
         reports: &[RolloutReport],
         texts: &[String],
-    ) -> Result<(), sqlx::Error> {
+    ) -> Result<Heard, sqlx::Error> {
         let now_ms = self.now_ms();
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
         transaction!(self, tx => {
+            if !is_believed!(tx, agent.id) {
+                return Ok(Heard::Revoked);
+            }
             for (report, text) in reports.iter().zip(texts) {
                 let newer = sqlx::query(
                     "INSERT INTO standings (repository, cluster, management_cluster, name, report_id, report, taken_at_ms,
@@ -202,7 +205,7 @@ impl Database {
                 }
             }
         });
-        Ok(())
+        Ok(Heard::Stored)
     }
 
     async fn follow_rows(&self, merge: &FollowedMerge, progress: &[String]) -> Result<(), sqlx::Error> {

@@ -9,7 +9,8 @@ use crate::app::ports::{CheckConclusion, CheckRun, CodeHostError, NewCheckRun, R
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::transport::{Call, GitHub, Identity};
+use super::call::{Call, Identity};
+use super::transport::GitHub;
 
 /// GitHub takes this many annotations a call; further ones are added by updates.
 const ANNOTATIONS_PER_CALL: usize = 50;

@@ -10,8 +10,9 @@ use crate::app::ports::{CodeHostError, CommitStatus, Repository};
 
 use super::access::Task;
 use super::answer::cut_to;
+use super::call::{Call, Identity};
 use super::pulls::UserPayload;
-use super::transport::{Call, GitHub, Identity};
+use super::transport::GitHub;
 
 /// What GitHub takes of a status' description, in characters.
 const DESCRIPTION_CHARACTERS: usize = 140;

@@ -8,8 +8,10 @@ use crate::app::ports::{CodeHostError, Comment, Permission, PlacedComment, React
 
 use super::access::Task;
 use super::answer::cut_to;
+use super::call::{Call, Identity};
+use super::graphql::missing_node;
 use super::pulls::{GHOST, UserPayload};
-use super::transport::{Call, GitHub, Identity, missing_node};
+use super::transport::GitHub;
 
 const BODY_CHARACTERS: usize = 65_536;
 

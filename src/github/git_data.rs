@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::app::ports::{CodeHostError, CommitMetadata, NewTreeEntry, Repository};
 
 use super::access::Task;
-use super::transport::{Call, GitHub, Identity};
+use super::call::{Call, Identity};
+use super::transport::GitHub;
 
 #[derive(Deserialize)]
 struct TreePayload {

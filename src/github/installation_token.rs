@@ -10,8 +10,9 @@ use crate::app::ports::CodeHostError;
 
 use super::access::{Access, Right};
 use super::answer::Answer;
+use super::call::{Call, Identity};
 use super::tokens::Token;
-use super::transport::{Call, GitHub, Identity};
+use super::transport::GitHub;
 use super::words;
 
 /// A token is renewed this long before it expires: a fetch that begins now must not lose it.

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use crate::app::ports::{CodeHostError, Installation, Repository, RepositoryName};
 
-use super::transport::{Call, GitHub, Identity};
+use super::call::{Call, Identity};
+use super::transport::GitHub;
 
 #[derive(Deserialize)]
 struct AppPayload {

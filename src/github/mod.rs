@@ -7,6 +7,7 @@
 
 mod access;
 mod answer;
+mod call;
 mod checks;
 mod code_host;
 mod commits;
@@ -14,6 +15,7 @@ mod conditional;
 mod conversation;
 mod credentials;
 mod git_data;
+mod graphql;
 mod installation_token;
 mod installations;
 mod pulls;

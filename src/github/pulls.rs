@@ -12,7 +12,9 @@ use crate::app::ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::transport::{Call, GitHub, Identity, missing_node};
+use super::call::{Call, Identity};
+use super::graphql::missing_node;
+use super::transport::GitHub;
 use super::words;
 
 /// What GitHub takes of a title and of a body, in characters.

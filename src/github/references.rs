@@ -9,7 +9,8 @@ use crate::app::ports::{BranchHead, CodeHostError, CreatedReference, MovedRefere
 
 use super::access::Task;
 use super::answer::cut;
-use super::transport::{Call, GitHub, Identity};
+use super::call::{Call, Identity};
+use super::transport::GitHub;
 use super::words;
 
 #[derive(Deserialize)]

@@ -1,5 +1,5 @@
 //! One way to talk to GitHub: authentication, time limits, retries of reads, rate limits, conditional
-//! reads, metrics.
+//! reads, metrics. What is asked stands in `call`, GraphQL in `graphql`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use backon::{ExponentialBuilder, Retryable as _};
 use capstan_model::plain_http;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use reqwest::{Body, Client};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -16,12 +16,13 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
-use crate::app::ports::{CodeHostError, Repository};
+use crate::app::ports::CodeHostError;
 
-use super::access::{Access, Task};
 use super::answer::{Answer, asked_to_wait, cut};
+use super::call::{Call, Effect, Identity, Keep};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
+use super::graphql::GRAPHQL;
 use super::tokens::Tokens;
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
@@ -90,124 +91,12 @@ pub struct GitHub {
 }
 
 /// What all calls of one installation share.
-struct Lane {
+pub(super) struct Lane {
     concurrent: Semaphore,
     /// GitHub asks that writes are made one after the other.
     writes: Semaphore,
     /// GitHub asked to be left alone until then.
     quiet_until: Mutex<Option<Instant>>,
-}
-
-/// As whom a call is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Identity {
-    /// The App itself.
-    App,
-    /// One of its installations, for a task.
-    Installation(Access),
-}
-
-impl Identity {
-    /// For reading in a repository.
-    pub(super) const fn reading(repository: &Repository) -> Self {
-        Self::Installation(Access::to(Task::Read, repository))
-    }
-
-    /// For a task in a repository.
-    pub(super) const fn doing(task: Task, repository: &Repository) -> Self {
-        Self::Installation(Access::to(task, repository))
-    }
-
-    /// For finding out which repositories there are.
-    pub(super) const fn finding(installation: u64) -> Self {
-        Self::Installation(Access::find(installation))
-    }
-
-    /// The installation; `None` for the App itself. GitHub's limits count by these.
-    const fn installation(self) -> Option<u64> {
-        match self {
-            Self::App => None,
-            Self::Installation(access) => Some(access.installation),
-        }
-    }
-}
-
-/// Whether a call may be repeated when its fate is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    Reads,
-    Writes,
-}
-
-/// Whether the answer is kept, to ask only for changes the next time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    No,
-    ForNextTime,
-}
-
-/// One call.
-#[derive(Debug, Clone)]
-pub(super) struct Call {
-    identity: Identity,
-    method: Method,
-    /// The route as GitHub documents it: a metric's label, hence a closed set.
-    route: &'static str,
-    /// What is being done, for errors.
-    pub(super) doing: String,
-    segments: Vec<String>,
-    query: Vec<(&'static str, String)>,
-    body: Option<serde_json::Value>,
-    effect: Effect,
-    keep: Keep,
-}
-
-impl Call {
-    fn new(identity: Identity, method: Method, route: &'static str, doing: String, effect: Effect) -> Self {
-        let (segments, query) = (Vec::new(), Vec::new());
-        Self { identity, method, route, doing, segments, query, body: None, effect, keep: Keep::No }
-    }
-
-    pub(super) fn get(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::GET, route, doing, Effect::Reads)
-    }
-
-    pub(super) fn post(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::POST, route, doing, Effect::Writes)
-    }
-
-    pub(super) fn patch(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::PATCH, route, doing, Effect::Writes)
-    }
-
-    /// The path, a part each; parts are escaped where needed.
-    pub(super) fn path(mut self, segments: &[&str]) -> Self {
-        self.segments = segments.iter().map(|&segment| segment.to_owned()).collect();
-        self
-    }
-
-    /// The path below a repository. A part may hold slashes (the name of a branch).
-    pub(super) fn in_repository(self, repository: &Repository, below: &[&str]) -> Self {
-        let mut segments = vec!["repos", repository.name.owner(), repository.name.name()];
-        segments.extend(below.iter().flat_map(|part| part.split('/')));
-        self.path(&segments)
-    }
-
-    pub(super) fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.query.push((name, value.into()));
-        self
-    }
-
-    pub(super) fn body(mut self, body: serde_json::Value) -> Self {
-        self.body = Some(body);
-        self
-    }
-
-    /// Keeps the answer, so that the same read later costs nothing when nothing changed.
-    pub(super) fn conditional(mut self) -> Self {
-        self.keep = Keep::ForNextTime;
-        self
-    }
 }
 
 impl GitHub {
@@ -258,7 +147,7 @@ impl GitHub {
         })
     }
 
-    fn lane(&self, identity: Identity) -> Arc<Lane> {
+    pub(super) fn lane(&self, identity: Identity) -> Arc<Lane> {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let lane = lanes.entry(identity.installation()).or_insert_with(|| {
             Arc::new(Lane {
@@ -416,9 +305,6 @@ impl GitHub {
     }
 }
 
-/// The route of GraphQL, for metrics and for finding its URL.
-pub(super) const GRAPHQL: &str = "/graphql";
-
 /// GraphQL stands beside the REST API: `https://ghes.example/api/v3` and `https://ghes.example/api/graphql`.
 fn graphql_url(rest: &Url) -> Url {
     let mut url = rest.clone();
@@ -503,7 +389,7 @@ impl Lane {
         until?.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())
     }
 
-    fn be_quiet(&self, wait: Duration) {
+    pub(super) fn be_quiet(&self, wait: Duration) {
         let until = Instant::now() + wait;
         let mut quiet = self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
         if quiet.is_none_or(|present| present < until) {
@@ -515,79 +401,6 @@ impl Lane {
 impl std::fmt::Debug for GitHub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GitHub").field("api", &self.rest.as_str()).finish_non_exhaustive()
-    }
-}
-
-/// What a GraphQL call came back with.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct GraphQl<T> {
-    pub(super) data: Option<T>,
-    #[serde(default)]
-    pub(super) errors: Vec<GraphQlError>,
-}
-
-/// One error of a GraphQL call.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct GraphQlError {
-    #[serde(default, rename = "type")]
-    pub(super) kind: Option<String>,
-    #[serde(default)]
-    pub(super) message: String,
-}
-
-/// The error that a GraphQL answer without the node that was asked for is.
-pub(super) fn missing_node(doing: String, errors: Vec<GraphQlError>) -> CodeHostError {
-    match errors.into_iter().next() {
-        None => CodeHostError::NotFound { doing },
-        Some(error) => match error.kind.as_deref() {
-            Some("NOT_FOUND") => CodeHostError::NotFound { doing },
-            Some("FORBIDDEN") => CodeHostError::Forbidden { doing, reason: cut(&error.message) },
-            _ => CodeHostError::Unexpected { doing, status: 200, reason: cut(&error.message) },
-        },
-    }
-}
-
-impl GitHub {
-    /// Reads by GraphQL.
-    pub(super) async fn query<T: DeserializeOwned>(
-        &self,
-        identity: Identity,
-        doing: String,
-        query: &str,
-        variables: serde_json::Value,
-    ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, query, variables, Effect::Reads).await
-    }
-
-    /// Writes by GraphQL.
-    pub(super) async fn mutate<T: DeserializeOwned>(
-        &self,
-        identity: Identity,
-        doing: String,
-        mutation: &str,
-        variables: serde_json::Value,
-    ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, mutation, variables, Effect::Writes).await
-    }
-
-    async fn graphql<T: DeserializeOwned>(
-        &self,
-        identity: Identity,
-        doing: String,
-        query: &str,
-        variables: serde_json::Value,
-        effect: Effect,
-    ) -> Result<GraphQl<T>, CodeHostError> {
-        let call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
-            .body(serde_json::json!({"query": query, "variables": variables}));
-        let answer: GraphQl<T> = self.send(&call).await?.content()?;
-        // GraphQL says so with 200.
-        if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
-            let retry_after = Duration::from_secs(60);
-            self.lane(identity).be_quiet(retry_after);
-            return Err(CodeHostError::RateLimited { doing: call.doing, retry_after });
-        }
-        Ok(answer)
     }
 }
 

@@ -105,7 +105,8 @@ impl Exceeded {
         };
         let requests = self.order.iter().filter_map(request).collect();
         let folder = file.parent().unwrap_or(Path::new("."));
-        let mut written = tempfile::NamedTempFile::new_in(folder)?;
+        let name = file.file_name().unwrap_or_default();
+        let mut written = tempfile::Builder::new().prefix(name).tempfile_in(folder)?;
         written.write_all(&serde_json::to_vec(&Kept { version: VERSION.to_owned(), requests })?)?;
         written.as_file().sync_all()?;
         written.persist(file)?;

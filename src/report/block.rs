@@ -2,6 +2,10 @@
 //!
 //! Anyone with write access can edit a body. A block counts only if its code matches, and only for the
 //! repository and proposal it was made for; otherwise the proposal is read from its commits.
+//!
+//! A proposal's branch may have one pull request after the other, so a block names its own as soon as that has a number,
+//! and counts for no other. What is written when the pull request is opened cannot name it: such a block tells what is
+//! offered, and holds no decision.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -75,6 +79,8 @@ pub enum ClosedBy {
 pub struct Block {
     /// The repository's id.
     pub repository: u64,
+    /// The pull request's number; `None` in the body that it is opened with.
+    pub pull_request: Option<u64>,
     /// What is changed.
     pub target: Target,
     /// What is offered.
@@ -93,6 +99,8 @@ pub struct Block {
 #[derive(Serialize, Deserialize)]
 struct Payload {
     repository: u64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pull_request: Option<u64>,
     cluster: String,
     source: String,
     plan: String,
@@ -108,6 +116,7 @@ impl Block {
     pub fn render(&self, key: &BlockKey) -> String {
         let payload = Payload {
             repository: self.repository,
+            pull_request: self.pull_request,
             cluster: self.target.to_string(),
             source: self.source.to_string(),
             plan: self.plan.to_string(),
@@ -128,9 +137,16 @@ impl Block {
         body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible)
     }
 
-    /// Reads the block of a body; `None` where there is none, it was tampered with, or it was made for
-    /// another repository, target or kind of source.
-    pub fn read(body: &str, key: &BlockKey, repository: u64, proposal: &ProposalId) -> Option<Self> {
+    /// Reads the block in the body of the pull request `number`; `None` where there is none, it was tampered with, or it
+    /// was made for another repository, pull request, target or kind of source. Without the number in it, it holds no
+    /// decision.
+    pub fn read(
+        body: &str,
+        key: &BlockKey,
+        repository: u64,
+        number: u64,
+        proposal: &ProposalId,
+    ) -> Option<Self> {
         let (_, after) = body.rsplit_once(FENCE)?;
         let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
         let json = lines.next()?;
@@ -141,7 +157,9 @@ impl Block {
         }
         let payload: Payload = serde_json::from_str(json).ok()?;
         let source = SourceState::parse(&payload.source)?;
+        let is_bound = payload.pull_request.is_some();
         let is_own = payload.repository == repository
+            && payload.pull_request.is_none_or(|named| named == number)
             && payload.cluster == proposal.target.as_str()
             && *source.source().kind() == proposal.kind;
         if !is_own {
@@ -149,12 +167,13 @@ impl Block {
         }
         Some(Self {
             repository,
+            pull_request: payload.pull_request,
             target: proposal.target.clone(),
             source,
             plan: PlanDigest::parse(&payload.plan)?,
             text: payload.text,
-            retarget: if payload.retarget { Retarget::Allowed } else { Retarget::Refused },
-            closed_by: payload.closed_by,
+            retarget: if payload.retarget && is_bound { Retarget::Allowed } else { Retarget::Refused },
+            closed_by: payload.closed_by.filter(|_| is_bound),
         })
     }
 }
@@ -189,6 +208,7 @@ pub(super) mod tests {
     pub(crate) fn block(target: &str) -> Block {
         Block {
             repository: 7,
+            pull_request: Some(12),
             target: Target::parse(target).unwrap(),
             source: SourceState::parse("aws/v22.0.0@-").unwrap(),
             plan: PlanDigest::parse(&"1".repeat(32)).unwrap(),
@@ -215,10 +235,13 @@ pub(super) mod tests {
         let key = BlockKey::derive(b"secret");
         for cluster in ["gauss/peu01", "odd `name` @all", "größe"] {
             let body = format!("Text.\n{}", block(cluster).render(&key));
-            assert_eq!(Block::read(&body, &key, 7, &id(cluster)), Some(block(cluster)));
+            assert_eq!(Block::read(&body, &key, 7, 12, &id(cluster)), Some(block(cluster)));
             let allowed = Block { retarget: Retarget::Allowed, ..block(cluster) };
-            assert_eq!(Block::read(&allowed.render(&key), &key, 7, &id(cluster)), Some(allowed));
-            assert_eq!(Block::read(&body.replace('\n', "\r\n"), &key, 7, &id(cluster)), Some(block(cluster)));
+            assert_eq!(Block::read(&allowed.render(&key), &key, 7, 12, &id(cluster)), Some(allowed));
+            assert_eq!(
+                Block::read(&body.replace('\n', "\r\n"), &key, 7, 12, &id(cluster)),
+                Some(block(cluster))
+            );
         }
     }
 
@@ -226,27 +249,44 @@ pub(super) mod tests {
     fn a_block_outlives_the_change_of_one_of_two_secrets() {
         let before = BlockKey::derive(b"the App's").and(b"own");
         let body = block("gauss/peu01").render(&before);
-        let read = |key: BlockKey| Block::read(&body, &key, 7, &id("gauss/peu01"));
+        let read = |key: BlockKey| Block::read(&body, &key, 7, 12, &id("gauss/peu01"));
         assert_eq!(read(before.clone()), Some(block("gauss/peu01")));
         assert_eq!(read(BlockKey::derive(b"the App's new one").and(b"own")), Some(block("gauss/peu01")));
         assert_eq!(read(BlockKey::derive(b"the App's").and(b"another disk's")), Some(block("gauss/peu01")));
         assert_eq!(read(BlockKey::derive(b"the App's")), Some(block("gauss/peu01")), "an earlier Capstan");
         assert_eq!(read(BlockKey::derive(b"the App's new one").and(b"another disk's")), None);
         let earlier = block("gauss/peu01").render(&BlockKey::derive(b"the App's"));
-        assert!(Block::read(&earlier, &before, 7, &id("gauss/peu01")).is_some());
-        assert_eq!(Block::read(&body.replace("v22", "v23"), &before, 7, &id("gauss/peu01")), None);
+        assert!(Block::read(&earlier, &before, 7, 12, &id("gauss/peu01")).is_some());
+        assert_eq!(Block::read(&body.replace("v22", "v23"), &before, 7, 12, &id("gauss/peu01")), None);
+    }
+
+    /// What a pull request is opened with can be copied into the next one of the same branch.
+    #[test]
+    fn a_block_that_names_no_pull_request_decides_nothing() {
+        let key = BlockKey::derive(b"secret");
+        let opened = Block { pull_request: None, ..block("gauss/peu01") };
+        let decides =
+            Block { retarget: Retarget::Allowed, closed_by: Some(ClosedBy::Capstan), ..opened.clone() };
+        let read = |block: &Block| Block::read(&block.render(&key), &key, 7, 13, &id("gauss/peu01"));
+        assert_eq!(read(&opened), Some(opened.clone()));
+        assert_eq!(read(&decides), Some(opened));
     }
 
     #[test]
     fn a_block_that_was_edited_copied_or_made_with_another_key_does_not_count() {
         let key = BlockKey::derive(b"secret");
         let body = block("gauss/peu01").render(&key);
-        assert_eq!(Block::read(&body.replace("v22", "v23"), &key, 7, &id("gauss/peu01")), None);
-        assert_eq!(Block::read(&body, &key, 8, &id("gauss/peu01")), None);
-        assert_eq!(Block::read(&body, &key, 7, &id("gauss/peu02")), None);
-        assert_eq!(Block::read(&body, &BlockKey::derive(b"other"), 7, &id("gauss/peu01")), None);
+        assert_eq!(Block::read(&body.replace("v22", "v23"), &key, 7, 12, &id("gauss/peu01")), None);
+        assert_eq!(Block::read(&body, &key, 8, 12, &id("gauss/peu01")), None);
+        assert_eq!(Block::read(&body, &key, 7, 12, &id("gauss/peu02")), None);
+        assert_eq!(
+            Block::read(&body, &key, 7, 13, &id("gauss/peu01")),
+            None,
+            "another pull request of the branch"
+        );
+        assert_eq!(Block::read(&body, &BlockKey::derive(b"other"), 7, 12, &id("gauss/peu01")), None);
         let of_values = ProposalId { kind: SourceKind::parse("values").unwrap(), ..id("gauss/peu01") };
-        assert_eq!(Block::read(&body, &key, 7, &of_values), None);
-        assert_eq!(Block::read("nothing", &key, 7, &id("gauss/peu01")), None);
+        assert_eq!(Block::read(&body, &key, 7, 12, &of_values), None);
+        assert_eq!(Block::read("nothing", &key, 7, 12, &id("gauss/peu01")), None);
     }
 }

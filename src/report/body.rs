@@ -48,11 +48,18 @@ pub(super) fn records_inferred(upgrade: &Upgrade, source: &SourceState) -> bool 
     upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.source())
 }
 
-/// The whole body: visible text and folded block, within GitHub's limit.
-pub fn proposal_body(proposal: &Proposal<'_>, repository: u64, key: &BlockKey) -> String {
+/// The whole body: visible text and folded block, within GitHub's limit. `pull_request` is its number, where it has
+/// one yet.
+pub fn proposal_body(
+    proposal: &Proposal<'_>,
+    repository: u64,
+    pull_request: Option<u64>,
+    key: &BlockKey,
+) -> String {
     let visible = visible_text(proposal);
     let block = Block {
         repository,
+        pull_request,
         target: proposal.upgrade.target.clone(),
         source: proposal.source.clone(),
         plan: proposal.plan.clone(),

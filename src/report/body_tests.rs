@@ -72,7 +72,7 @@ fn upgrade() -> Upgrade {
 }
 
 fn body_of(upgrade: &Upgrade) -> String {
-    with_proposal(upgrade, |proposal| proposal_body(proposal, 7, &BlockKey::derive(b"secret")))
+    with_proposal(upgrade, |proposal| proposal_body(proposal, 7, None, &BlockKey::derive(b"secret")))
 }
 
 fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String) -> String {
@@ -105,7 +105,7 @@ fn the_body_says_what_changes_why_and_what_to_do() {
     ] {
         assert!(body.contains(part), "{part}\n---\n{body}");
     }
-    let block = Block::read(&body, &BlockKey::derive(b"secret"), 7, &id("gauss/peu01")).unwrap();
+    let block = Block::read(&body, &BlockKey::derive(b"secret"), 7, 12, &id("gauss/peu01")).unwrap();
     assert_eq!(block.source.to_string(), format!("aws/v22.0.0@{}", "a".repeat(40)));
 }
 
@@ -131,7 +131,7 @@ fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
         );
     }
     assert!(body.contains("### What to do next"));
-    assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, &id("gauss/peu01")).is_some());
+    assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, 12, &id("gauss/peu01")).is_some());
 }
 
 #[test]

@@ -46,7 +46,7 @@ mod tests {
         let body = closed_body(&before, "Nothing is offered.", Some((&closed, &key)));
         assert!(body.starts_with("> Closed by Capstan: Nothing is offered.\n\nText.\n\n<details>"), "{body}");
         assert_eq!(body.matches("Capstan's record").count(), 1);
-        assert_eq!(Block::read(&body, &key, 7, &id("gauss/peu01")), Some(closed));
+        assert_eq!(Block::read(&body, &key, 7, 12, &id("gauss/peu01")), Some(closed));
         assert_eq!(
             closed_body("Text.\n", "Nothing is offered.", None),
             "> Closed by Capstan: Nothing is offered.\n\nText.\n"
@@ -65,7 +65,7 @@ mod tests {
             assert_eq!(body.chars().count(), 65_536, "{cluster}");
             assert!(body.starts_with("> Closed by Capstan: `a`: &lt;b&gt; &amp; c. "), "{cluster}");
             assert!(body.contains("ö\n\n… the rest does not fit here any more.\n"), "{cluster}");
-            assert_eq!(Block::read(&body, &key, 7, &id(&cluster)), Some(record));
+            assert_eq!(Block::read(&body, &key, 7, 12, &id(&cluster)), Some(record));
         }
         let without = closed_body(&"x".repeat(65_536), "Nothing is offered.", None);
         assert_eq!(without.chars().count(), 65_536);
@@ -79,6 +79,6 @@ mod tests {
         let body = closed_body(&before, "Nothing is offered.", Some((&record, &key)));
         assert!(body.chars().count() <= 65_536);
         assert_eq!(body.matches("<details>").count(), 1);
-        assert_eq!(Block::read(&body, &key, 7, &id("gauss/peu01")), Some(record));
+        assert_eq!(Block::read(&body, &key, 7, 12, &id("gauss/peu01")), Some(record));
     }
 }

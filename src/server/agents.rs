@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 
 use super::answer::Refusal;
 use super::body::{Bodies, Unread};
-use super::connections::Place;
+use super::connections::{Known, Place};
 use crate::app::agents::{Agents, Denied, Questions};
 use crate::app::ports::Agent;
 
@@ -117,7 +117,7 @@ async fn authenticate(agents: &Agents, place: &Place, headers: &HeaderMap) -> An
         return Err(denied(&Denied::Unauthorised("no bearer token was sent".to_owned())));
     };
     let agent = agents.authenticate(token).await.map_err(refuse)?;
-    place.trust().map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
+    place.trust(Known::Agent).map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
     Ok(agent)
 }
 

@@ -1,8 +1,13 @@
 //! Bodies of requests: how large, how slow, and how many large ones at a time.
 //!
-//! A small body takes no room but its connection's. A larger one waits until the bytes that it announced have
-//! room among those of all others, is not read meanwhile, and gives the room up again where it does not come
-//! at the pace that ends in time: so memory is bounded whoever sends, and two that drip hold up nobody for long.
+//! *Expected flow.* A small body takes no room but its connection's. A larger one takes room as its bytes arrive, never
+//! for bytes that were only announced: who announces much and sends nothing takes nothing. Where the room is full, one
+//! body at a time, the first in the queue, goes on in a lane that is as long as the largest body; the others wait,
+//! unread, until some are done.
+//!
+//! *Guarantees.* Memory is bounded whoever sends. There is always one who can be read to the end, so nobody waits for
+//! somebody who waits for him; and who does not keep the pace that ends in time gives his room up, so those who drip
+//! hold up nobody for long.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,19 +24,21 @@ use tokio::time::{Instant, timeout_at};
 const SMALL_BYTES: usize = 64 << 10;
 /// Room is counted in these.
 const UNIT_BYTES: usize = 1 << 10;
+/// A buffer is made for so many times what has come: seldom moved, and little larger than what was sent.
+const AHEAD: usize = 8;
 
 /// Reads bodies.
 #[derive(Clone)]
 pub(super) struct Bodies {
     room: Arc<Semaphore>,
-    units: usize,
+    lane: Arc<Semaphore>,
     timeout: Duration,
 }
 
 /// A body, and the room that it takes.
 pub(super) struct Received {
     bytes: Vec<u8>,
-    _room: Option<OwnedSemaphorePermit>,
+    _room: Room,
 }
 
 impl std::ops::Deref for Received {
@@ -63,11 +70,12 @@ impl fmt::Display for Unread {
 }
 
 impl Bodies {
-    /// Large bodies take so many bytes together, and each arrives within `timeout`.
-    pub(super) fn new(room_bytes: usize, timeout: Duration) -> Self {
+    /// Large bodies take so many bytes together, `largest` at least, which is what one may measure; each arrives
+    /// within `timeout`.
+    pub(super) fn new(room_bytes: usize, largest: usize, timeout: Duration) -> Self {
         // What no semaphore could count nobody has.
-        let units = (room_bytes / UNIT_BYTES).clamp(1, Semaphore::MAX_PERMITS);
-        Self { room: Arc::new(Semaphore::new(units)), units, timeout }
+        let units = (room_bytes.saturating_sub(largest) / UNIT_BYTES).min(Semaphore::MAX_PERMITS);
+        Self { room: Arc::new(Semaphore::new(units)), lane: Arc::new(Semaphore::new(1)), timeout }
     }
 
     /// Reads a body of at most `limit` bytes; `seen` is shown each part as it arrives.
@@ -83,22 +91,19 @@ impl Bodies {
         if let Some(length) = announced.filter(|&length| length > limit as u64) {
             return Err(Unread::TooLarge(format!("{length} bytes were announced, {limit} are taken")));
         }
+        // Whoever does not say how much will come may send all that is taken.
         let announced = announced.and_then(|length| usize::try_from(length).ok());
+        let length = announced.unwrap_or(limit);
         let ends = Instant::now() + self.timeout;
         let late =
             || Unread::Broken(format!("it came too slowly to end within {} s", self.timeout.as_secs()));
 
-        let mut bytes = Vec::with_capacity(announced.unwrap_or(SMALL_BYTES).min(SMALL_BYTES));
+        let mut bytes = Vec::with_capacity(length.min(SMALL_BYTES));
         let mut pace = None;
-        let mut room = None;
+        let mut room = Room::default();
         loop {
-            // Whoever does not say how much will come may send all that is taken.
-            if room.is_none()
-                && (announced.is_some_and(|length| length > SMALL_BYTES) || bytes.len() > SMALL_BYTES)
-            {
-                let length = announced.unwrap_or(limit);
-                room = Some(self.room_for(length, ends).await?);
-                bytes.reserve_exact(length.saturating_sub(bytes.len()));
+            let is_large = announced.is_some_and(|length| length > SMALL_BYTES) || bytes.len() > SMALL_BYTES;
+            if is_large && pace.is_none() {
                 pace = Some(Pace { began: Instant::now(), length, timeout: self.timeout });
             }
             let look_again = pace.as_ref().map_or(ends, |pace| pace.next_look(bytes.len()).min(ends));
@@ -110,21 +115,65 @@ impl Bodies {
             };
             // Trailers say nothing that is asked for.
             let Ok(part) = frame.into_data() else { continue };
-            if bytes.len() + part.len() > limit {
+            let arrived = bytes.len() + part.len();
+            if arrived > limit {
                 return Err(Unread::TooLarge(format!("it did not end after {limit} bytes")));
             }
             seen(&part);
+            if arrived > SMALL_BYTES {
+                let asked = Instant::now();
+                self.hold(&mut room, arrived, ends).await?;
+                if let Some(pace) = &mut pace {
+                    // Nobody can send while nobody reads.
+                    pace.began += asked.elapsed();
+                }
+            }
+            if arrived > bytes.capacity() {
+                bytes.reserve_exact(arrived.saturating_mul(AHEAD).min(length.max(arrived)) - bytes.len());
+            }
             bytes.extend_from_slice(&part);
         }
     }
 
-    async fn room_for(&self, length: usize, ends: Instant) -> Result<OwnedSemaphorePermit, Unread> {
-        let units = length.div_ceil(UNIT_BYTES).min(self.units);
-        let units = u32::try_from(units).map_err(|_| Unread::NoRoom)?;
-        match timeout_at(ends, Arc::clone(&self.room).acquire_many_owned(units)).await {
-            Ok(Ok(room)) => Ok(room),
-            // Nobody closes it.
-            Ok(Err(_)) | Err(_) => Err(Unread::NoRoom),
+    /// Makes a body's room that of so many bytes.
+    async fn hold(&self, room: &mut Room, bytes: usize, ends: Instant) -> Result<(), Unread> {
+        let more = bytes.div_ceil(UNIT_BYTES).saturating_sub(room.units());
+        if room.lane.is_some() || more == 0 {
+            return Ok(());
+        }
+        let more = u32::try_from(more).map_err(|_| Unread::NoRoom)?;
+        // Both are fair: who waits longest gets the lane, and what becomes free beside it.
+        let either = async {
+            tokio::select! {
+                biased;
+                units = Arc::clone(&self.room).acquire_many_owned(more) => {
+                    units.map(|units| room.take(units))
+                }
+                lane = Arc::clone(&self.lane).acquire_owned() => lane.map(|lane| room.lane = Some(lane)),
+            }
+        };
+        // Nobody closes either.
+        timeout_at(ends, either).await.ok().and_then(Result::ok).ok_or(Unread::NoRoom)
+    }
+}
+
+/// What a body takes.
+#[derive(Default)]
+struct Room {
+    units: Option<OwnedSemaphorePermit>,
+    /// As long as it is held, all that the body needs.
+    lane: Option<OwnedSemaphorePermit>,
+}
+
+impl Room {
+    fn units(&self) -> usize {
+        self.units.as_ref().map_or(0, OwnedSemaphorePermit::num_permits)
+    }
+
+    fn take(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.units {
+            Some(units) => units.merge(more),
+            None => self.units = Some(more),
         }
     }
 }
@@ -163,12 +212,56 @@ mod tests {
         Body::from_stream(first.chain(stream::pending()))
     }
 
+    /// A body in many parts, between which others get their turn.
+    fn in_parts(bytes: usize) -> Body {
+        let parts = stream::iter(vec![Bytes::from(vec![b' '; 16 << 10]); bytes / (16 << 10)]);
+        Body::from_stream(parts.then(|part| async move {
+            tokio::task::yield_now().await;
+            Ok::<_, std::io::Error>(part)
+        }))
+    }
+
+    #[tokio::test]
+    async fn who_announces_much_and_sends_nothing_takes_no_room() {
+        let bodies = Bodies::new(2 * LIMIT, LIMIT, Duration::from_secs(600));
+        let mut stalled = tokio::task::JoinSet::new();
+        for _ in 0..100 {
+            let bodies = bodies.clone();
+            stalled.spawn(async move { bodies.read(&announcing(LIMIT), stalling(10), LIMIT, |_| {}).await });
+        }
+        let headers = announcing(LIMIT);
+        let honest = bodies.read(&headers, in_parts(LIMIT), LIMIT, |_| {});
+        let honest = tokio::time::timeout(Duration::from_secs(60), honest).await.expect("there is room");
+        assert_eq!(honest.ok().map(|body| body.len()), Some(LIMIT));
+        assert_eq!(stalled.len(), 100);
+    }
+
+    #[tokio::test]
+    async fn bodies_that_together_are_more_than_the_room_are_all_read() {
+        for room in [LIMIT, 3 * LIMIT] {
+            let bodies = Bodies::new(room, LIMIT, Duration::from_secs(600));
+            let mut reading = tokio::task::JoinSet::new();
+            for number in 0..20 {
+                let (bodies, headers) = (bodies.clone(), announcing(LIMIT));
+                let headers = if number % 2 == 0 { headers } else { HeaderMap::new() };
+                reading.spawn(async move {
+                    let read = bodies.read(&headers, in_parts(LIMIT), LIMIT, |_| {}).await;
+                    read.map(|body| body.len()).map_err(|why| why.to_string())
+                });
+            }
+            let read = tokio::time::timeout(Duration::from_secs(60), reading.join_all()).await;
+            assert_eq!(read.expect("nobody waits for ever"), vec![Ok(LIMIT); 20]);
+            let free = bodies.room.available_permits() * UNIT_BYTES;
+            assert_eq!((free, bodies.lane.available_permits()), (room - LIMIT, 1));
+        }
+    }
+
     #[tokio::test]
     async fn a_large_body_that_drips_gives_its_room_up_before_the_others_time_is_over() {
-        let bodies = Bodies::new(LIMIT, Duration::from_secs(4));
+        let bodies = Bodies::new(LIMIT, LIMIT, Duration::from_secs(4));
         let headers = announcing(LIMIT);
         let (dripping, whole) = tokio::join!(
-            bodies.read(&headers, stalling(10), LIMIT, |_| {}),
+            bodies.read(&headers, stalling(100 << 10), LIMIT, |_| {}),
             bodies.read(&headers, Body::from(vec![b' '; LIMIT]), LIMIT, |_| {}),
         );
         assert!(matches!(dripping, Err(Unread::Broken(_))));
@@ -186,7 +279,7 @@ mod tests {
 
     #[tokio::test]
     async fn small_bodies_never_wait_for_room() {
-        let bodies = Bodies::new(LIMIT, Duration::from_millis(200));
+        let bodies = Bodies::new(LIMIT, LIMIT, Duration::from_millis(200));
         let whole = || Body::from(vec![b' '; LIMIT]);
         let large = bodies.read(&announcing(LIMIT), whole(), LIMIT, |_| {}).await;
         let small = bodies.read(&announcing(2), Body::from("{}"), LIMIT, |_| {}).await;
@@ -199,7 +292,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_announces_nothing_is_stopped_at_the_limit() {
-        let bodies = Bodies::new(LIMIT, Duration::from_secs(10));
+        let bodies = Bodies::new(LIMIT, LIMIT, Duration::from_secs(10));
         let parts = stream::repeat(Bytes::from(vec![b' '; 9000])).map(Ok::<_, std::io::Error>);
         let mut shown = 0;
         let endless = Body::from_stream(parts);

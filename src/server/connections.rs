@@ -1,13 +1,14 @@
 //! How many connections are open, and which goes where there are too many.
 //!
 //! *Expected flow.* A connection takes a place when it is accepted. It counts as a stranger's until what it
-//! sent was believed ([`Place::trust`]), and is a stranger's again once that was answered.
+//! sent was believed ([`Place::trust`]), and is a stranger's again once the answer was sent.
 //!
 //! *Guarantee.* Where all places are taken, a newcomer gets the place of the stranger who has kept one longest.
 //! So nobody keeps the others out by opening connections and saying nothing, or a byte now and then: what
 //! GitHub has to say is said within milliseconds, and never the oldest.
 //!
-//! *Caveat.* Those who are believed never take the last quarter of the places.
+//! *Budgets.* Of the places, agents are granted half and GitHub a quarter; so neither keeps the other out, nor both a
+//! newcomer. Who is believed beyond that stays a stranger.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +31,8 @@ struct Shared {
 struct Taken {
     next: u64,
     /// Those who were believed.
-    trusted: usize,
+    github: usize,
+    agents: usize,
     /// The others, in the order in which they came or were answered.
     strangers: BTreeMap<u64, CancellationToken>,
 }
@@ -48,13 +50,20 @@ pub(super) struct Place {
     gone: CancellationToken,
 }
 
+/// Whose words are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    GitHub,
+    Agent,
+}
+
 #[derive(Clone, Copy)]
 enum Standing {
     Stranger(u64),
-    Trusted,
+    Trusted(Known),
 }
 
-/// So many are believed already that one more would leave too few places for the others.
+/// So many of the same are believed already that one more would take the places of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many connections of those who are known are open: `--connections` says how many there may be")]
 pub(super) struct Crowded;
@@ -76,7 +85,7 @@ impl Connections {
 
     fn try_take(&self) -> Option<Taking> {
         let mut taken = self.0.lock();
-        if taken.trusted + taken.strangers.len() >= self.0.places {
+        if taken.github + taken.agents + taken.strangers.len() >= self.0.places {
             let (_, oldest) = taken.strangers.pop_first()?;
             oldest.cancel();
             metrics::counter!("capstan_connections_closed_for_others_total").increment(1);
@@ -101,6 +110,13 @@ impl Shared {
 }
 
 impl Taken {
+    fn trusted(&mut self, known: Known) -> &mut usize {
+        match known {
+            Known::GitHub => &mut self.github,
+            Known::Agent => &mut self.agents,
+        }
+    }
+
     fn come(&mut self, gone: CancellationToken) -> Standing {
         let number = self.next;
         self.next += 1;
@@ -129,7 +145,7 @@ impl Drop for Taking {
             Standing::Stranger(number) => {
                 taken.strangers.remove(&number);
             }
-            Standing::Trusted => taken.trusted -= 1,
+            Standing::Trusted(known) => *taken.trusted(known) -= 1,
         }
         self.place.shared.freed.notify_one();
     }
@@ -140,28 +156,32 @@ impl Place {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What this connection sent was believed: it keeps its place until that is answered.
-    pub(super) fn trust(&self) -> Result<(), Crowded> {
+    /// What this connection sent was believed: it keeps its place until the answer to that is sent.
+    pub(super) fn trust(&self, known: Known) -> Result<(), Crowded> {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
         let Standing::Stranger(number) = *standing else { return Ok(()) };
-        if taken.trusted >= self.shared.places - self.shared.places / 4 {
+        let granted = match known {
+            Known::GitHub => self.shared.places / 4,
+            Known::Agent => self.shared.places / 2,
+        };
+        if *taken.trusted(known) >= granted {
             return Err(Crowded);
         }
         // One whose place is another's already is closed before it could be answered.
         if taken.strangers.remove(&number).is_some() {
-            taken.trusted += 1;
-            *standing = Standing::Trusted;
+            *taken.trusted(known) += 1;
+            *standing = Standing::Trusted(known);
         }
         Ok(())
     }
 
-    /// What it asked was answered: whoever says nothing from now on is a stranger.
+    /// The answer to what it asked was sent: whoever says nothing from now on is a stranger.
     pub(super) fn answered(&self) {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
         match *standing {
-            Standing::Trusted => taken.trusted -= 1,
+            Standing::Trusted(known) => *taken.trusted(known) -= 1,
             Standing::Stranger(number) if taken.strangers.remove(&number).is_some() => {}
             Standing::Stranger(_) => return,
         }
@@ -180,7 +200,7 @@ mod tests {
         let first = connections.try_take().unwrap();
         let second = connections.try_take().unwrap();
         let _others = [connections.try_take().unwrap(), connections.try_take().unwrap()];
-        assert_eq!(first.place().trust(), Ok(()));
+        assert_eq!(first.place().trust(Known::Agent), Ok(()));
         let newcomer = connections.try_take().unwrap();
         assert!(second.place.gone.is_cancelled(), "the oldest of those who were not believed");
         assert!(!first.place.gone.is_cancelled() && !newcomer.place.gone.is_cancelled());
@@ -191,26 +211,30 @@ mod tests {
     }
 
     #[test]
-    fn the_last_quarter_is_for_strangers() {
-        let connections = Connections::new(4);
-        let taken: Vec<_> = (0..4).map(|_| connections.try_take().unwrap()).collect();
-        let believed = taken.iter().filter(|taking| taking.place().trust().is_ok()).count();
-        assert_eq!(believed, 3);
-        assert_eq!(taken[3].place().trust(), Err(Crowded));
-        drop(taken);
-        assert_eq!(connections.0.lock().trusted, 0);
-        assert!(connections.0.lock().strangers.is_empty());
+    fn agents_and_github_each_have_places_and_a_quarter_is_for_strangers() {
+        let connections = Connections::new(8);
+        let taken: Vec<_> = (0..8).map(|_| connections.try_take().unwrap()).collect();
+        let trusted = |known| taken.iter().map(|taking| taking.place().trust(known)).collect::<Vec<_>>();
+        // Those who are trusted already stay what they are.
+        assert_eq!(trusted(Known::Agent), [[Ok(()); 4], [Err(Crowded); 4]].concat());
+        assert_eq!(trusted(Known::GitHub), [[Ok(()); 6].as_slice(), &[Err(Crowded); 2]].concat());
+        let newcomer = connections.try_take().unwrap();
+        let is_gone = |number: usize| taken[number].place.gone.is_cancelled();
+        assert_eq!([5, 6, 7].map(is_gone), [false, true, false], "a newcomer gets a stranger's place");
+        drop((taken, newcomer));
+        let left = connections.0.lock();
+        assert_eq!((left.agents, left.github, left.strangers.len()), (0, 0, 0));
     }
 
     #[test]
     fn a_place_that_is_anothers_already_is_freed_once() {
-        let connections = Connections::new(1);
+        let connections = Connections::new(4);
         let first = connections.try_take().unwrap();
-        let _second = connections.try_take().unwrap();
+        let _others = [(); 4].map(|()| connections.try_take().unwrap());
         first.place().answered();
-        assert_eq!(first.place().trust(), Ok(()));
+        assert_eq!(first.place().trust(Known::GitHub), Ok(()));
         drop(first);
-        assert_eq!(connections.0.lock().strangers.len(), 1);
-        assert_eq!(connections.0.lock().trusted, 0);
+        assert_eq!(connections.0.lock().strangers.len(), 4);
+        assert_eq!(connections.0.lock().github, 0);
     }
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::connections::{Connections, Taking};
+use super::sending::{Progress, Sending};
 
 /// The head of a request: far more than GitHub or any browser sends.
 const HEAD_BYTES: usize = 64 << 10;
@@ -29,6 +30,8 @@ pub(super) struct Grants {
     pub(super) connections: usize,
     /// How long a request's head may take, and how long a connection may be without a request.
     pub(super) head_timeout: Duration,
+    /// For how long nothing of an answer may be taken.
+    pub(super) send_timeout: Duration,
 }
 
 /// Serves until cancelled; then answers what is under way, for at most [`GRACE`].
@@ -45,7 +48,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, grants: Grants,
             () = stop.cancelled() => break,
             taking = connections.take() => taking,
         };
-        serving.spawn(converse(stream, taking, router.clone(), grants.head_timeout, stop.clone()));
+        serving.spawn(converse(stream, taking, router.clone(), grants, stop.clone()));
     }
     drop(listener);
     let ended = tokio::time::timeout(GRACE, async { while serving.join_next().await.is_some() {} }).await;
@@ -86,21 +89,21 @@ async fn converse(
     stream: TcpStream,
     taking: Taking,
     router: Router,
-    head_timeout: Duration,
+    grants: Grants,
     stop: CancellationToken,
 ) {
+    let progress = Progress::default();
     let service = service_fn(|mut request: Request<Incoming>| {
-        let (router, place) = (router.clone(), taking.place());
+        let (router, place, progress) = (router.clone(), taking.place(), progress.clone());
         request.extensions_mut().insert(place.clone());
         async move {
             let answer = router.oneshot(request).await;
-            place.answered();
-            answer
+            answer.map(|answer| answer.map(|body| Sending::new(body, place, progress)))
         }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head_timeout)
+        .header_read_timeout(grants.head_timeout)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
@@ -112,6 +115,7 @@ async fn converse(
             return;
         }
         () = taking.lost() => return,
+        () = progress.stalled(grants.send_timeout) => return,
         () = stop.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -119,5 +123,69 @@ async fn converse(
         // Whoever hung up meanwhile has lost nothing that was stored.
         _ended = connection => {}
         () = taking.lost() => {}
+        () = progress.stalled(grants.send_timeout) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Extension;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio_util::sync::DropGuard;
+
+    use super::super::connections::{Known, Place};
+    use super::*;
+
+    const ARCHIVE_BYTES: usize = 64 << 20;
+
+    async fn archive(Extension(place): Extension<Place>) -> Vec<u8> {
+        place.trust(Known::Agent).unwrap();
+        vec![b'.'; ARCHIVE_BYTES]
+    }
+
+    /// A listener of four places that gives an archive to whoever asks.
+    async fn start(send_timeout: Duration) -> (std::net::SocketAddr, DropGuard) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let grants = Grants { connections: 4, head_timeout: Duration::from_secs(600), send_timeout };
+        tokio::spawn(serve(listener, Router::new().route("/", get(archive)), grants, stop.clone()));
+        (address, stop.drop_guard())
+    }
+
+    async fn ask(address: std::net::SocketAddr) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n").await.unwrap();
+        // What the system keeps for the reader is far less than the answer.
+        stream.read_exact(&mut [0; 1024]).await.unwrap();
+        stream
+    }
+
+    #[tokio::test]
+    async fn who_reads_a_long_answer_slowly_keeps_its_place_until_it_has_it() {
+        let (address, _stop) = start(Duration::from_secs(600)).await;
+        let mut slow = ask(address).await;
+        let mut strangers = Vec::new();
+        for _ in 0..16 {
+            strangers.push(TcpStream::connect(address).await.unwrap());
+        }
+        // Taken one after the other: the first is closed for one of the last.
+        assert_eq!(strangers[0].read(&mut [0]).await.unwrap_or(0), 0);
+        let mut answer = Vec::new();
+        slow.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.len() + 1024 > ARCHIVE_BYTES, "{} bytes came", answer.len());
+    }
+
+    #[tokio::test]
+    async fn who_takes_nothing_of_an_answer_is_cut_off() {
+        let (address, _stop) = start(Duration::from_millis(100)).await;
+        let mut silent = ask(address).await;
+        let closed = async {
+            while silent.write_all(b" ").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), closed).await.expect("it is closed");
     }
 }

@@ -16,6 +16,7 @@ mod connections;
 mod fleet;
 mod health;
 mod listener;
+mod sending;
 mod signature;
 mod webhook;
 mod writer;
@@ -23,10 +24,10 @@ mod writer;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
+use capstan_live::agent::limits::POST_BYTES;
 use metrics_exporter_prometheus::PrometheusHandle;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
@@ -37,6 +38,7 @@ use crate::app::agents::Agents;
 use crate::app::intake::DeliveryStore;
 use crate::app::ports::{Clock, FleetView};
 use crate::app::worker::Heartbeats;
+use crate::config::Intake;
 use body::Bodies;
 use listener::Grants;
 use signature::Secrets;
@@ -47,31 +49,6 @@ pub use webhook::BODY_LIMIT_BYTES;
 
 /// Connections to the internal listener: a browser, a monitor, a probe.
 const INTERNAL_CONNECTIONS: usize = 32;
-
-/// What those who connect may cost.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Connections to the public listener. Where there are more, those go that said nothing for longest.
-    pub connections: usize,
-    /// How long a request's head may take, and how long a connection may be without a request.
-    pub head_timeout: Duration,
-    /// How long a request's body may take.
-    pub body_timeout: Duration,
-    /// Bytes that bodies above 64 KiB may take together; further ones wait, unread.
-    pub body_bytes: usize,
-}
-
-impl Default for Limits {
-    /// GitHub gives up after 10 s.
-    fn default() -> Self {
-        Self {
-            connections: 512,
-            head_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(10),
-            body_bytes: 64 << 20,
-        }
-    }
-}
 
 /// The two listeners.
 pub struct Listeners {
@@ -101,8 +78,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// The reconcilers' API; without it there is nothing under `/agent/v1`.
     pub agents: Option<Arc<Agents>>,
-    /// What strangers may cost.
-    pub limits: Limits,
+    /// What those who connect may cost.
+    pub intake: Intake,
 }
 
 /// Why the server does not run.
@@ -168,8 +145,12 @@ struct Shared {
 /// received, and returns.
 pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Output = ()> + Send + 'static) {
     let (writer, writing) = Writer::start(parts.deliveries);
-    let limits = parts.limits;
-    let bodies = Bodies::new(limits.body_bytes.max(BODY_LIMIT_BYTES), limits.body_timeout);
+    let intake = parts.intake;
+    // A quarter is for agents, who are believed before their bodies are read: neither they nor strangers at the
+    // webhook's door take the other's room.
+    let of_agents = intake.body_bytes / 4;
+    let bodies = Bodies::new(intake.body_bytes - of_agents, BODY_LIMIT_BYTES, intake.body_timeout);
+    let bodies_of_agents = Bodies::new(of_agents, POST_BYTES, intake.body_timeout);
     let shared = Shared {
         writer,
         fleet: parts.fleet,
@@ -177,18 +158,22 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         workers: parts.workers,
         metrics: parts.metrics,
         secrets: Arc::new(Secrets::new(&parts.webhook_secrets)),
-        bodies: bodies.clone(),
+        bodies,
         web_url: Arc::new(parts.web_url),
         clock: parts.clock,
     };
-    let api = parts.agents.map(|agents| agents::routes(agents, bodies)).unwrap_or_default();
+    let api = parts.agents.map(|agents| agents::routes(agents, bodies_of_agents)).unwrap_or_default();
     let public = public_router().with_state(shared.clone()).merge(api).fallback(answer::not_found);
     let internal = internal_router().with_state(shared).fallback(answer::not_found);
-    let grants = |connections| Grants { connections, head_timeout: limits.head_timeout };
+    let grants = |connections| Grants {
+        connections,
+        head_timeout: intake.header_timeout,
+        send_timeout: intake.send_timeout,
+    };
     let stop = CancellationToken::new();
     let serving = async {
         tokio::join!(
-            listener::serve(listeners.public, public, grants(limits.connections), stop.clone()),
+            listener::serve(listeners.public, public, grants(intake.connections), stop.clone()),
             listener::serve(listeners.internal, internal, grants(INTERNAL_CONNECTIONS), stop.clone()),
         )
     };

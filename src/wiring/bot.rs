@@ -9,7 +9,7 @@ use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconciler
 #[cfg(feature = "demo")]
 use capstan::app::ports::FleetView;
 use capstan::app::ports::{Clock, CodeHost, Jobs, SystemClock};
-use capstan::app::retention::{Housekeeping, Keep};
+use capstan::app::retention::Housekeeping;
 use capstan::app::sync::Ports;
 use capstan::app::worker::{self, Heartbeats, Workforce};
 use capstan::cli::Failure;
@@ -18,7 +18,7 @@ use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::planner_process::{ProcessPlanner, Processes};
-use capstan::server::{self, Limits, Listeners, Parts, Probe, ServerError};
+use capstan::server::{self, Listeners, Parts, Probe, ServerError};
 use capstan::telemetry;
 use capstan_report::BlockKey;
 use jiff::SignedDuration;
@@ -156,10 +156,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         records: Arc::new(database.clone()),
         mirrors,
         clock: Arc::clone(&clock),
-        keep: Keep {
-            records: SignedDuration::try_from(config.retention).map_err(failed)?,
-            ..Keep::default()
-        },
+        keep: SignedDuration::try_from(config.retention).map_err(failed)?,
     };
     let housekeeping = tokio::spawn({
         let stop = stop.clone();
@@ -190,12 +187,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         clock,
         agents: Some(agents),
         workers: heartbeats,
-        limits: Limits {
-            connections: config.intake.connections,
-            head_timeout: config.intake.header_timeout,
-            body_timeout: config.intake.body_timeout,
-            body_bytes: config.intake.body_bytes,
-        },
+        intake: config.intake,
     };
     tracing::info!(%address, internal = %internal_address, "listening");
     let server = tokio::spawn(server::serve(listeners, parts, stop.cancelled_owned()));

@@ -121,7 +121,12 @@ impl Agents {
     pub(super) async fn still_trusts(&self, agent: &Agent) -> Result<(), Denied> {
         match self.records().agent(&agent.id).await? {
             Some(now) if now.revoked_at.is_none() => Ok(()),
-            _ => Err(Denied::Unauthorised(format!("agent {} was revoked meanwhile", agent.id))),
+            _ => Err(revoked(agent)),
         }
     }
+}
+
+/// An agent that was believed when its request began.
+pub(super) fn revoked(agent: &Agent) -> Denied {
+    Denied::Unauthorised(format!("agent {} was revoked meanwhile", agent.id))
 }

@@ -7,8 +7,9 @@ use capstan_live::agent::{PreflightAnswer, PreflightId, PreflightQuestion, Rollo
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 
+use super::authentication::revoked;
 use super::{Agents, Denied};
-use crate::app::ports::{Agent, Cause, JobRequest, PreflightRecord, WatchedRepository};
+use crate::app::ports::{Agent, Cause, Heard, JobRequest, PreflightRecord, WatchedRepository};
 
 /// Whether open questions are given out: whoever only wants to know the tip would lose them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Agents {
     /// Stores an answer and has the check written anew. A second answer changes nothing.
     ///
     /// # Errors
-    /// The agent was not asked this.
+    /// The agent was not asked this, or was revoked meanwhile.
     pub async fn answer_preflight(
         &self,
         agent: &Agent,
@@ -116,11 +117,14 @@ impl Agents {
             Denied::NotThere(format!("agent {} answers {id}, which it was not asked", agent.id))
         })?;
         answer.clusters.retain(|one| asked.clusters.contains(&one.cluster));
-        if self.records().answer_preflight(id, &answer).await? {
-            tracing::info!(preflight = %id, head = %asked.head, agent = %agent.id, duration_ms = answer.duration_ms, "a preflight was answered");
-            self.look_at(asked.repository).await?;
+        match self.records().answer_preflight(id, &agent.id, &answer).await? {
+            Heard::Stored => {
+                tracing::info!(preflight = %id, head = %asked.head, agent = %agent.id, duration_ms = answer.duration_ms, "a preflight was answered");
+                self.look_at(asked.repository).await
+            }
+            Heard::NotAwaited => Ok(()),
+            Heard::Revoked => Err(revoked(agent)),
         }
-        Ok(())
     }
 
     /// Has a repository looked at, since something new is known of it.
@@ -138,7 +142,7 @@ impl Agents {
     /// Takes reports. Those on clusters or commits that are none of the agent's are refused, one by one.
     ///
     /// # Errors
-    /// The records fail: none was taken.
+    /// The records fail, or the agent was revoked meanwhile: none was taken of the repository at hand.
     pub async fn take_reports(
         &self,
         agent: &Agent,
@@ -185,7 +189,9 @@ impl Agents {
             let id = watched.repository.id;
             let name = watched.managed_by.name_of(&agent.management_cluster).unwrap_or(&agent.name);
             let before = self.states(id, &taken).await?;
-            self.records().take_reports(id, agent, name, &taken).await?;
+            if self.records().take_reports(id, agent, name, &taken).await? == Heard::Revoked {
+                return Err(revoked(agent));
+            }
             // A cluster that is done, or no longer is, may be offered its next step, or no longer.
             if self.states(id, &taken).await? != before {
                 self.look_at(id).await?;

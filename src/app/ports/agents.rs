@@ -75,6 +75,17 @@ pub enum TokenUse {
     TooMany,
 }
 
+/// What became of something that an agent said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It is stored.
+    Stored,
+    /// It was of nothing that is waited for: nothing changed.
+    NotAwaited,
+    /// The agent was revoked since it was believed: nothing is stored.
+    Revoked,
+}
+
 /// Enrolment and tokens.
 #[async_trait]
 pub trait Enrolment: Send + Sync {
@@ -203,12 +214,13 @@ pub trait AgentWork: Send + Sync {
         repository: u64,
         heads: &BTreeSet<&CommitId>,
     ) -> Result<(), RecordsError>;
-    /// Records an answer; `false` where there is no such open question.
+    /// Records an agent's answer, where there is such an open question, unless the agent is revoked.
     async fn answer_preflight(
         &self,
         id: &PreflightId,
+        agent: &AgentId,
         answer: &PreflightAnswer,
-    ) -> Result<bool, RecordsError>;
+    ) -> Result<Heard, RecordsError>;
 }
 
 /// How a cluster stands, as a management cluster reported it last.
@@ -289,14 +301,15 @@ pub struct PendingReport {
 pub trait RolloutRecords: Send + Sync {
     /// Takes reports of one agent on clusters of one repository, all or none: each becomes the cluster's
     /// standing where it is newer than what this agent said or another one said the last, and waits to be told
-    /// where a merge is followed that touched the cluster. One that was taken before changes nothing.
+    /// where a merge is followed that touched the cluster. One that was taken before changes nothing. Of an agent
+    /// that is revoked none is taken.
     async fn take_reports(
         &self,
         repository: u64,
         agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
-    ) -> Result<(), RecordsError>;
+    ) -> Result<Heard, RecordsError>;
     /// What was last reported on the clusters of a repository, by whomever.
     async fn standings(&self, repository: u64) -> Result<Vec<(ClusterId, ClusterStanding)>, RecordsError>;
     /// What was last reported on one cluster, by whomever.

@@ -18,8 +18,8 @@ mod workspace;
 
 pub use agents::{
     Agent, AgentRecords, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge,
-    Invitation, PendingReport, PreflightRecord, PreflightState, ReportedToGitHub, RolloutRecords, Settled,
-    TokenUse, WatchedRepository,
+    Heard, Invitation, PendingReport, PreflightRecord, PreflightState, ReportedToGitHub, RolloutRecords,
+    Settled, TokenUse, WatchedRepository,
 };
 pub use code_host::{
     BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,

@@ -225,7 +225,8 @@ impl Run<'_> {
         let mut proposals = Vec::new();
         for (proposal, pulls) in &self.facts.proposals {
             let allowed = pulls.iter().filter(|pull| pull.state == PullRequestState::Open).any(|pull| {
-                let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
+                let block =
+                    Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, proposal);
                 block.is_some_and(|block| block.retarget == Retarget::Allowed)
             });
             if allowed {
@@ -311,7 +312,7 @@ impl Run<'_> {
     async fn pull_facts(&self, proposal: &ProposalId, pulls: &[PullRequest]) -> Result<Vec<Pull>, SyncError> {
         let mut facts = Vec::new();
         for (index, pull) in pulls.iter().enumerate() {
-            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
+            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, proposal);
             let state = match pull.state {
                 PullRequestState::Open => PullState::Open,
                 PullRequestState::Merged => PullState::Merged,

@@ -8,7 +8,7 @@
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{CommitId, EntryKind};
 use capstan_plan::proposal::{BranchStep, Draft, Offer, ProposalId, ReleasesOrigin, Scope, guard};
-use capstan_plan::upgrade::Upgrade;
+use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{
     Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
     visible_text,
@@ -113,13 +113,19 @@ impl Run<'_> {
         let text = intent.proposal();
         let new = NewPullRequest {
             title: proposal_title(&text),
-            body: proposal_body(&text, self.repository.id, &self.ports.key),
+            body: proposal_body(&text, self.repository.id, None, &self.ports.key),
             head_branch: branch,
             base_branch: self.repository.default_branch.clone(),
             draft: intent.offer.draft == Draft::Draft,
         };
         match self.ports.host.create_pull_request(self.repository, &new).await? {
             CreatedPullRequest::Created(pull) => {
+                if text.retarget == Retarget::Allowed {
+                    // A decision counts only in a block that names its pull request.
+                    let body = proposal_body(&text, self.repository.id, Some(pull.number), &self.ports.key);
+                    let edit = PullRequestEdit { title: None, body: Some(body), close: false };
+                    self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
+                }
                 self.record(intent, Some(pull.number), pull.head.clone()).await?;
                 let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
                 self.audit(intent.proposal, "proposal-opened", detail).await?;
@@ -132,7 +138,8 @@ impl Run<'_> {
     /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
     async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
         let text = intent.proposal();
-        let block = Block::read(&pull.body, &self.ports.key, self.repository.id, intent.proposal);
+        let block =
+            Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, intent.proposal);
         let written = text_digest(&visible_text(&text));
         let current = block.as_ref().is_some_and(|block| {
             block.source == intent.offer.source
@@ -146,7 +153,7 @@ impl Run<'_> {
             let same_target = block.is_some_and(|block| block.source == intent.offer.source);
             let edit = PullRequestEdit {
                 title: (!same_target).then(|| proposal_title(&text)),
-                body: Some(proposal_body(&text, self.repository.id, &self.ports.key)),
+                body: Some(proposal_body(&text, self.repository.id, Some(pull.number), &self.ports.key)),
                 close: false,
             };
             self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
@@ -170,7 +177,7 @@ impl Run<'_> {
         if now.state != PullRequestState::Open {
             return Ok(());
         }
-        let read = Block::read(&now.body, &self.ports.key, self.repository.id, proposal);
+        let read = Block::read(&now.body, &self.ports.key, self.repository.id, pull.number, proposal);
         let source = match &read {
             Some(block) => Some(block.source.clone()),
             None => self.source_of_commit(&now.head).await?,
@@ -182,6 +189,7 @@ impl Run<'_> {
                     .map_or_else(|| capstan_plan::proposal::PlanDigest::of(&[]), |block| block.plan.clone());
                 let block = Block {
                     repository: self.repository.id,
+                    pull_request: Some(pull.number),
                     target: proposal.target.clone(),
                     source,
                     plan,

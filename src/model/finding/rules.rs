@@ -57,6 +57,7 @@ entries! {
     OVERLAY_HIDES_CHANGE: "overlay-hides-change", Warning, Free;
     OVERLAY_LOSES_TARGET: "overlay-loses-target", Error, Free;
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
+    READS_OTHER_CLUSTER: "reads-other-cluster", Error, Free;
     REFERENCE_MISMATCH: "reference-mismatch", Error, Free;
     REFUSED_CHANGE: "refused-change", Error, Free;
     RELEASE_BREAKS_REQUESTS: "release-breaks-requests", Warning, Free;

@@ -59,6 +59,14 @@ pub(super) fn is_carried_out(id: &ObjectId) -> bool {
     bases_own(id).is_some()
 }
 
+/// Whether it is a chart that is installed in another cluster, or in another namespace of this one.
+pub(super) fn is_installed_elsewhere(object: &RenderedObject) -> bool {
+    let into = stated(&object.value, "/spec/targetNamespace").and_then(Value::as_str);
+    object.id.group == "helm.toolkit.fluxcd.io"
+        && object.id.kind == "HelmRelease"
+        && (!acts_here(object) || into.is_some_and(|into| Some(into) != object.id.namespace.as_deref()))
+}
+
 /// What an overlay makes of such an object.
 pub(super) fn carried_out(
     object: &RenderedObject,

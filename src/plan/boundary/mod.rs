@@ -35,11 +35,12 @@ mod selectors;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use self::kinds::{Family, family, is_identity, may_come_from_overlay};
+use self::neighbours::Whose;
 use self::origin::Origin;
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Rendered, RenderedObject, diff};
@@ -103,8 +104,11 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
     let named = placed.objects.iter().map(|object| &object.id).zip(&rendered.objects);
     let named: HashMap<&ObjectId, &ObjectId> = named.map(|(placed, written)| (placed, &written.id)).collect();
     let mut found = boundary(&placed, &home, around);
+    let of_base: HashSet<&ObjectId> = placed.base_objects().iter().map(|object| &object.id).collect();
     for object in &placed.objects {
-        if let Some(other) = around.neighbours.and_then(|all| all.renders_too(&object.id, around)) {
+        // What a base brings is its folder's, whatever others' overlays add: they are told.
+        let rivals = |whose| whose == Whose::Base || !of_base.contains(&object.id);
+        if let Some(other) = around.neighbours.and_then(|all| all.renders_too(&object.id, around, rivals)) {
             found.push(Outside::of(object, FieldPath::root(), Beyond::TwoFolders(other.clone())));
         }
     }

@@ -30,7 +30,7 @@ pub struct Neighbours {
 /// What one folder brings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Brought {
-    /// Its Clusters.
+    /// The Clusters of its base.
     pub(super) clusters: Vec<NamedCluster>,
     /// Everything else, and whether its base brings it.
     pub(super) objects: BTreeMap<ObjectId, Whose>,
@@ -120,12 +120,13 @@ impl Neighbours {
         let mut brought = Brought { namespaces: home.namespaces.clone(), ..Brought::default() };
         for object in &rendered.objects {
             let of_base = base.get(&object.id).copied();
-            if is_cluster(&object.id) {
+            // A Cluster that an overlay adds makes its own folder refused, and no other's: it never lives.
+            if let Some(of_base) = of_base.filter(|_| is_cluster(&object.id)) {
                 brought.clusters.push(NamedCluster {
                     namespace: object.id.namespace.clone(),
                     name: object.id.name.clone(),
                     labels: labels(&object.value),
-                    base_labels: of_base.map(labels).unwrap_or_default(),
+                    base_labels: labels(of_base),
                 });
             }
             let whose = if of_base.is_some() { Whose::Base } else { Whose::Overlay };
@@ -173,16 +174,25 @@ impl Neighbours {
         whose: impl Fn(Whose) -> bool,
     ) -> Option<&ClusterId> {
         let mut folders = self.objects.get(object)?.iter().filter(|id| is_anothers(id, around));
-        folders.find(|id| {
-            let by = self.folders.get(*id).and_then(|brought| brought.objects.get(object));
-            by.is_some_and(|by| whose(*by))
-        })
+        folders.find(|id| self.brings(id, object, &whose))
     }
 
     /// Another folder that renders an object too, whoever owns it.
-    pub(super) fn renders_too(&self, object: &ObjectId, around: &Surroundings<'_>) -> Option<&ClusterId> {
+    pub(super) fn renders_too(
+        &self,
+        object: &ObjectId,
+        around: &Surroundings<'_>,
+        whose: impl Fn(Whose) -> bool,
+    ) -> Option<&ClusterId> {
         let mut all = self.objects.get(object)?.iter();
-        all.find(|id| *id != around.folder && is_in_one_cluster(id, around))
+        all.find(|id| {
+            *id != around.folder && is_in_one_cluster(id, around) && self.brings(id, object, &whose)
+        })
+    }
+
+    fn brings(&self, folder: &ClusterId, object: &ObjectId, whose: impl Fn(Whose) -> bool) -> bool {
+        let by = self.folders.get(folder).and_then(|brought| brought.objects.get(object));
+        by.is_some_and(|by| whose(*by))
     }
 }
 

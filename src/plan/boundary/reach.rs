@@ -88,13 +88,14 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// The other folder's cluster that a Secret is named after.
+    /// The other folder's cluster that a Secret is named after. `prod-user-kubeconfig` is that of EKS for `prod`, and
+    /// everybody's for `prod-user`: where both are there, it is the longer name's, which has no other.
     fn named_after<'n>(&self, name: &'n str) -> Option<(&'n str, &'a ClusterId)> {
-        let clusters = || PURPOSES.iter().filter_map(|purpose| name.strip_suffix(purpose)?.strip_suffix('-'));
-        if clusters().any(|cluster| self.home.clusters.contains(cluster)) {
-            return None;
-        }
-        clusters().find_map(|cluster| Some((cluster, *self.clusters.get(cluster)?)))
+        let clusters = PURPOSES.iter().filter_map(|purpose| name.strip_suffix(purpose)?.strip_suffix('-'));
+        let is_own = |cluster: &str| self.home.clusters.contains(cluster);
+        let known = clusters.filter(|cluster| is_own(cluster) || self.clusters.contains_key(*cluster));
+        let longest = known.max_by_key(|cluster| cluster.len()).filter(|cluster| !is_own(cluster))?;
+        Some((longest, *self.clusters.get(longest)?))
     }
 
     /// Secrets and identities of others that an object names.
@@ -106,10 +107,10 @@ impl<'a> Reach<'a> {
     ) {
         let of_base: Vec<Named> = match origin {
             Origin::Base => Vec::new(),
-            Origin::Changed(base) => named(&base.value),
+            Origin::Changed(base) => named(base),
             Origin::Added => Vec::new(),
         };
-        for named in named(&object.value) {
+        for named in named(object) {
             let by_base = matches!(origin, Origin::Base) || of_base.iter().any(|base| base.is_same(&named));
             if let Some(why) = self.of_another(&named, object, by_base) {
                 outside(named.field, why);
@@ -143,7 +144,7 @@ impl<'a> Reach<'a> {
                     return None;
                 }
                 let folder = ids.iter().find_map(another);
-                let of_owner = |id: &ObjectId| self.around.neighbours?.renders_too(id, self.around);
+                let of_owner = |id: &ObjectId| self.around.neighbours?.renders_too(id, self.around, |_| true);
                 if folder.is_none() && ids.iter().any(|id| of_owner(id).is_some()) {
                     return None;
                 }

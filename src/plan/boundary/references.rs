@@ -1,10 +1,13 @@
 //! Which Secrets and identities an object names.
 //!
 //! Fields that name Secrets are called many things (`secretRef`, `contentFrom.secret`, `dataSecretName`,
-//! `valuesFrom` with a `kind`), and providers invent more: what is called so anywhere in an object counts.
+//! `valuesFrom` with a `kind`), and providers invent more: what is called so anywhere in an object counts. The values
+//! of a chart that is installed elsewhere are the chart's words, and name what lies there.
 
 use serde_json::{Map, Value};
 
+use super::controllers::is_installed_elsewhere;
+use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::FieldPath;
 
 /// Something that an object names.
@@ -34,11 +37,15 @@ impl Named {
 }
 
 /// The Secrets and identities that an object names.
-pub(super) fn named(value: &Value) -> Vec<Named> {
+pub(super) fn named(object: &RenderedObject) -> Vec<Named> {
     let mut found = Vec::new();
-    let fields = value.as_object().into_iter().flatten();
+    let fields = object.value.as_object().into_iter().flatten();
     for (key, field) in fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")) {
         look(field, key, &FieldPath::root().key(key), &mut found);
+    }
+    if is_installed_elsewhere(object) {
+        let values = FieldPath::root().key("spec").key("values");
+        found.retain(|named| !named.field.starts_with(&values));
     }
     found
 }

@@ -56,6 +56,28 @@ fn settings(clusters: &str) -> RepositorySettings {
 
 /// `Kind ns/name field why file:line`, a line each, for the folder `c` beside the folder `d`.
 fn beside(own: [&str; 2], other: [&str; 2], clusters: &str) -> Vec<String> {
+    judged(own, other, clusters, |rendered, around| {
+        let mut rendered = rendered.clone();
+        match place_in_namespaces(&mut rendered, around.scopes) {
+            Ok(home) => boundary(&rendered, &home, around),
+            Err(outside) => vec![*outside],
+        }
+    })
+}
+
+/// The same before the merge.
+fn beside_in_git(own: [&str; 2], other: [&str; 2], clusters: &str) -> Vec<String> {
+    let mut found = judged(own, other, clusters, boundary_in_git);
+    found.sort();
+    found
+}
+
+fn judged(
+    own: [&str; 2],
+    other: [&str; 2],
+    clusters: &str,
+    judge: impl Fn(&Rendered, &Surroundings<'_>) -> Vec<Outside>,
+) -> Vec<String> {
     let files = [("c", own), ("d", other)].map(|(folder, [base, overlay])| {
         [(format!("{folder}/base/a.yaml"), base), (format!("{folder}/overlay/a.yaml"), overlay)]
     });
@@ -64,14 +86,11 @@ fn beside(own: [&str; 2], other: [&str; 2], clusters: &str) -> Vec<String> {
     let (tree, settings) = (Files::new(&files), settings(clusters));
     let neighbours = Neighbours::read(&tree, &discover(&tree, &settings), &settings, &mut |_, read| read());
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
-    let mut rendered = render(&tree, &folders).unwrap();
+    let rendered = render(&tree, &folders).unwrap();
     let (scopes, folder) = (Scopes::default(), folder("c"));
     let around =
         Surroundings { folder: &folder, settings: &settings, scopes: &scopes, neighbours: Some(&neighbours) };
-    match place_in_namespaces(&mut rendered, &scopes) {
-        Ok(home) => boundary(&rendered, &home, &around).iter().map(line).collect(),
-        Err(outside) => vec![line(&outside)],
-    }
+    judge(&rendered, &around).iter().map(line).collect()
 }
 
 /// The same for a folder that is alone.
@@ -590,6 +609,80 @@ metadata: {name: made-by-hand}
     );
 }
 
+/// Whoever adds a Cluster, or an object of another base, in an overlay is refused for it, and nobody else.
+#[test]
+fn what_an_overlay_adds_gets_no_other_folder_refused() {
+    let own = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+---
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {name: all}
+spec: {clusterSelector: {matchExpressions: [{key: env, operator: DoesNotExist}]}, resources: [{kind: Secret, name: prod-ca}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: prod-ca}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: notes}
+";
+    let other = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: other, namespace: org, labels: {env: prod}}
+";
+    let overlay = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: prod, namespace: org}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: notes}
+";
+    assert_eq!(beside([own, ""], [other, overlay], "{}"), Vec::<String>::new());
+    let adds = "Cluster org/prod  AddsCluster c/overlay/a.yaml:1";
+    assert_eq!(beside([other, overlay], [own, ""], "{}"), [adds]);
+    assert_eq!(beside_in_git([own, ""], [other, overlay], "{}"), Vec::<String>::new());
+    let notes = "ConfigMap notes  TwoFolders c/overlay/a.yaml:5";
+    assert_eq!(beside_in_git([other, overlay], [own, ""], "{}"), [adds, notes]);
+    // Of two bases neither is the first.
+    let base = format!("{other}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: notes}}\n");
+    assert_eq!(beside_in_git([own, ""], [&base, ""], "{}"), ["ConfigMap notes  TwoFolders c/base/a.yaml:14"]);
+}
+
+/// A chart's values are the chart's own words; where it is installed here they may name what lies here.
+#[test]
+fn values_of_a_chart_name_secrets_of_where_it_is_installed() {
+    let release = |spec: &str| {
+        format!(
+            "{BASE}---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: apps}}\nspec:\n  {spec}\n  \
+             values: {{ingress: {{tls: {{secretName: peu02-ca}}}}, dataSecretName: cloud-two}}\n"
+        )
+    };
+    let away = "kubeConfig: {secretRef: {name: peu01-kubeconfig}}";
+    let values =
+        |field: &str| format!("HelmRelease org/apps /spec/values/{field} NeighboursSecret c/base/a.yaml:35");
+    let here = [values("dataSecretName"), values("ingress/tls/secretName")];
+    for (spec, expected) in [
+        (away.to_owned(), vec![]),
+        ("targetNamespace: elsewhere".to_owned(), vec![]),
+        ("targetNamespace: org".to_owned(), here.to_vec()),
+        ("interval: 1m".to_owned(), here.to_vec()),
+        // What Flux itself reads lies here, wherever the chart goes.
+        (
+            format!("{away}\n  valuesFrom: [{{kind: Secret, name: cloud-two}}]"),
+            vec!["HelmRelease org/apps /spec/valuesFrom/0/name NeighboursSecret c/base/a.yaml:35".to_owned()],
+        ),
+    ] {
+        assert_eq!(beside([&release(&spec), ""], [NEIGHBOUR, ""], "{}"), expected, "{spec}");
+    }
+}
+
 /// What one cluster's name is the beginning of another's, a Secret belongs to the longer one.
 #[test]
 fn a_folders_own_secrets_are_its_own() {
@@ -599,6 +692,9 @@ fn a_folders_own_secrets_are_its_own() {
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: prod, namespace: org}\n";
     let overlay = "apiVersion: v1\nkind: Secret\nmetadata: {name: prod-user-kubeconfig}\n";
     assert_eq!(beside([own, overlay], [other, ""], "{}"), Vec::<String>::new());
+    // However the folders lie: the Secret of the longer name is no EKS kubeconfig of the shorter.
+    let found = beside([other, overlay], [own, ""], "{}");
+    assert_eq!(found, ["Secret org/prod-user-kubeconfig /metadata/name NamedAfter c/overlay/a.yaml:3"]);
     // Another namespace is another world.
     let elsewhere = other.replace("namespace: org", "namespace: other");
     let overlay = "apiVersion: v1\nkind: Secret\nmetadata: {name: prod-ca}\n";

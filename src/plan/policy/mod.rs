@@ -66,6 +66,7 @@ mod outside_boundary;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod reads_other_cluster;
 mod reference_mismatch;
 mod references;
 mod refused_change;

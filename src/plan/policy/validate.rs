@@ -12,13 +12,13 @@ use super::inside;
 use super::judge::{judge, sort};
 use super::release_without_predecessor::gaps;
 use super::variables::{Values, without_value};
-use super::{release_breaks_requests, release_reads_outside, unknown_release};
+use super::{reads_other_cluster, release_breaks_requests, release_reads_outside, unknown_release};
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, not_followed, outside};
 use crate::merge::AppliedBy;
-use crate::release::Catalogue;
+use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_kustomize::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
@@ -240,7 +240,11 @@ impl Checked<'_> {
             }
         };
         let read = ParsedFiles::default();
-        let after = match render_with(now.tree, &folders_of(folder), &read) {
+        let watched = Watched::new(now.tree);
+        let after = render_with(&watched, &folders_of(folder), &read);
+        let found = watched.found();
+        self.verdicts.extend(reads_other_cluster::verdicts(now.tree, now.layout, settings, folder, &found));
+        let after = match after {
             Ok(after) => after,
             Err(error) => {
                 self.failed(&error);

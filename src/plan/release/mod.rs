@@ -19,6 +19,7 @@ mod requests;
 mod step;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,6 +37,7 @@ pub use rendered::Rendering;
 pub(crate) use rendered::only_lists;
 pub use requests::{Requests, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
+pub(crate) use watched::Watched;
 
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::tree::{RepoPath, TreeEntry};

@@ -7,12 +7,13 @@
 //! [U1]: crate::merge::source#u1
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::watched::Watched;
 use capstan_kustomize::render::{
     self, Folders, KUSTOMIZATION_NAMES, RenderError, RenderedObject, is_kustomization, kustomization_field,
 };
-use capstan_model::tree::{Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{Entry, Node, YamlFile};
 
 /// Fields with which a kustomization makes nothing of the files that it lists.
@@ -186,49 +187,4 @@ fn named_by_list(
         }
     }
     Some(named)
-}
-
-/// A snapshot that remembers which files somebody found in it.
-struct Watched<'t> {
-    tree: &'t dyn Tree,
-    found: Mutex<BTreeSet<RepoPath>>,
-}
-
-impl<'t> Watched<'t> {
-    const fn new(tree: &'t dyn Tree) -> Self {
-        Self { tree, found: Mutex::new(BTreeSet::new()) }
-    }
-
-    fn found(&self) -> Vec<TreeEntry> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.iter().filter_map(|path| self.tree.entry(path).cloned()).collect()
-    }
-}
-
-impl Tree for Watched<'_> {
-    fn entries(&self) -> &[TreeEntry] {
-        self.tree.entries()
-    }
-
-    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        self.tree.read(entry)
-    }
-
-    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        self.tree.folder_id(folder)
-    }
-
-    fn root(&self) -> Option<&Arc<Folder>> {
-        self.tree.root()
-    }
-
-    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
-        let found = self.tree.entry(path)?;
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
-        Some(found)
-    }
-
-    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
-        self.tree.entries_in(folder)
-    }
 }

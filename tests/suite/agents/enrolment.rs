@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use capstan::agent_client::BotSource;
 use capstan::app::agents::{Invitee, invite};
 use capstan::app::ports::{Enrolment as _, FleetView as _, Retention as _};
+use capstan::app::reconcile::ports::Bot as _;
 use capstan_live::agent::{AgentId, ReportId, RolloutReport, RolloutState};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 
 use super::raw::Raw;
-use super::{EU, SETTINGS, US, commit, each_engine, enrolled, report};
+use super::{EU, SETTINGS, US, client, commit, each_engine, enrolled, report};
 use crate::bot::town::{REPOSITORY, Town};
 
 const UNKNOWN: &str = "This agent is not known here";
@@ -84,6 +86,23 @@ async fn a_second_reconciler_of_a_management_cluster_is_asked_for_by_name() {
         assert_eq!(Raw::new(&town).enrol(again.expose(), EU).await.status, 201);
     })
     .await;
+}
+
+/// What the reconciler makes an event of.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_enrols_says_so_once() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let bot = BotSource(enrolled(&town, EU, state.path()).await);
+    let stored = town.database().agents().await.unwrap().remove(0);
+    let new = bot.newly_enrolled().unwrap();
+    assert_eq!((new.agent, new.key), (stored.id.to_string(), stored.public_key.fingerprint()));
+    assert!(new.bot.starts_with(&town.bot_url()), "{}", new.bot);
+    assert_eq!(bot.newly_enrolled(), None);
+    // After a restart it is an agent already.
+    let again = BotSource(client(&town, EU, state.path(), None));
+    again.0.work(None, Duration::ZERO).await.unwrap();
+    assert_eq!(again.newly_enrolled(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -98,3 +98,38 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     assert!(town.open_pulls().iter().all(|pull| pull.head_branch != BRANCH), "the upgrade blocks again");
     town.done();
 }
+
+/// What stands in the body of one pull request decides nothing in the next of the same branch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_block_that_somebody_copies_from_an_earlier_pull_request_is_not_obeyed() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    let notes = |name: &str| {
+        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes, namespace: my-org}\n";
+        Edit::write(format!("aws/{name}/base/notes.yaml"), text)
+    };
+    town.push("main", &[release("v21.0.0", "m5.large"), workers(3), Edit::write(PATCH, patch("peu01-md-0"))]);
+    town.push("main", &[release("v22.0.0", "m6i.large")]);
+    let mine = town.open("ada", "mine", &[Edit::write("gauss/peu01/overlay/notes.txt", "ours\n")]);
+    town.settle().await;
+    town.comment(mine, "ada", "/capstan retarget").await;
+    let of_branch = |town: &Town| {
+        let pulls = town.open_pulls();
+        pulls.iter().find(|pull| pull.head_branch == BRANCH).map(|pull| pull.number)
+    };
+    let first = of_branch(&town).unwrap();
+    assert_eq!(town.file(BRANCH, PATCH), patch(NEW_NAME));
+    let decided = town.pull(first).body;
+    town.forge.close(REPOSITORY, first, "ada").unwrap();
+    town.settle().await;
+
+    // The next release renames nothing, and is offered anew.
+    town.push("main", &[release("v22.1.0", "m5.large"), notes("v22.1.0")]);
+    town.settle().await;
+    let next = of_branch(&town).unwrap();
+    assert!(next != first && town.file(BRANCH, PATCH) == patch("peu01-md-0"));
+    town.forge.edit_body(REPOSITORY, next, "mallory", &decided).unwrap();
+    town.push("main", &[release("v22.2.0", "m6i.large"), notes("v22.2.0")]);
+    town.settle().await;
+    assert_eq!(town.file(BRANCH, PATCH), patch("peu01-md-0"), "nobody allowed that here");
+    town.done();
+}

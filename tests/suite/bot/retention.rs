@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use capstan::app::ports::{FleetView as _, MirrorShelf as _, Retention as _};
-use capstan::app::retention::{Forgotten, Housekeeping, Keep};
+use async_trait::async_trait;
+use capstan::app::ports::{
+    Cause, FleetView as _, JobRequest, Jobs as _, MirrorError, MirrorShelf, RepositoryName, Retention as _,
+};
+use capstan::app::retention::{Forgotten, Housekeeping};
 use capstan::git::{MirrorLimits, Mirrors};
+use jiff::SignedDuration;
 
 use super::town::Town;
 
@@ -19,7 +23,7 @@ async fn rows_and_mirror_of_a_repository_go_within_a_day_of_its_removal() {
         records: Arc::new(town.database().clone()),
         mirrors: mirrors.clone(),
         clock: town.bot_clock(),
-        keep: Keep::default(),
+        keep: SignedDuration::from_hours(90 * 24),
     };
     let before = town.database().kept_repositories().await.unwrap();
     assert_eq!(before.len(), 1);
@@ -41,4 +45,47 @@ async fn rows_and_mirror_of_a_repository_go_within_a_day_of_its_removal() {
     let left = town.database().row_counts().await.unwrap();
     let left: Vec<_> = left.into_iter().filter(|(_, rows)| *rows > 0).collect();
     assert_eq!(left, []);
+}
+
+/// Mirrors of which that of repository 1 cannot be removed.
+struct OneIsStuck;
+
+#[async_trait]
+impl MirrorShelf for OneIsStuck {
+    async fn mirrored(&self) -> Result<Vec<(u64, u64)>, MirrorError> {
+        Ok(Vec::new())
+    }
+
+    async fn remove(&self, repository: u64) -> Result<(), MirrorError> {
+        match repository {
+            1 => Err(MirrorError::Disk {
+                path: "1.git".to_owned(),
+                reason: "read-only file system".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_that_cannot_go_keeps_no_other_repository() {
+    let town = Town::new("", &[]).await;
+    for repository in 1..=3 {
+        let name = RepositoryName::parse(&format!("gone/r{repository}")).unwrap();
+        let request = JobRequest { repository, installation: 9, name, cause: Cause::Event };
+        town.database().enqueue(&request).await.unwrap();
+    }
+    let housekeeping = Housekeeping {
+        host: town.host(),
+        records: Arc::new(town.database().clone()),
+        mirrors: Arc::new(OneIsStuck),
+        clock: town.bot_clock(),
+        keep: SignedDuration::from_hours(90 * 24),
+    };
+    assert_eq!(housekeeping.make_room().await.unwrap(), Forgotten::default());
+    town.pass(13 * 3600);
+    let forgotten = housekeeping.make_room().await.unwrap();
+    assert_eq!(forgotten, Forgotten { repositories: vec![2, 3], rows: 0 });
+    let kept = town.database().kept_repositories().await.unwrap();
+    assert!(kept.iter().any(|repository| repository.id == 1), "it is tried again: {kept:?}");
 }

@@ -14,11 +14,12 @@ use capstan::app::planner::Planner;
 use capstan::app::ports::{Cause, Clock, CodeHost, FleetView as _, Hints, Jobs, RepositoryName};
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan::app::worker::{Heartbeats, perform, resync};
+use capstan::config::Intake;
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::planner_process::{ProcessPlanner, Processes};
-use capstan::server::{self, Limits, Listeners, Parts, Probe};
+use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_report::BlockKey;
@@ -174,7 +175,7 @@ impl Bot {
             web_url: forge.url().parse().unwrap(),
             clock: self.ports.clock.clone(),
             agents: Some(Arc::clone(&self.agents)),
-            limits: Limits::default(),
+            intake: Intake::default(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         self.stop = Some(stop);

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use capstan::app::ports::{
-    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation,
-    ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled, TokenUse, WatchedRepository,
+    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation,
+    PreflightRecord, PreflightState, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled,
+    TokenUse, WatchedRepository,
 };
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{AgentId, Progress, PublicKey, ReportId, RolloutReport, RolloutState};
+use capstan_live::agent::{
+    AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, ReportId, RolloutReport, RolloutState,
+};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName as SettingsName};
@@ -47,6 +50,19 @@ fn agent(bench: &Bench, digit: char) -> Agent {
         seen_at: None,
         revoked_at: None,
     }
+}
+
+/// Makes an agent known, beside others of its management cluster.
+async fn enrol(bench: &Bench, agent: &Agent) {
+    let invitation = Invitation {
+        hash: agent.id.to_string(),
+        management_cluster: uid(),
+        agent: Some(format!("agent-{}", agent.id)),
+        invited_by: "ada@bot".to_owned(),
+        expires_at: bench.clock.now() + SignedDuration::from_hours(1),
+    };
+    bench.database.save_invitation(&invitation).await.unwrap();
+    assert_eq!(bench.database.enrol(agent.id.as_str(), agent).await.unwrap(), Enrolled::Yes);
 }
 
 fn watched(tip: &str) -> WatchedRepository {
@@ -184,11 +200,12 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
     each_engine(async |bench| {
         let records = &bench.database;
         records.watch_repository(&watched("a")).await.unwrap();
+        let one = agent(&bench, '1');
+        enrol(&bench, &one).await;
         let take = async |number, state| {
-            records
-                .take_reports(REPOSITORY, &agent(&bench, '1'), "mc-eu", &[report(number, state)])
-                .await
-                .unwrap();
+            let reports = [report(number, state)];
+            let heard = records.take_reports(REPOSITORY, &one, "mc-eu", &reports).await.unwrap();
+            assert_eq!(heard, Heard::Stored);
         };
         take(1, RolloutState::Rolling).await;
         assert_eq!(records.pending_reports(REPOSITORY).await.unwrap(), [], "nobody follows");
@@ -251,19 +268,12 @@ async fn order_counts_within_one_agent_and_revoking_forgets_what_it_said() {
     each_engine(async |bench| {
         let records = &bench.database;
         let (one, other) = (agent(&bench, '1'), agent(&bench, '2'));
-        for (digit, agent) in ["1", "2"].iter().zip([&one, &other]) {
-            let invitation = Invitation {
-                hash: (*digit).to_owned(),
-                management_cluster: uid(),
-                agent: Some(format!("agent-{digit}")),
-                invited_by: "ada@bot".to_owned(),
-                expires_at: bench.clock.now() + SignedDuration::from_hours(1),
-            };
-            records.save_invitation(&invitation).await.unwrap();
-            assert_eq!(records.enrol(digit, agent).await.unwrap(), Enrolled::Yes);
-        }
+        enrol(&bench, &one).await;
+        enrol(&bench, &other).await;
         let take = async |agent, number, state| {
-            records.take_reports(REPOSITORY, agent, "mc-eu", &[report(number, state)]).await.unwrap();
+            let reports = [report(number, state)];
+            let heard = records.take_reports(REPOSITORY, agent, "mc-eu", &reports).await.unwrap();
+            assert_eq!(heard, Heard::Stored);
         };
         let stands = async || {
             let standings = records.standings(REPOSITORY).await.unwrap();
@@ -289,11 +299,74 @@ async fn order_counts_within_one_agent_and_revoking_forgets_what_it_said() {
     .await;
 }
 
+/// A request that was believed before its agent was revoked, and comes to its end after that.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_an_agent_is_stored_once_it_is_revoked() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let (one, id) = (agent(&bench, '1'), PreflightId::parse(&"1".repeat(26)).unwrap());
+        enrol(&bench, &one).await;
+        let asked = PreflightRecord {
+            id: id.clone(),
+            repository: REPOSITORY,
+            head: commit("b"),
+            commit: commit("b"),
+            content: String::new(),
+            standing: String::new(),
+            management_cluster: uid(),
+            clusters: vec![cluster("gauss/peu01")],
+            asked_at: bench.clock.now(),
+            until: bench.clock.now(),
+            state: PreflightState::Asked,
+        };
+        records.save_preflight(&asked).await.unwrap();
+        let answer = PreflightAnswer { duration_ms: 1, clusters: vec![] };
+        let reports = [report(1, RolloutState::Done)];
+        assert!(records.revoke(&one.id, "ada@bot").await.unwrap());
+
+        let heard = records.take_reports(REPOSITORY, &one, "mc-eu", &reports).await.unwrap();
+        assert_eq!((heard, records.standings(REPOSITORY).await.unwrap()), (Heard::Revoked, vec![]));
+        assert_eq!(records.answer_preflight(&id, &one.id, &answer).await.unwrap(), Heard::Revoked);
+        assert_eq!(records.preflight(&id).await.unwrap().unwrap().state, PreflightState::Asked);
+
+        let other = agent(&bench, '2');
+        enrol(&bench, &other).await;
+        assert_eq!(records.answer_preflight(&id, &other.id, &answer).await.unwrap(), Heard::Stored);
+        assert_eq!(records.answer_preflight(&id, &other.id, &answer).await.unwrap(), Heard::NotAwaited);
+    })
+    .await;
+}
+
+/// However the two fall together, nothing of a revoked agent stands at the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_that_race_with_the_revocation_of_their_agent_are_gone_with_it() {
+    each_engine(async |bench| {
+        for digit in '1'..='9' {
+            let one = agent(&bench, digit);
+            enrol(&bench, &one).await;
+            let mut saying = tokio::task::JoinSet::new();
+            for number in 1..=8 {
+                let (database, agent) = (bench.database.clone(), one.clone());
+                saying.spawn(async move {
+                    let reports = [report(number, RolloutState::Done)];
+                    database.take_reports(REPOSITORY, &agent, "mc-eu", &reports).await.unwrap()
+                });
+            }
+            assert!(bench.database.revoke(&one.id, "ada@bot").await.unwrap());
+            saying.join_all().await;
+            assert_eq!(bench.database.standings(REPOSITORY).await.unwrap(), []);
+        }
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures a run's reading of a large fleet; `--ignored --nocapture` shows the figures"]
 async fn the_standings_of_ten_thousand_clusters_are_read() {
     each_engine(async |bench| {
         let records = &bench.database;
+        let one = agent(&bench, '1');
+        enrol(&bench, &one).await;
         for hundred in 0..100 {
             let reports: Vec<RolloutReport> = (0..100)
                 .map(|one| {
@@ -302,7 +375,7 @@ async fn the_standings_of_ten_thousand_clusters_are_read() {
                     RolloutReport { cluster: of, ..report(number, RolloutState::Done) }
                 })
                 .collect();
-            records.take_reports(REPOSITORY, &agent(&bench, '1'), "mc-eu", &reports).await.unwrap();
+            records.take_reports(REPOSITORY, &one, "mc-eu", &reports).await.unwrap();
         }
         let begun = std::time::Instant::now();
         assert_eq!(records.standings(REPOSITORY).await.unwrap().len(), 10_000);

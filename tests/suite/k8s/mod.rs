@@ -11,6 +11,7 @@ mod definitions;
 mod deleting;
 mod expiring;
 mod leading;
+mod pods;
 mod posting;
 mod rights;
 mod watching;

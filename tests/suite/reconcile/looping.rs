@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use capstan::app::ports::{Fence, Leadership, LiveError, Term};
 use capstan::app::reconcile::ports::{
-    Bot, BotError, ClusterReport, FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict,
-    SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
+    Bot, BotError, ClusterReport, FleetRecord, NewAgent, OpenSource, Preflight, PreflightAnswer,
+    PreflightVerdict, SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
 };
 use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::controllers::{Health, Parts, Reconciler};
@@ -30,6 +30,7 @@ struct Remote {
     questions: Mutex<Vec<Preflight>>,
     answers: Mutex<Vec<PreflightAnswer>>,
     reports: Mutex<Vec<ClusterReport>>,
+    enrolled: Mutex<Option<NewAgent>>,
 }
 
 fn commit(number: u32) -> CommitId {
@@ -105,6 +106,9 @@ impl Bot for Handle {
     }
     async fn recorded_elsewhere(&self, _cluster: &ClusterId) -> Result<Option<String>, BotError> {
         Ok(None)
+    }
+    fn newly_enrolled(&self) -> Option<NewAgent> {
+        self.0.enrolled.lock().unwrap().take()
     }
 }
 
@@ -213,6 +217,33 @@ async fn one_broken_folder_holds_nobody_up_and_its_repair_is_seen_at_once() {
     eventually("the repaired one is done", || ready(&world, "gauss-peu02") == "True Done").await;
     eventually("the Fleet says so", || world.status_store.posted().fleet_status.ready == 6).await;
     running.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_enrols_is_told_once_in_an_event_of_the_fleet() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let [agent, bot, key] = ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "https://bot/", "SHA256:abc"].map(str::to_owned);
+    *remote.enrolled.lock().unwrap() = Some(NewAgent { agent, bot, key });
+    let running = Running::start(&world, &remote);
+    let told = || {
+        let posted = world.status_store.posted();
+        let notes = posted.notes.iter().filter(|(_, note)| note.reason == "Enrolled");
+        notes.map(|(fleet, note)| format!("{fleet}: {}", note.message)).collect::<Vec<_>>()
+    };
+    eventually("told", || !told().is_empty()).await;
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    running.stop().await;
+    let fleet = world.fleet.lock().unwrap().key.name.clone();
+    assert_eq!(
+        told(),
+        [format!(
+            "{fleet}: This reconciler has enrolled with the bot at https://bot/, as agent 01ARZ3NDEKTSV4RRFFQ69G5FAV \
+             with the key SHA256:abc. `capstan agents list` shows it there, and `capstan agents revoke \
+             01ARZ3NDEKTSV4RRFFQ69G5FAV` ends it."
+        )]
+    );
 }
 
 #[tokio::test]

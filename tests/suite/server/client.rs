@@ -7,8 +7,9 @@ use std::sync::Arc;
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
 use capstan::app::worker::Heartbeats;
+use capstan::config::Intake;
 use capstan::database::Database;
-use capstan::server::{self, Limits, Listeners, Parts, Probe};
+use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,13 +32,13 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) async fn start() -> Self {
-        Self::with_limits(Limits::default()).await
+        Self::with_intake(Intake::default()).await
     }
 
-    pub(super) async fn with_limits(limits: Limits) -> Self {
+    pub(super) async fn with_intake(intake: Intake) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let github = Probe::new(|| async { Ok(()) });
-        let mut running = Self::on(&folder.path().join("capstan.sqlite"), github, limits).await;
+        let mut running = Self::on(&folder.path().join("capstan.sqlite"), github, intake).await;
         running._folder = Some(folder);
         running
     }
@@ -48,12 +49,12 @@ impl Running {
     {
         let folder = tempfile::tempdir().unwrap();
         let mut running =
-            Self::on(&folder.path().join("capstan.sqlite"), Probe::new(ask), Limits::default()).await;
+            Self::on(&folder.path().join("capstan.sqlite"), Probe::new(ask), Intake::default()).await;
         running._folder = Some(folder);
         running
     }
 
-    pub(super) async fn on(file: &Path, github: Probe, limits: Limits) -> Self {
+    pub(super) async fn on(file: &Path, github: Probe, intake: Intake) -> Self {
         let url = format!("sqlite://{}", file.display());
         let database = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
         let parts = Parts {
@@ -66,7 +67,7 @@ impl Running {
             web_url: "https://github.com".parse().unwrap(),
             clock: Arc::new(SystemClock),
             agents: None,
-            limits,
+            intake,
         };
         let any = "127.0.0.1:0".parse().unwrap();
         let listeners = Listeners {

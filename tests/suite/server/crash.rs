@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::ports::{Jobs, SystemClock};
+use capstan::config::Intake;
 use capstan::database::Database;
-use capstan::server::{Limits, Probe};
+use capstan::server::Probe;
 
 use super::client::{Delivery, Running, send};
 
@@ -19,7 +20,7 @@ const FILE: &str = "CAPSTAN_TEST_CRASH_DATABASE";
 #[ignore = "the server that the test below kills"]
 async fn server_that_is_killed() {
     let Some(file) = std::env::var_os(FILE) else { return };
-    let server = Running::on(Path::new(&file), Probe::new(|| async { Ok(()) }), Limits::default()).await;
+    let server = Running::on(Path::new(&file), Probe::new(|| async { Ok(()) }), Intake::default()).await;
     println!("\nADDRESS {}", server.address);
     std::future::pending::<()>().await;
 }

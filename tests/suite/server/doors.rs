@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use capstan::server::Limits;
+use capstan::config::Intake;
 use capstan_forge::Forge;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -153,8 +153,8 @@ async fn thirty_of_the_largest_bodies_take_no_more_memory_than_two() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_takes_too_long_is_cut_off() {
     let short = Duration::from_millis(100);
-    let limits = Limits { head_timeout: short, body_timeout: short, ..Limits::default() };
-    let server = Running::with_limits(limits).await;
+    let intake = Intake { header_timeout: short, body_timeout: short, ..Intake::default() };
+    let server = Running::with_intake(intake).await;
     let of_nobody = "sha256=00";
     for (sent, answer) in [
         ("", ""),

@@ -97,6 +97,17 @@ pub struct ClusterReport {
     pub at: jiff::Timestamp,
 }
 
+/// What a reconciler became by enrolling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAgent {
+    /// Its id.
+    pub agent: String,
+    /// The bot's URL.
+    pub bot: String,
+    /// The fingerprint of its key.
+    pub key: String,
+}
+
 /// Why the bot did not take something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BotError {
@@ -140,6 +151,10 @@ pub trait Bot: Send + Sync {
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError>;
     /// The name of another management cluster that the bot heard of this cluster from earlier.
     async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError>;
+    /// What this reconciler became since this was asked last; `None` where it has not enrolled since.
+    fn newly_enrolled(&self) -> Option<NewAgent> {
+        None
+    }
 }
 
 /// No bot: the Fleet reads a Git URL.

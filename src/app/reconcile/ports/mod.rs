@@ -11,7 +11,8 @@ mod status_store;
 mod trial_renders;
 
 pub use bot::{
-    Bot, BotError, ClusterReport, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict, Work,
+    Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
+    Work,
 };
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};

@@ -109,6 +109,51 @@ fn a_second_tree_brings_the_rules_that_compare() {
 }
 
 #[test]
+fn what_is_read_of_another_clusters_folder_is_told_where_it_is_named() {
+    let other = CLUSTER.replace("peu01", "peu02");
+    let told = |settings: &str, overlay: &str| {
+        let now = [
+            ("gauss/a/base/c.yaml", CLUSTER),
+            ("gauss/a/overlay/kustomization.yaml", overlay),
+            ("gauss/b/base/c.yaml", &other),
+            (
+                "gauss/b/overlay/labels.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: l, namespace: org}\n",
+            ),
+            ("gauss/b/overlay/notes.txt", "theirs\n"),
+            ("parts/kustomization.yaml", PARTS),
+        ];
+        let found = validated(settings, &now, None);
+        found.into_iter().filter(|line| line.starts_with("reads-other-cluster")).collect::<Vec<_>>()
+    };
+    const PARTS: &str = "\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources: [../gauss/b/overlay/labels.yaml]
+";
+    let generated =
+        "namespace: org\nconfigMapGenerator:\n- name: n\n  files: [notes=../../b/overlay/notes.txt]\n";
+    let at = "reads-other-cluster Error gauss/a/overlay/kustomization.yaml:4:11 - -";
+    assert_eq!(told("", generated), [at]);
+    // Named elsewhere, told at what is read.
+    let through = "components: [../../../parts]\n";
+    assert_eq!(told("", through), ["reads-other-cluster Error gauss/b/overlay/labels.yaml:1:1 - -"]);
+    // What cannot be rendered has read it all the same.
+    let broken = "resources: [../../b/overlay/labels.yaml, gone.yaml]\n";
+    assert_eq!(told("", broken), ["reads-other-cluster Error gauss/a/overlay/kustomization.yaml:1:13 - -"]);
+    let one_owner = "clusters: {oneOwner: ['gauss/*']}\n";
+    assert_eq!(told(one_owner, generated), [""; 0]);
+    // One owner or not: what another management cluster has never travels.
+    let uid = "00000000-0000-4000-8000-00000000000";
+    let apart = format!(
+        "{one_owner}managementClusters:\n- {{name: one, uid: {uid}1, clusters: [gauss/a]}}\n- {{name: two, uid: {uid}2, \
+         clusters: [gauss/b]}}\n"
+    );
+    assert_eq!(told(&apart, generated), [at]);
+    assert_eq!(told("policy: {reads-other-cluster: off}\n", generated), [""; 0]);
+}
+
+#[test]
 fn a_tombstone_of_something_rendered_is_a_contradiction() {
     let now = [
         ("gauss/peu01/base/c.yaml", CLUSTER),

@@ -160,8 +160,8 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
     );
     assert!(text.contains("| `2` | `3` | the sizing changes it |"), "{text}");
     let key = BlockKey::derive(b"secret");
-    let body = proposal_body(&proposal, 7, &key);
-    assert_eq!(Block::read(&body, &key, 7, &id).unwrap().source, offer.source);
+    let body = proposal_body(&proposal, 7, None, &key);
+    assert_eq!(Block::read(&body, &key, 7, 12, &id).unwrap().source, offer.source);
     let of_release = ProposalId::of_release(id.target);
-    assert_eq!(Block::read(&body, &key, 7, &of_release), None, "it is no block of a release's proposal");
+    assert_eq!(Block::read(&body, &key, 7, 12, &of_release), None, "it is no block of a release's proposal");
 }

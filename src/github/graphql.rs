@@ -1,0 +1,87 @@
+//! Calls by GraphQL: one route, and errors that come with 200.
+
+use std::time::Duration;
+
+use http::Method;
+use serde::de::DeserializeOwned;
+
+use super::answer::cut;
+use super::call::{Call, Effect, Identity};
+use super::transport::GitHub;
+use crate::app::ports::CodeHostError;
+
+/// The route of GraphQL, for metrics and for finding its URL.
+pub(super) const GRAPHQL: &str = "/graphql";
+
+/// What a GraphQL call came back with.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct GraphQl<T> {
+    pub(super) data: Option<T>,
+    #[serde(default)]
+    pub(super) errors: Vec<GraphQlError>,
+}
+
+/// One error of a GraphQL call.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct GraphQlError {
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) message: String,
+}
+
+/// The error that a GraphQL answer without the node that was asked for is.
+pub(super) fn missing_node(doing: String, errors: Vec<GraphQlError>) -> CodeHostError {
+    match errors.into_iter().next() {
+        None => CodeHostError::NotFound { doing },
+        Some(error) => match error.kind.as_deref() {
+            Some("NOT_FOUND") => CodeHostError::NotFound { doing },
+            Some("FORBIDDEN") => CodeHostError::Forbidden { doing, reason: cut(&error.message) },
+            _ => CodeHostError::Unexpected { doing, status: 200, reason: cut(&error.message) },
+        },
+    }
+}
+
+impl GitHub {
+    /// Reads by GraphQL.
+    pub(super) async fn query<T: DeserializeOwned>(
+        &self,
+        identity: Identity,
+        doing: String,
+        query: &str,
+        variables: serde_json::Value,
+    ) -> Result<GraphQl<T>, CodeHostError> {
+        self.graphql(identity, doing, query, variables, Effect::Reads).await
+    }
+
+    /// Writes by GraphQL.
+    pub(super) async fn mutate<T: DeserializeOwned>(
+        &self,
+        identity: Identity,
+        doing: String,
+        mutation: &str,
+        variables: serde_json::Value,
+    ) -> Result<GraphQl<T>, CodeHostError> {
+        self.graphql(identity, doing, mutation, variables, Effect::Writes).await
+    }
+
+    async fn graphql<T: DeserializeOwned>(
+        &self,
+        identity: Identity,
+        doing: String,
+        query: &str,
+        variables: serde_json::Value,
+        effect: Effect,
+    ) -> Result<GraphQl<T>, CodeHostError> {
+        let call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
+            .body(serde_json::json!({"query": query, "variables": variables}));
+        let answer: GraphQl<T> = self.send(&call).await?.content()?;
+        // GraphQL says so with 200.
+        if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
+            let retry_after = Duration::from_secs(60);
+            self.lane(identity).be_quiet(retry_after);
+            return Err(CodeHostError::RateLimited { doing: call.doing, retry_after });
+        }
+        Ok(answer)
+    }
+}
