@@ -37,7 +37,7 @@ impl CodeHost for GitHub {
     }
 
     async fn git_token(&self, repository: &Repository) -> Outcome<SecretString> {
-        self.token_for(Access::to(Task::Fetch, repository)).await
+        Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
     }
 
     async fn branch(&self, repository: &Repository, branch: &str) -> Outcome<Option<CommitId>> {

@@ -22,7 +22,7 @@ use super::access::{Access, Task};
 use super::answer::{Answer, asked_to_wait, cut};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
-use super::tokens::Tokens;
+use super::tokens::{Rights, Tokens};
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
 const API_VERSION: &str = "2022-11-28";
@@ -274,14 +274,23 @@ impl GitHub {
     pub(super) async fn send(&self, call: &Call) -> Result<Answer, CodeHostError> {
         let Identity::Installation(access) = call.identity else { return self.send_as_app(call).await };
         let token = self.token_for(access).await?;
-        let answer = self.send_with(call, &token).await?;
-        if answer.status != StatusCode::UNAUTHORIZED {
+        let answer = self.send_with(call, &token.secret).await?;
+        // Revoked or expired before its time; or the owner has granted more since. Neither answer has an effect, so
+        // that a write may be repeated too.
+        let may_be_better = match answer.status {
+            StatusCode::UNAUTHORIZED => true,
+            StatusCode::FORBIDDEN => token.rights == Rights::Fewer,
+            _ => false,
+        };
+        if !may_be_better {
             return Ok(answer);
         }
-        // Revoked or expired before its time. A 401 has no effect, so that a write may be repeated too.
-        self.tokens.forget(access, &token).await;
-        let token = self.token_for(access).await?;
-        self.send_with(call, &token).await
+        self.tokens.forget(access, &token.secret).await;
+        let renewed = self.token_for(access).await?;
+        if answer.status == StatusCode::FORBIDDEN && renewed.rights == Rights::Fewer {
+            return Ok(answer);
+        }
+        self.send_with(call, &renewed.secret).await
     }
 
     /// Makes a call as the App itself.
@@ -289,7 +298,7 @@ impl GitHub {
         let token = self
             .credentials
             .sign()
-            .map_err(|reason| CodeHostError::Forbidden { doing: call.doing.clone(), reason })?;
+            .map_err(|reason| CodeHostError::Unauthenticated { doing: call.doing.clone(), reason })?;
         self.send_with(call, &token).await
     }
 

@@ -365,7 +365,15 @@ pub enum CodeHostError {
         /// What was being done.
         doing: String,
     },
-    /// The App lacks a permission, or its credentials are wrong.
+    /// The App's credentials are wrong or taken back: so is every other call then, whatever it is about.
+    #[error("GitHub does not take the App's credentials ({doing}): {reason}")]
+    Unauthenticated {
+        /// What was being done.
+        doing: String,
+        /// GitHub's message, at most 512 characters.
+        reason: String,
+    },
+    /// The App lacks a permission.
     #[error("GitHub refuses the App ({doing}): {reason}")]
     Forbidden {
         /// What was being done.
@@ -391,7 +399,7 @@ impl CodeHostError {
     pub const fn is_refusal(&self) -> bool {
         match self {
             Self::NotFound { .. } | Self::Forbidden { .. } | Self::Unexpected { .. } => true,
-            Self::Unreachable { .. } | Self::RateLimited { .. } => false,
+            Self::Unreachable { .. } | Self::RateLimited { .. } | Self::Unauthenticated { .. } => false,
         }
     }
 }
