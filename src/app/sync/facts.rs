@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use capstan_model::finding::FileError;
 use capstan_model::source::SourceKind;
-use capstan_model::tree::CommitId;
+use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::proposal::{BRANCH_PREFIX, ProposalId};
+use capstan_plan::settings::REPOSITORY_FILE;
 use secrecy::SecretString;
 
 use super::refusals::Refusals;
-use super::{Ports, SyncError};
-use crate::app::ports::{ProposalRecord, PullRequest, PullRequestState, Repository, Snapshot};
+use super::{Ports, SyncError, beyond_limits};
+use crate::app::ports::{MirrorError, ProposalRecord, PullRequest, PullRequestState, Repository, Snapshot};
 
 /// What a run starts from.
 pub(super) struct GitHubFacts {
     pub(super) token: SecretString,
     /// Tip of the default branch.
     pub(super) base: Snapshot,
+    /// Why nobody can read all of it: then it shows the settings' file alone, if there is one.
+    pub(super) beyond_limits: Option<FileError>,
     /// The kinds of sources that are planned.
     pub(super) kinds: Vec<SourceKind>,
     /// Heads of the branches of proposals.
@@ -40,7 +44,15 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     let open = host.open_pull_requests(repository).await?;
     let Some(tip) = host.branch(repository, &repository.default_branch).await? else { return Ok(None) };
     let token = host.git_token(repository).await?;
-    let base = ports.mirror.snapshot(repository, &token, &tip).await?;
+    let (base, beyond_limits) = match ports.mirror.snapshot(repository, &token, &tip).await {
+        Ok(base) => (base, None),
+        Err(error @ MirrorError::TooLarge { .. }) => {
+            let Ok(settings) = RepoPath::parse(REPOSITORY_FILE) else { return Ok(None) };
+            let base = ports.mirror.snapshot_of_file(repository, &tip, &settings).await?;
+            (base, Some(beyond_limits(error.to_string())))
+        }
+        Err(error) => return Err(error.into()),
+    };
 
     let kinds = ports.planner.kinds();
     let mut proposals: BTreeMap<ProposalId, Vec<PullRequest>> = BTreeMap::new();
@@ -60,6 +72,7 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     Ok(Some(GitHubFacts {
         token,
         base,
+        beyond_limits,
         branches: branches
             .into_iter()
             .filter_map(|head| Some((proposal_on(&kinds, &head.branch)?, head.commit)))

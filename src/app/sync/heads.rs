@@ -33,7 +33,7 @@ impl Run<'_> {
 
     /// The source that a commit's trailers name, where the commit can still be had.
     pub(super) async fn source_of_commit(&self, commit: &CommitId) -> Result<Option<SourceState>, SyncError> {
-        let Some(snapshot) = self.readable_snapshot(commit).await? else { return Ok(None) };
+        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(None) };
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
 
@@ -48,11 +48,11 @@ impl Run<'_> {
     async fn read_commit(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
         let none =
             Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
-        let Some(snapshot) = self.readable_snapshot(commit).await? else { return Ok(none) };
+        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
         let mut parents = Vec::new();
         // An octopus is nobody's clean merge: its parents need not be fetched.
         for parent in snapshot.parents.iter().take(2) {
-            let before = self.readable_snapshot(parent).await?;
+            let before = self.snapshot(parent).await?;
             let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
             let of_base = if *parent == self.facts.base.commit || bases.contains(&parent) {
                 OfBase::Yes
@@ -72,24 +72,23 @@ impl Run<'_> {
         })
     }
 
-    /// A commit's content; `None` where the remote no longer has it, or where it is too large to be read: then it
-    /// is nothing that Capstan wrote.
-    async fn readable_snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
-        match self.snapshot(commit).await {
-            Err(SyncError::Mirror(MirrorError::TooLarge { .. })) => Ok(None),
-            other => other,
+    /// A commit's content; `None` where nobody can have it: the remote has it no longer, or it is too large to be
+    /// read, and then it is nothing that Capstan wrote.
+    pub(super) async fn snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
+        match self.required_snapshot(commit).await {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(SyncError::Mirror(MirrorError::NoSuchCommit { .. } | MirrorError::TooLarge { .. })) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 
-    /// A commit's content; `None` where the remote no longer has it.
-    pub(super) async fn snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
+    /// A commit's content, without which there is nothing to be said.
+    pub(super) async fn required_snapshot(&self, commit: &CommitId) -> Result<Snapshot, SyncError> {
         if *commit == self.facts.base.commit {
-            return Ok(Some(self.facts.base.clone()));
+            return Ok(self.facts.base.clone());
         }
-        match self.ports.mirror.snapshot(self.repository, &self.facts.token, commit).await {
-            Ok(snapshot) => Ok(Some(snapshot)),
-            Err(MirrorError::NoSuchCommit { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.ports.mirror.snapshot(self.repository, &self.facts.token, commit).await?)
     }
 }

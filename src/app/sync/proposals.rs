@@ -70,11 +70,11 @@ impl Run<'_> {
                 }
                 Err(error) => {
                     let state = match self.unless_gone(&proposal, error, &mut outcome.ending).await {
-                        // What GitHub does not tell of one is not its neighbours' trouble.
-                        Err(SyncError::Host(error)) if error.is_refusal() => {
+                        // What GitHub or Git does not tell of one is not its neighbours' trouble.
+                        Err(error) if error.is_of_one() => {
                             tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal cannot be decided");
                             let why = error.to_string();
-                            outcome.ending.fail(error.into());
+                            outcome.ending.fail(error);
                             ProposalState::new("failed", why)
                         }
                         state => state?,
@@ -190,11 +190,16 @@ impl Run<'_> {
         let mut held = BTreeMap::new();
         for (proposal, one) in decided {
             let opens = matches!(one.action, Action::Open { .. }) && one.command == Command::None;
-            if opens
-                && let Some(cluster) = proposal.target.cluster()
-                && let Some(why) = self.awaits_rollout(reporters, scopes, cluster).await?
-            {
-                held.insert(proposal.clone(), why);
+            if opens && let Some(cluster) = proposal.target.cluster() {
+                let why = match self.awaits_rollout(reporters, scopes, cluster).await {
+                    // What is wrong with one cluster's last rollout is not its neighbours' trouble.
+                    Err(error) if error.is_of_one() => {
+                        tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "whether a rollout is done cannot be told");
+                        Some(format!("Whether its last rollout is done cannot be told: {error}"))
+                    }
+                    why => why?,
+                };
+                held.extend(why.map(|why| (proposal.clone(), why)));
             }
         }
         Ok(held)
@@ -396,8 +401,6 @@ impl Run<'_> {
             Published::Updated(number) => (number, "brought up to date"),
             Published::Unchanged(number) => (number, "as it should be"),
             Published::Refused(why) => {
-                tracing::warn!(repository = %self.repository.name, cluster = %proposal, reason = why, "GitHub refuses the proposal");
-                self.audit(proposal, "proposal-refused", why.clone()).await?;
                 return Ok(ProposalState::new("refused", why));
             }
             Published::Overtaken => {

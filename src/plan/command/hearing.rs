@@ -47,10 +47,16 @@ pub enum Hearing {
 pub fn hear(right: Right, at: Timestamp, before: Option<Timestamp>) -> Hearing {
     match right {
         Right::Write => Hearing::Obeyed,
-        _ if before.is_some_and(|before| at.duration_since(before) < ANSWERED_EVERY) => Hearing::PassedOver,
+        _ if before.is_some_and(|before| is_just_after(at, before)) => Hearing::PassedOver,
         Right::Read => Hearing::Refused,
         Right::None => Hearing::Waved,
     }
+}
+
+/// Whether a comment that was written at `at` counts to one that was dealt with and written at `before`: it is passed
+/// over where its author may not, and does not put off when they are answered again.
+pub fn is_just_after(at: Timestamp, before: Timestamp) -> bool {
+    at.duration_since(before) < ANSWERED_EVERY
 }
 
 impl Hearing {

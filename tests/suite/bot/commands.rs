@@ -160,3 +160,14 @@ async fn who_may_not_is_answered_once_an_hour_and_who_may_not_read_never() {
     world.sync().await;
     assert_eq!(world.answers(1).len(), 4, "an hour later again; who may write always");
 }
+
+#[tokio::test]
+async fn a_comment_that_was_passed_over_does_not_put_off_the_next_answer() {
+    let world = edited_proposal().await;
+    for (minutes, answers) in [(0, 1), (40, 1), (30, 2)] {
+        world.state().now += minutes * 60;
+        world.comment(1, "mallory", "/capstan help");
+        world.sync().await;
+        assert_eq!(world.answers(1).len(), answers, "{minutes} minutes later");
+    }
+}
