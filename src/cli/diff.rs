@@ -1,7 +1,7 @@
 //! `capstan diff CLUSTER --from REV [--to REV]`
 
-use capstan_kustomize::render::{self, Rendered};
-use capstan_plan::upgrade::redact;
+use capstan_kustomize::render::{self, FieldDifference, Rendered};
+use capstan_plan::upgrade::{hide_beside, redact};
 use serde_json::{Value, json};
 
 use super::arguments::Diff;
@@ -22,10 +22,12 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
     match command.output {
         Format::Text => {
             for difference in &differences {
-                let value = |value: Option<&Value>| text::shown(&difference.object, &difference.path, value);
+                let value = |value: &Option<Value>| {
+                    text::shown(&difference.object, &difference.path, hidden(difference, value).as_ref())
+                };
                 let path =
                     if difference.path.is_root() { String::new() } else { format!("  {}", difference.path) };
-                let (old, new) = (value(difference.old.as_ref()), value(difference.new.as_ref()));
+                let (old, new) = (value(&difference.old), value(&difference.new));
                 output::print(&format!("{}{path}\n  {old} -> {new}\n", difference.object))?;
             }
         }
@@ -33,11 +35,14 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
             let value: Value = differences
                 .iter()
                 .map(|difference| {
+                    let value = |value: &Option<Value>| {
+                        redact(&difference.object, &difference.path, hidden(difference, value).as_ref())
+                    };
                     json!({
                         "object": difference.object,
                         "path": difference.path,
-                        "old": redact(&difference.object, &difference.path, difference.old.as_ref()),
-                        "new": redact(&difference.object, &difference.path, difference.new.as_ref()),
+                        "old": value(&difference.old),
+                        "new": value(&difference.new),
                     })
                 })
                 .collect();
@@ -50,6 +55,11 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
         other => return Err(output::unsupported("diff", other, "text, json or yaml")),
     }
     Ok(Outcome::Done)
+}
+
+/// A value without what the name beside its field tells to be secret.
+fn hidden(difference: &FieldDifference, value: &Option<Value>) -> Option<Value> {
+    value.clone().map(|value| hide_beside(&difference.path, difference.beside.as_deref(), value))
 }
 
 fn rendered(fleet: &Fleet, cluster: &str) -> Result<Rendered, Failure> {

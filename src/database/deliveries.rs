@@ -11,6 +11,10 @@ use crate::app::ports::{Cause, RecordsError};
 /// Rows in one INSERT: 10 values each, far below both engines' limits, and few distinct statements.
 const ROWS: usize = 64;
 
+/// `$1`: the installation whose owner grants more.
+const FORGET_REFUSED_WRITES: &str = "DELETE FROM refused_writes WHERE repository IN \
+     (SELECT repository FROM jobs WHERE installation = $1)";
+
 #[async_trait]
 impl DeliveryStore for Database {
     async fn store(&self, deliveries: &[Delivery]) -> Result<Vec<Stored>, RecordsError> {
@@ -64,6 +68,9 @@ impl Database {
                 insert.push(" ON CONFLICT (guid) DO NOTHING RETURNING guid");
                 let inserted: Vec<(String,)> = insert.build_query_as().fetch_all(&mut *tx).await?;
                 fresh.extend(inserted.into_iter().map(|(guid,)| guid));
+            }
+            for delivery in deliveries.iter().filter(|delivery| delivery.grants_more()) {
+                sqlx::query(FORGET_REFUSED_WRITES).bind(delivery.installation.cast_signed()).execute(&mut *tx).await?;
             }
             for &(id, installation, repository) in &wanted {
                 sqlx::query(ENQUEUE)

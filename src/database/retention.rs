@@ -15,6 +15,7 @@ const OF_A_REPOSITORY: &[&str] = &[
     "DELETE FROM proposals WHERE repository = $1",
     "DELETE FROM checks WHERE repository = $1",
     "DELETE FROM answered_comments WHERE repository = $1",
+    "DELETE FROM refused_writes WHERE repository = $1",
     "DELETE FROM deliveries WHERE repository = $1",
     "DELETE FROM followed_clusters WHERE repository = $1",
     "DELETE FROM followed_merges WHERE repository = $1",
@@ -32,27 +33,36 @@ const OF_A_REPOSITORY: &[&str] = &[
 const OLD: &[&str] = &[
     "DELETE FROM checks WHERE saved_at_ms < $1",
     "DELETE FROM answered_comments WHERE answered_at_ms < $1",
+    "DELETE FROM refused_writes WHERE not_before_ms < $1",
     "DELETE FROM deliveries WHERE received_at_ms < $1",
     "DELETE FROM audit WHERE at_ms < $1",
     "DELETE FROM agents WHERE revoked_at_ms < $1",
 ];
 
-/// The tables that grow, and how many rows each has.
+/// The tables, and how many rows each has.
 const COUNTS: &[(&str, &str)] = &[
+    ("absent_repositories", "SELECT COUNT(*) FROM absent_repositories"),
     ("agent_tokens", "SELECT COUNT(*) FROM agent_tokens"),
     ("agents", "SELECT COUNT(*) FROM agents"),
     ("answered_comments", "SELECT COUNT(*) FROM answered_comments"),
     ("audit", "SELECT COUNT(*) FROM audit"),
     ("campaign_targets", "SELECT COUNT(*) FROM campaign_targets"),
+    ("campaigns", "SELECT COUNT(*) FROM campaigns"),
     ("checks", "SELECT COUNT(*) FROM checks"),
     ("deliveries", "SELECT COUNT(*) FROM deliveries"),
+    ("followed_clusters", "SELECT COUNT(*) FROM followed_clusters"),
     ("followed_merges", "SELECT COUNT(*) FROM followed_merges"),
     ("jobs", "SELECT COUNT(*) FROM jobs"),
+    ("join_codes", "SELECT COUNT(*) FROM join_codes"),
+    ("leases", "SELECT COUNT(*) FROM leases"),
     ("preflights", "SELECT COUNT(*) FROM preflights"),
     ("proposals", "SELECT COUNT(*) FROM proposals"),
+    ("refused_writes", "SELECT COUNT(*) FROM refused_writes"),
+    ("signing_keys", "SELECT COUNT(*) FROM signing_keys"),
     ("standings", "SELECT COUNT(*) FROM standings"),
     ("waiting_reports", "SELECT COUNT(*) FROM waiting_reports"),
     ("watched_commits", "SELECT COUNT(*) FROM watched_commits"),
+    ("watched_repositories", "SELECT COUNT(*) FROM watched_repositories"),
 ];
 
 #[async_trait]
@@ -135,5 +145,62 @@ impl Database {
             rows
         });
         Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::app::ports::SystemClock;
+
+    /// Whoever adds a table says what becomes of its rows.
+    #[tokio::test]
+    async fn every_table_is_counted_and_every_repositorys_rows_go_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("capstan.sqlite").display());
+        let database = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
+        let pool = sqlx::SqlitePool::connect(&url).await.unwrap();
+        let columns: Vec<(String, String)> = sqlx::query_as(
+            "SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+             WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'
+               AND tables.name <> 'capstan_migrations'",
+        )
+        .fetch_all(&pool)
+        .await
+        .unwrap();
+        let tables: BTreeSet<&str> = columns.iter().map(|(table, _)| table.as_str()).collect();
+        let counted: Vec<&str> = COUNTS.iter().map(|(table, _)| *table).collect();
+        assert_eq!(counted, tables.into_iter().collect::<Vec<_>>());
+        assert!(COUNTS.iter().all(|(table, sql)| sql.ends_with(&format!(" FROM {table}"))));
+        for (table, _) in columns.iter().filter(|(_, column)| column == "repository") {
+            let forgets = format!("DELETE FROM {table} WHERE repository = $1");
+            assert!(OF_A_REPOSITORY.contains(&forgets.as_str()), "{forgets}");
+        }
+        // These last only as long as what they belong to, or are replaced: the others grow until they are old.
+        let bounded = [
+            "absent_repositories",
+            "agent_tokens",
+            "campaign_targets",
+            "campaigns",
+            "followed_clusters",
+            "followed_merges",
+            "jobs",
+            "join_codes",
+            "leases",
+            "preflights",
+            "proposals",
+            "signing_keys",
+            "standings",
+            "waiting_reports",
+            "watched_commits",
+            "watched_repositories",
+        ];
+        let old =
+            |table: &&str| OLD.iter().any(|sql| sql.starts_with(&format!("DELETE FROM {table} WHERE ")));
+        let growing: Vec<&str> = counted.iter().copied().filter(|table| !bounded.contains(table)).collect();
+        assert_eq!(growing.iter().filter(|table| old(table)).count(), growing.len(), "{growing:?}");
+        database.close().await;
     }
 }

@@ -41,8 +41,16 @@ pub(super) enum ListError {
 pub(super) struct CommitTree {
     objects: Arc<Objects>,
     root: Arc<Folder>,
+    shows: Shows,
     /// How many folders were read from the database to make it.
     pub(super) folders_read: usize,
+}
+
+/// How much of a tree a snapshot shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    All,
+    OneFile,
 }
 
 impl CommitTree {
@@ -57,7 +65,26 @@ impl CommitTree {
         let root =
             objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))?;
         let folders_read = listing.folders_read;
-        Ok(root.map(|root| Self { objects, root, folders_read }))
+        Ok(root.map(|root| Self { objects, root, shows: Shows::All, folders_read }))
+    }
+
+    /// Of the tree `root` this one file that lies in it directly, if it does: for what is too large to be listed.
+    /// `None` where it is not in the database.
+    pub(super) fn of_file(objects: Arc<Objects>, root: ObjectId, file: &RepoPath) -> Option<Self> {
+        let files = objects.with(|repository| {
+            if repository.try_find_header(root).ok()??.size() > MAXIMUM_FOLDER_BYTES {
+                return Some(Vec::new());
+            }
+            let tree = repository.try_find_object(root).ok()??.try_into_tree().ok()?;
+            let mut entries = tree.iter().flatten();
+            let found = entries.find(|entry| *entry.filename() == file.as_str().as_bytes());
+            Some(found.map_or_else(Vec::new, |entry| {
+                let entry = entry_kind(entry.mode()).zip(blob_id(entry.oid()));
+                entry.map(|(kind, blob)| TreeEntry { path: file.clone(), kind, blob }).into_iter().collect()
+            }))
+        })?;
+        let root = Folder::new(RepoPath::root(), tree_id(&root)?, files, Vec::new());
+        Some(Self { objects, root: Arc::new(root), shows: Shows::OneFile, folders_read: 1 })
     }
 
     /// Its files and folders, without the database that they were read from.
@@ -93,6 +120,10 @@ impl Tree for CommitTree {
     }
 
     fn stored(&self) -> Option<StoredTree> {
+        // Whoever opens it by its id would read all of it.
+        if self.shows != Shows::All {
+            return None;
+        }
         let git_dir = self.objects.with(|repository| std::path::absolute(repository.git_dir())).ok()?;
         Some(StoredTree { git_dir, tree: self.root.id().clone() })
     }

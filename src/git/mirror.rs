@@ -29,7 +29,7 @@ use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
 use super::objects::{Objects, object_id};
 use super::trailers::read_trailers;
-use crate::app::ports::{Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
+use crate::app::ports::{CommitTrailers, Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
 
 /// Where the references of fetched commits stand.
 const REFERENCES: &str = "refs/capstan/";
@@ -154,6 +154,22 @@ impl Mirror for Mirrors {
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
         self.snapshot_of(repository.id, &repository.clone_url, &Access::token(token), commit).await
+    }
+
+    async fn snapshot_of_file(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        file: &RepoPath,
+    ) -> Result<Snapshot, MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        let (id, url) = (repository.id, repository.clone_url.clone());
+        let (commit, file) = (commit.clone(), file.clone());
+        run_blocking(&self.shelf.folder, move || {
+            let found = shelf.place(id).read_file(&commit, &file);
+            found.ok_or(MirrorError::NoSuchCommit { url, commit })
+        })
+        .await
     }
 
     async fn folder(
@@ -307,17 +323,9 @@ impl Place {
     /// # Errors
     /// It is too large to be read, however often it is fetched.
     fn read(&self, commit: &CommitId) -> Result<Option<Snapshot>, MirrorError> {
-        let Some(objects) = self.open().filter(|objects| !objects.is_damaged()) else { return Ok(None) };
-        let found = objects.with(|repository| {
-            repository.try_find_reference(&format!("{REFERENCES}{commit}")).ok()??;
-            let found = repository.find_commit(object_id(commit.as_str())?).ok()?;
-            let root = found.tree_id().ok()?.detach();
-            let parents = found.parent_ids().map(gix::Id::detach).collect::<Vec<_>>();
-            Some((root, parents, read_trailers(found.message_raw_sloppy())))
-        });
-        let Some((root, parents, trailers)) = found else { return Ok(None) };
+        let Some(Found { objects, root, parents, trailers }) = self.find(commit) else { return Ok(None) };
         let earlier = self.listed.earlier(self.repository);
-        let tree = match CommitTree::list(Arc::clone(&objects), root, earlier.as_ref()) {
+        let tree = match CommitTree::list(objects, root, earlier.as_ref()) {
             Ok(Some(tree)) => tree,
             Ok(None) => return Ok(None),
             Err(ListError::TooLarge(reason)) => {
@@ -330,13 +338,28 @@ impl Place {
         };
         self.listed.keep(self.repository, &tree);
         let Some(root) = tree.folder_id(&RepoPath::root()) else { return Ok(None) };
-        Ok(Some(Snapshot {
-            commit: commit.clone(),
-            root,
-            parents: parents.iter().filter_map(|id| CommitId::parse(&id.to_string()).ok()).collect(),
-            trailers,
-            tree: Arc::new(tree),
-        }))
+        Ok(Some(Snapshot { commit: commit.clone(), root, parents, trailers, tree: Arc::new(tree) }))
+    }
+
+    /// A snapshot of a commit that is here, with this one file of its root folder alone.
+    fn read_file(&self, commit: &CommitId, file: &RepoPath) -> Option<Snapshot> {
+        let Found { objects, root, parents, trailers } = self.find(commit)?;
+        let tree = CommitTree::of_file(objects, root, file)?;
+        let root = tree.folder_id(&RepoPath::root())?;
+        Some(Snapshot { commit: commit.clone(), root, parents, trailers, tree: Arc::new(tree) })
+    }
+
+    /// A commit that is here.
+    fn find(&self, commit: &CommitId) -> Option<Found> {
+        let objects = self.open().filter(|objects| !objects.is_damaged())?;
+        let (root, parents, trailers) = objects.with(|repository| {
+            repository.try_find_reference(&format!("{REFERENCES}{commit}")).ok()??;
+            let found = repository.find_commit(object_id(commit.as_str())?).ok()?;
+            let root = found.tree_id().ok()?.detach();
+            let parents = found.parent_ids().filter_map(|id| CommitId::parse(&id.to_string()).ok());
+            Some((root, parents.collect(), read_trailers(found.message_raw_sloppy())))
+        })?;
+        Some(Found { objects, root, parents, trailers })
     }
 
     fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
@@ -419,6 +442,14 @@ impl Place {
         drop(open);
         remove(&old)
     }
+}
+
+/// A commit in a mirror.
+struct Found {
+    objects: Arc<Objects>,
+    root: ObjectId,
+    parents: Vec<CommitId>,
+    trailers: CommitTrailers,
 }
 
 /// Why a new mirror could not be made.

@@ -89,7 +89,8 @@ impl Answer {
         let doing = self.doing;
         match self.status {
             StatusCode::NOT_FOUND => CodeHostError::NotFound { doing },
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CodeHostError::Forbidden { doing, reason },
+            StatusCode::UNAUTHORIZED => CodeHostError::Unauthenticated { doing, reason },
+            StatusCode::FORBIDDEN => CodeHostError::Forbidden { doing, reason },
             status if status.is_server_error() => {
                 CodeHostError::Unreachable { doing, reason: format!("{} {reason}", status.as_u16()) }
             }

@@ -11,12 +11,15 @@ use crate::app::ports::CodeHostError;
 use super::access::{Access, Right};
 use super::answer::Answer;
 use super::call::{Call, Identity};
-use super::tokens::Token;
+use super::tokens::{Rights, Token};
 use super::transport::GitHub;
 use super::words;
 
 /// A token is renewed this long before it expires: a fetch that begins now must not lose it.
 const RENEW_BEFORE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
+
+/// What it lacks may be granted at any time.
+const FEWER_RIGHTS_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
 
 /// What GitHub answers. Its `Debug` is not derived: it would show the token.
 #[derive(serde::Deserialize)]
@@ -38,23 +41,24 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretStr
 
 impl GitHub {
     /// A token for a task that is good for at least ten minutes more.
-    pub(super) async fn token_for(&self, access: Access) -> Result<SecretString, CodeHostError> {
+    pub(super) async fn token_for(&self, access: Access) -> Result<Token, CodeHostError> {
         let slot = self.tokens.slot(access);
         let mut token = slot.lock().await;
         let enough = jiff::Timestamp::now() + RENEW_BEFORE;
         if let Some(token) = token.as_ref().filter(|token| token.expires_at > enough) {
-            return Ok(token.secret.clone());
+            return Ok(token.clone());
         }
-        let answer = self.ask_for_token(access).await?;
-        let secret = answer.token.clone();
-        *token = Some(Token { secret: answer.token, expires_at: answer.expires_at });
-        Ok(secret)
+        let (TokenAnswer { token: secret, mut expires_at }, rights) = self.ask_for_token(access).await?;
+        if rights == Rights::Fewer {
+            expires_at = expires_at.min(enough + FEWER_RIGHTS_KEPT);
+        }
+        Ok(token.insert(Token { secret, expires_at, rights }).clone())
     }
 
-    async fn ask_for_token(&self, access: Access) -> Result<TokenAnswer, CodeHostError> {
+    async fn ask_for_token(&self, access: Access) -> Result<(TokenAnswer, Rights), CodeHostError> {
         let answer = self.post_for_token(access, access.task.rights()).await?;
         if answer.status != StatusCode::UNPROCESSABLE_ENTITY {
-            return answer.content();
+            return Ok((answer.content()?, Rights::All));
         }
         let message = answer.message();
         if words::repository_out_of_reach(&message) {
@@ -63,7 +67,8 @@ impl GitHub {
             }
             // The App is not installed there; what is public it may read all the same.
             let nowhere = Access::find(access.installation);
-            return self.post_for_token(nowhere, nowhere.task.rights()).await?.content();
+            let token = self.post_for_token(nowhere, nowhere.task.rights()).await?.content()?;
+            return Ok((token, Rights::Fewer));
         }
         if words::rights_not_granted(&message) {
             // An owner who has not accepted a newer permission yet: what needs it is refused, and nothing else.
@@ -73,9 +78,9 @@ impl GitHub {
             if rights.is_empty() {
                 return Err(CodeHostError::Forbidden { doing: answer.doing, reason: message });
             }
-            return self.post_for_token(access, &rights).await?.content();
+            return Ok((self.post_for_token(access, &rights).await?.content()?, Rights::Fewer));
         }
-        answer.content()
+        Err(answer.into_error())
     }
 
     async fn post_for_token(&self, access: Access, rights: &[Right]) -> Result<Answer, CodeHostError> {

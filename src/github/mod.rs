@@ -18,6 +18,7 @@ mod git_data;
 mod graphql;
 mod installation_token;
 mod installations;
+mod newest_pulls;
 mod pulls;
 mod references;
 mod tokens;

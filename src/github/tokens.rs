@@ -12,6 +12,15 @@ use super::access::Access;
 pub(super) struct Token {
     pub(super) secret: SecretString,
     pub(super) expires_at: jiff::Timestamp,
+    pub(super) rights: Rights,
+}
+
+/// Whether a token has the rights of its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rights {
+    All,
+    /// The owner has not granted some of them, or not yet.
+    Fewer,
 }
 
 /// The tokens for all tasks. One request for each, however many ask at once.

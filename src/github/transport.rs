@@ -23,7 +23,7 @@ use super::call::{Call, Effect, Identity, Keep};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
 use super::graphql::GRAPHQL;
-use super::tokens::Tokens;
+use super::tokens::{Rights, Tokens};
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
 const API_VERSION: &str = "2022-11-28";
@@ -86,7 +86,7 @@ pub struct GitHub {
     pub(super) tokens: Tokens,
     pub(super) limits: GitHubLimits,
     pub(super) slug: OnceCell<String>,
-    memory: Memory,
+    pub(super) memory: Memory,
     lanes: Mutex<HashMap<Option<u64>, Arc<Lane>>>,
 }
 
@@ -163,14 +163,23 @@ impl GitHub {
     pub(super) async fn send(&self, call: &Call) -> Result<Answer, CodeHostError> {
         let Identity::Installation(access) = call.identity else { return self.send_as_app(call).await };
         let token = self.token_for(access).await?;
-        let answer = self.send_with(call, &token).await?;
-        if answer.status != StatusCode::UNAUTHORIZED {
+        let answer = self.send_with(call, &token.secret).await?;
+        // Revoked or expired before its time; or the owner has granted more since. Neither answer has an effect, so
+        // that a write may be repeated too.
+        let may_be_better = match answer.status {
+            StatusCode::UNAUTHORIZED => true,
+            StatusCode::FORBIDDEN => token.rights == Rights::Fewer,
+            _ => false,
+        };
+        if !may_be_better {
             return Ok(answer);
         }
-        // Revoked or expired before its time. A 401 has no effect, so that a write may be repeated too.
-        self.tokens.forget(access, &token).await;
-        let token = self.token_for(access).await?;
-        self.send_with(call, &token).await
+        self.tokens.forget(access, &token.secret).await;
+        let renewed = self.token_for(access).await?;
+        if answer.status == StatusCode::FORBIDDEN && renewed.rights == Rights::Fewer {
+            return Ok(answer);
+        }
+        self.send_with(call, &renewed.secret).await
     }
 
     /// Makes a call as the App itself.
@@ -178,7 +187,7 @@ impl GitHub {
         let token = self
             .credentials
             .sign()
-            .map_err(|reason| CodeHostError::Forbidden { doing: call.doing.clone(), reason })?;
+            .map_err(|reason| CodeHostError::Unauthenticated { doing: call.doing.clone(), reason })?;
         self.send_with(call, &token).await
     }
 
@@ -283,6 +292,16 @@ impl GitHub {
         call: Call,
         items: impl Fn(P) -> Vec<T>,
     ) -> Result<Vec<T>, CodeHostError> {
+        self.pages_until(call, items, |_| false).await
+    }
+
+    /// The same up to the page whose last item is one of these.
+    pub(super) async fn pages_until<P: DeserializeOwned, T>(
+        &self,
+        call: Call,
+        items: impl Fn(P) -> Vec<T>,
+        is_far_enough: impl Fn(&T) -> bool,
+    ) -> Result<Vec<T>, CodeHostError> {
         const PER_PAGE: usize = 100;
         let mut all = Vec::new();
         for page in 1..=self.limits.pages {
@@ -293,7 +312,7 @@ impl GitHub {
             // GitHub names the next page in `Link`; where it sends none, a full page has a successor.
             let more = more.unwrap_or(found.len() >= PER_PAGE);
             all.extend(found);
-            if !more {
+            if !more || all.last().is_some_and(&is_far_enough) {
                 return Ok(all);
             }
         }

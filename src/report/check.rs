@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
-use capstan_model::finding::{Finding, Severity};
+use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{count, sentence};
@@ -141,19 +141,48 @@ pub fn untouched() -> CheckReport {
     }
 }
 
-/// The report where the base branch's settings cannot be read.
-pub fn check_without_settings(problems: &[String]) -> CheckReport {
+/// The report where the base branch's settings cannot be read, or the whole branch is beyond the limits.
+pub fn check_without_settings(problem: &FileError) -> CheckReport {
+    let (title, trouble, cure) = if is_beyond_limits(problem) {
+        (
+            "The base branch is beyond the limits",
+            "The base branch is beyond the limits of what Capstan reads, so nothing can be judged",
+            "Make it smaller",
+        )
+    } else {
+        (
+            "The settings cannot be read",
+            "The settings on the base branch cannot be read, so nothing can be judged",
+            "Correct them",
+        )
+    };
     let mut page = Page::new(MAX_BODY);
-    page.push("The settings on the base branch cannot be read, so nothing can be judged:\n\n");
-    let rows: Vec<String> = problems.iter().map(|problem| format!("- {}\n", prose(problem, 900))).collect();
-    page.section("", &rows, 30_000, |left| format!("- … and {left} more\n"));
-    page.push("\nCorrect them on the base branch, or with this pull request; Capstan looks again at once.\n");
+    page.push(&format!("{trouble}:\n\n- {}\n", prose(&problem.to_string(), 900)));
+    page.push(&format!(
+        "\n{cure} on the base branch, or with this pull request; Capstan looks again at once.\n"
+    ));
     CheckReport {
         conclusion: Conclusion::ActionRequired,
-        title: "The settings cannot be read".to_owned(),
+        title: title.to_owned(),
         summary: page.finish(),
         annotations: vec![],
     }
+}
+
+/// What the report on a pull request says that is judged by itself, because of what is wrong with the base branch.
+pub fn judged_by_itself(problem: &FileError) -> String {
+    if is_beyond_limits(problem) {
+        return format!(
+            "The base branch is beyond the limits of what Capstan reads ({problem}): this pull request was checked by itself."
+        );
+    }
+    format!(
+        "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
+    )
+}
+
+fn is_beyond_limits(problem: &FileError) -> bool {
+    problem.rule == rules::TOO_LARGE
 }
 
 /// Reports on a pull request that touches clusters.

@@ -64,10 +64,15 @@ mod tests {
     }
 
     fn begin_for(target: &str, from: &str, basis: Basis) -> String {
+        let message = message_for(target, from, "aws/v22.0.0", basis);
+        message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
+    }
+
+    fn message_for(target: &str, from: &str, to: &str, basis: Basis) -> String {
         let upgrade = Upgrade {
             target: Target::parse(target).unwrap(),
             from: SourceId::parse(from),
-            to: SourceId::parse("aws/v22.0.0"),
+            to: SourceId::parse(to),
             to_content: None,
             basis,
             files: vec![],
@@ -79,9 +84,8 @@ mod tests {
             blocked: vec![],
             notes: vec![],
         };
-        let source = SourceState::new(SourceId::parse("aws/v22.0.0").unwrap(), None);
-        let message = commit_message(&upgrade, &source, &PlanDigest::of(&[]), None);
-        message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
+        let source = SourceState::new(SourceId::parse(to).unwrap(), None);
+        commit_message(&upgrade, &source, &PlanDigest::of(&[]), None)
     }
 
     #[test]
@@ -92,6 +96,19 @@ mod tests {
             subject,
             "Upgrade gauss/fixes #\u{200b}1 acme/x#\u{200b}2 GH\u{200b}-3 @\u{200b}ada to aws/v22.0.0"
         );
+    }
+
+    #[test]
+    fn nor_does_a_release_that_is_called_so() {
+        let message =
+            message_for("gauss/peu01", "aws/v21.0.0", "fixes #1/closes Gh-3/@ada/v22.0.0", Basis::Known);
+        let (subject, rest) = message.split_once('\n').unwrap();
+        assert_eq!(
+            subject,
+            "Upgrade gauss/peu01 to fixes #\u{200b}1/closes Gh\u{200b}-3/@\u{200b}ada/v22.0.0"
+        );
+        let trailer = "\nCapstan-Source: fixes%20%231/closes%20Gh%2D3/%40ada/v22.0.0@-\n";
+        assert!(rest.contains(trailer), "{rest}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use block::{Block, BlockKey, ClosedBy};
 pub use body::{Proposal, proposal_body, proposal_title, text_digest, visible_text};
 pub use check::{
     Annotation, AnnotationLevel, CheckReport, Conclusion, Judged, JudgedCluster, Judgement, MergeBasis,
-    check, check_without_settings, untouched,
+    check, check_without_settings, judged_by_itself, untouched,
 };
 pub use closing::closed_body;
 pub use commit::commit_message;

@@ -26,12 +26,15 @@ pub fn one_line(text: &str, max: usize) -> String {
 /// A name in a title or a commit's message, which no Markdown escapes: mentions and references are broken by a
 /// zero-width blank, so that a folder called `fixes #1` closes nothing.
 pub fn plain(text: &str, max: usize) -> String {
-    let mut plain = one_line(text, max);
-    for (reference, broken) in
-        [("#", "#\u{200b}"), ("@", "@\u{200b}"), ("GH-", "GH\u{200b}-"), ("gh-", "gh\u{200b}-")]
-    {
-        if plain.contains(reference) {
-            plain = plain.replace(reference, broken);
+    let line = one_line(text, max);
+    let mut plain = String::with_capacity(line.len());
+    for c in line.chars() {
+        if c == '-' && plain.to_ascii_lowercase().ends_with("gh") {
+            plain.push('\u{200b}');
+        }
+        plain.push(c);
+        if matches!(c, '#' | '@') {
+            plain.push('\u{200b}');
         }
     }
     plain

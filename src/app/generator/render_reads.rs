@@ -5,22 +5,28 @@
 //! snapshot has the same at the same places, and the same folder, its render is the same. So one render a cluster is
 //! enough for any number of later snapshots, and none of a snapshot that nobody has reviewed.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_kustomize::render::{self, Folders};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{Tree, TreeId};
 
+use super::bounded::Bounded;
 use super::plan_each::on_all_cores;
 use super::read_set::{ReadSet, RecordingTree};
 
-/// So many clusters are remembered, of all repositories: about a kilobyte each.
-const REMEMBERED: usize = 20_000;
+/// How much is remembered, of all repositories: a cluster takes about a kilobyte, and one whose render looks at
+/// thousands of places far more.
+const REMEMBERED_BYTES: usize = 64 << 20;
 
 /// What renders looked at outside of their clusters' folders.
-#[derive(Default)]
-pub struct RenderReads(Mutex<HashMap<Key, Arc<Reads>>>);
+pub struct RenderReads(Mutex<Bounded<Key, Arc<Reads>>>);
+
+impl Default for RenderReads {
+    fn default() -> Self {
+        Self::new(REMEMBERED_BYTES)
+    }
+}
 
 /// A cluster by its id and its content, so that those of several repositories do not meet.
 type Key = (ClusterId, Option<TreeId>);
@@ -59,7 +65,25 @@ impl WatchRenders for NoWatch {
     }
 }
 
+impl Reads {
+    /// About how much memory it takes, with its key.
+    fn bytes(&self) -> usize {
+        const ITSELF: usize = 600;
+        let Folders { cluster, base, overlay } = &self.folders;
+        let paths = [cluster, cluster, base, overlay].map(|path| path.as_str().len());
+        ITSELF + paths.iter().sum::<usize>() + self.looked_at.bytes()
+    }
+}
+
 impl RenderReads {
+    fn new(bytes: usize) -> Self {
+        Self(Mutex::new(Bounded::new(bytes)))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Bounded<Key, Arc<Reads>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Those of these clusters whose folder or whose render's other inputs differ between the snapshots.
     pub fn touched(
         &self,
@@ -68,6 +92,7 @@ impl RenderReads {
         clusters: &[(ClusterId, Folders)],
         watch: &dyn WatchRenders,
     ) -> Vec<ClusterId> {
+        self.known().begin_round();
         let differs = |(cluster, folders): &(ClusterId, Folders)| {
             let folder = before.folder_id(&folders.cluster);
             folder != after.folder_id(&folders.cluster)
@@ -93,7 +118,7 @@ impl RenderReads {
         watch: &dyn WatchRenders,
     ) -> Arc<Reads> {
         let key = (cluster.clone(), folder);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let known = self.known().get(&key);
         if let Some(known) = known
             && known.folders == *folders
             && known.looked_at.holds_in(tree)
@@ -106,11 +131,73 @@ impl RenderReads {
         let _rendered_or_not = render::render(&recording, folders);
         watch.ended(cluster);
         let reads = Arc::new(Reads { folders: folders.clone(), looked_at: recording.into_looked_at() });
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= REMEMBERED {
-            all.clear();
-        }
-        all.insert(key, Arc::clone(&reads));
+        self.known().keep(key, Arc::clone(&reads), reads.bytes(), 0);
         reads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use capstan_model::tree::RepoPath;
+    use capstan_test_support::Files;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl WatchRenders for Counting {
+        fn begun(&self, _: &ClusterId) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        fn ended(&self, _: &ClusterId) {}
+        fn skips(&self, _: &ClusterId) -> bool {
+            false
+        }
+        fn one_by_one(&self) -> bool {
+            false
+        }
+    }
+
+    /// Two clusters that read fifty files each beside their folders.
+    #[test]
+    fn what_does_not_fit_is_rendered_again_and_the_rest_is_not() {
+        let path = |text: &str| RepoPath::parse(text).unwrap();
+        let resources: Vec<String> = (0..50).map(|number| format!("../../shared/{number}.yaml")).collect();
+        let kustomization = format!("resources: [{}]\n", resources.join(", "));
+        let shared = (0..50).map(|number| {
+            let text = format!("kind: ConfigMap\napiVersion: v1\nmetadata: {{name: c-{number}}}\n");
+            (format!("shared/{number}.yaml"), text.into_bytes())
+        });
+        let of = |cluster: &str| {
+            (format!("{cluster}/base/kustomization.yaml"), kustomization.clone().into_bytes())
+        };
+        let tree = Files::from_bytes(shared.chain([of("a"), of("b")]));
+        let clusters = ["a", "b"].map(|name| {
+            let folders = Folders {
+                cluster: path(name),
+                base: path(&format!("{name}/base")),
+                overlay: path(&format!("{name}/overlay")),
+            };
+            (ClusterId::new(path(name)), folders)
+        });
+        let mut one = 0;
+        for (bytes, begun) in [(1 << 20, 2), (0, 4)] {
+            let (reads, watch) = (RenderReads::new(bytes), Counting::default());
+            for _ in 0..2 {
+                assert_eq!(reads.touched(&tree, &tree, &clusters, &watch), []);
+            }
+            assert_eq!(watch.0.into_inner(), begun, "{bytes} bytes");
+            let known = reads.known().get(&(clusters[0].0.clone(), tree.folder_id(&clusters[0].1.cluster)));
+            one = one.max(known.map_or(0, |known| known.bytes()));
+        }
+        assert!(one > 7_500, "what a render looked at counts: {one}");
+        let (reads, watch) = (RenderReads::new(one + one / 2), Counting::default());
+        for _ in 0..2 {
+            reads.touched(&tree, &tree, &clusters, &watch);
+        }
+        assert_eq!(watch.0.into_inner(), 3, "one of them fits");
     }
 }

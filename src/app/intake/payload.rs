@@ -28,6 +28,13 @@ pub struct Delivery {
     pub received_at: jiff::Timestamp,
 }
 
+impl Delivery {
+    /// Whether an owner accepted permissions that the App asks for: what GitHub refused there so far, it may take now.
+    pub fn grants_more(&self) -> bool {
+        self.event == Event::Installation && self.action == "new_permissions_accepted"
+    }
+}
+
 /// A repository named by a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRepository {

@@ -19,8 +19,9 @@ use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Change, Reason, Retarget};
+use capstan_plan::upgrade::{Change, Reason, Retarget, hide_beside};
 use capstan_report::{JudgedCluster, Judgement};
+use capstan_yaml::Value;
 use jiff::civil::Date;
 
 use super::{
@@ -288,6 +289,10 @@ fn asks_to_go(snapshot: Snapshot<'_>, cluster: &ClusterId) -> bool {
 
 fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
     let place = difference.new_place.as_ref().or(difference.old_place.as_ref());
+    let shown = |value: &Option<Value>| {
+        value.clone().map(|value| hide_beside(&difference.path, difference.beside.as_deref(), value))
+    };
+    let (old, new) = (shown(&difference.old), shown(&difference.new));
     Change {
         place: Place::known(
             place.map_or_else(|| cluster.folder().clone(), |place| place.file().clone()),
@@ -296,8 +301,8 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
         ),
         object: difference.object,
         path: difference.path,
-        old: difference.old,
-        new: difference.new,
+        old,
+        new,
         from: None,
         reason: Reason::Release,
     }

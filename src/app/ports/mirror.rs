@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use secrecy::SecretString;
 
 use super::Repository;
@@ -79,6 +79,14 @@ pub trait Mirror: Send + Sync {
         repository: &Repository,
         token: &SecretString,
         commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError>;
+    /// What [`Self::snapshot`] found too large to be read, as a snapshot that shows this one file of its root folder
+    /// and nothing else. [`MirrorError::NoSuchCommit`] where it is not in the mirror.
+    async fn snapshot_of_file(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        file: &RepoPath,
     ) -> Result<Snapshot, MirrorError>;
     /// A folder by its tree id as a snapshot whose paths start at that folder, where the mirror has
     /// it; `None` where not (the caller may ask GitHub for it).

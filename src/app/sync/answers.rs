@@ -4,9 +4,8 @@
 //! does, by a hidden marker. The answer is written last, so that a death before it repeats the command,
 //! which does nothing where it was done already; and so does an answer that GitHub refused, when it is tried again.
 
-use std::collections::BTreeSet;
-
 use capstan_model::ids::ClusterId;
+use capstan_model::wording::sentence;
 use capstan_plan::command::{self, Hearing};
 use capstan_plan::proposal::{ProposalId, Wanted, wanted};
 use capstan_plan::settings::CommandPrefix;
@@ -17,38 +16,33 @@ use capstan_report::{
 use super::outcome::Outcome;
 use super::refusals::Write;
 use super::requests::Request;
-use super::{Planned, Run, Scopes, SyncError};
+use super::{Ending, Planned, Run, Scopes, SyncError};
 use crate::app::ports::{AuditEntry, CodeHostError, Comment, PullRequest, Reaction};
 
 /// Plans shown in one answer; a comment has no room for more.
 const MAX_PLANS: usize = 5;
 
 impl Run<'_> {
-    /// The proposals for which somebody asks for `retarget`.
-    pub(super) async fn retargeted(
-        &self,
-        requests: &[Request],
-        scopes: &Scopes,
-    ) -> Result<BTreeSet<ProposalId>, SyncError> {
-        let mut proposals = BTreeSet::new();
-        for request in requests.iter().filter(|one| one.carries_out(command::Command::Retarget)) {
-            proposals.extend(self.concerned(&request.pull, scopes).await?);
-        }
-        Ok(proposals)
-    }
-
     /// The proposal that a pull request carries; of a person's, those that bring the clusters that it touches to
-    /// a newer release.
+    /// a newer release. Where nobody can read what it touches, however often it is tried, the words of that.
     pub(super) async fn concerned(
         &self,
         pull: &PullRequest,
         scopes: &Scopes,
-    ) -> Result<Vec<ProposalId>, SyncError> {
+    ) -> Result<Result<Vec<ProposalId>, String>, SyncError> {
         if let Some(proposal) = self.facts.proposal_of(pull) {
-            return Ok(vec![proposal]);
+            return Ok(Ok(vec![proposal]));
         }
-        let clusters = self.touched_by_head(pull, scopes).await?;
-        Ok(clusters.into_iter().map(ProposalId::of_release).collect())
+        match self.touched_by_head(pull, scopes).await {
+            Ok(clusters) => Ok(Ok(clusters.into_iter().map(ProposalId::of_release).collect())),
+            Err(error) if error.is_lasting() => {
+                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "what a pull request touches cannot be read");
+                let why = error.to_string();
+                let why = sentence(why.trim_end_matches('.'));
+                Ok(Err(format!("Capstan cannot read what this pull request touches. {why}.\n")))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn retarget_text(
@@ -57,7 +51,10 @@ impl Run<'_> {
         planned: Planned<'_>,
         outcome: &Outcome,
     ) -> Result<String, SyncError> {
-        let proposals = self.concerned(&request.pull, planned.scopes).await?;
+        let proposals = match self.concerned(&request.pull, planned.scopes).await? {
+            Ok(proposals) => proposals,
+            Err(why) => return Ok(why),
+        };
         if proposals.is_empty() {
             return Ok("This pull request touches no cluster, so there is no overlay to edit.\n".to_owned());
         }
@@ -73,16 +70,34 @@ impl Run<'_> {
         planned: Planned<'_>,
         requests: &[Request],
         outcome: &Outcome,
-    ) -> Result<(), SyncError> {
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
         for request in requests {
             // Somebody was quicker with the branch: the next run finds out with what, and answers.
             if request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal)) {
                 continue;
             }
-            let parts = self.parts(request, planned, outcome).await?;
-            self.answer(request, &parts).await?;
+            match self.answer_one(request, planned, outcome).await {
+                // What goes wrong with one request is not its neighbours' trouble: the run goes on, and fails at
+                // its end.
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, comment = request.comment.id, error = %error, "a comment's commands could not be answered");
+                    ending.fail(error);
+                }
+                answered => answered?,
+            }
         }
-        Ok(())
+        Ok(ending)
+    }
+
+    async fn answer_one(
+        self,
+        request: &Request,
+        planned: Planned<'_>,
+        outcome: &Outcome,
+    ) -> Result<(), SyncError> {
+        let parts = self.parts(request, planned, outcome).await?;
+        self.answer(request, &parts).await
     }
 
     async fn parts(
@@ -172,7 +187,10 @@ impl Run<'_> {
         planned: Planned<'_>,
         prefix: &CommandPrefix,
     ) -> Result<String, SyncError> {
-        let proposals = self.concerned(&request.pull, planned.scopes).await?;
+        let proposals = match self.concerned(&request.pull, planned.scopes).await? {
+            Ok(proposals) => proposals,
+            Err(why) => return Ok(why),
+        };
         if proposals.is_empty() {
             return Ok("This pull request touches no cluster, so there is nothing to plan.\n".to_owned());
         }
@@ -193,9 +211,8 @@ impl Run<'_> {
         pull: &PullRequest,
         scopes: &Scopes,
     ) -> Result<Vec<ClusterId>, SyncError> {
-        let before = self.snapshot(&pull.base).await?;
-        let after = self.snapshot(&pull.head).await?;
-        let (Some(before), Some(after)) = (before, after) else { return Ok(Vec::new()) };
+        let before = self.required_snapshot(&pull.base).await?;
+        let after = self.required_snapshot(&pull.head).await?;
         self.touched(&before.tree, &after.tree, scopes).await
     }
 

@@ -16,7 +16,8 @@ use capstan_plan::settings::RepositorySettings;
 use super::{OpenFleet, PlannerFailed, Ports, Run, SyncError};
 use crate::app::planner::ReleasesFailed;
 use crate::app::ports::{
-    Cause, CheckRecord, CodeHost, CodeHostError, JobRequest, Jobs, Repository, RepositoryName, Snapshot,
+    Cause, CheckRecord, CodeHost, CodeHostError, JobRequest, Jobs, MirrorError, Repository, RepositoryName,
+    Snapshot,
 };
 
 /// Under this name it is remembered that a commit's consumers were told.
@@ -81,8 +82,10 @@ impl Run<'_> {
                 fleet.refuse_releases(unknown());
                 Ok((fleet, None))
             }
+            // Whether this repository may know as much was not found out: the log alone says it.
             Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
-                fleet.refuse_releases(format!("the releases in {named} cannot be read: {why}"));
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases are beyond the limits");
+                fleet.refuse_releases(unknown());
                 Ok((fleet, None))
             }
             Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
@@ -103,8 +106,15 @@ impl Run<'_> {
         let tip = visible(host.branch(&repository, &repository.default_branch).await)?.flatten();
         let Some(tip) = tip else { return Ok(None) };
         let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
-        let snapshot = self.ports.mirror.snapshot(&repository, &token, &tip).await?;
-        Ok(Some((repository, snapshot)))
+        match self.ports.mirror.snapshot(&repository, &token, &tip).await {
+            Ok(snapshot) => Ok(Some((repository, snapshot))),
+            // Whether this repository may know as much stands in what nobody can read: the log alone says it.
+            Err(error @ MirrorError::TooLarge { .. }) => {
+                tracing::warn!(repository = %self.repository.name, releases = named, error = %error, "the repository of the releases is too large to be read");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The consumers, where they have not heard of this commit yet.

@@ -7,14 +7,14 @@ use capstan_plan::proposal::{
 
 use super::trees::digest_of_changes;
 use super::{Run, SyncError};
-use crate::app::ports::{MirrorError, PullRequest, Snapshot};
+use crate::app::ports::{MirrorError, Snapshot};
 
 impl Run<'_> {
-    /// The branch of a proposal, with its author.
+    /// The branch of a proposal, with its author; `base` is the base as the proposal's pull request last saw it.
     pub(super) async fn branch_facts(
         &self,
         proposal: &ProposalId,
-        pulls: &[PullRequest],
+        base: Option<&CommitId>,
     ) -> Result<Option<Branch>, SyncError> {
         let Some(commit) = self.facts.branches.get(proposal) else { return Ok(None) };
         let record = self.facts.records.get(proposal);
@@ -25,36 +25,35 @@ impl Run<'_> {
             let authorship = Authorship::Capstan { source, plan };
             return Ok(Some(Branch { head: commit.clone(), authorship, stands_on: OfBase::Yes }));
         }
-        let bases: Vec<&CommitId> = pulls.iter().map(|pull| &pull.base).collect();
-        let head = self.read_head(commit, &bases).await?;
+        let head = self.read_head(commit, base).await?;
         let authorship = judge_head(&head, record.map(|record| &record.head));
         Ok(Some(Branch { head: commit.clone(), authorship, stands_on: head.stands_on() }))
     }
 
     /// The source that a commit's trailers name, where the commit can still be had.
     pub(super) async fn source_of_commit(&self, commit: &CommitId) -> Result<Option<SourceState>, SyncError> {
-        let Some(snapshot) = self.readable_snapshot(commit).await? else { return Ok(None) };
+        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(None) };
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
 
-    async fn read_head(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
-        let mut head = self.read_commit(commit, bases).await?;
+    async fn read_head(&self, commit: &CommitId, base: Option<&CommitId>) -> Result<Head, SyncError> {
+        let mut head = self.read_commit(commit, base).await?;
         if let [first, _] = head.parents.as_slice() {
-            head.first_parent = Some(Box::new(self.read_commit(&first.commit, bases).await?));
+            head.first_parent = Some(Box::new(self.read_commit(&first.commit, base).await?));
         }
         Ok(head)
     }
 
-    async fn read_commit(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
+    async fn read_commit(&self, commit: &CommitId, base: Option<&CommitId>) -> Result<Head, SyncError> {
         let none =
             Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
-        let Some(snapshot) = self.readable_snapshot(commit).await? else { return Ok(none) };
+        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
         let mut parents = Vec::new();
         // An octopus is nobody's clean merge: its parents need not be fetched.
         for parent in snapshot.parents.iter().take(2) {
-            let before = self.readable_snapshot(parent).await?;
+            let before = self.snapshot(parent).await?;
             let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
-            let of_base = if *parent == self.facts.base.commit || bases.contains(&parent) {
+            let of_base = if *parent == self.facts.base.commit || base == Some(parent) {
                 OfBase::Yes
             } else {
                 OfBase::Unknown
@@ -72,24 +71,23 @@ impl Run<'_> {
         })
     }
 
-    /// A commit's content; `None` where the remote no longer has it, or where it is too large to be read: then it
-    /// is nothing that Capstan wrote.
-    async fn readable_snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
-        match self.snapshot(commit).await {
-            Err(SyncError::Mirror(MirrorError::TooLarge { .. })) => Ok(None),
-            other => other,
+    /// A commit's content; `None` where nobody can have it: the remote has it no longer, or it is too large to be
+    /// read, and then it is nothing that Capstan wrote.
+    pub(super) async fn snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
+        match self.required_snapshot(commit).await {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(SyncError::Mirror(MirrorError::NoSuchCommit { .. } | MirrorError::TooLarge { .. })) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 
-    /// A commit's content; `None` where the remote no longer has it.
-    pub(super) async fn snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
+    /// A commit's content, without which there is nothing to be said.
+    pub(super) async fn required_snapshot(&self, commit: &CommitId) -> Result<Snapshot, SyncError> {
         if *commit == self.facts.base.commit {
-            return Ok(Some(self.facts.base.clone()));
+            return Ok(self.facts.base.clone());
         }
-        match self.ports.mirror.snapshot(self.repository, &self.facts.token, commit).await {
-            Ok(snapshot) => Ok(Some(snapshot)),
-            Err(MirrorError::NoSuchCommit { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.ports.mirror.snapshot(self.repository, &self.facts.token, commit).await?)
     }
 }

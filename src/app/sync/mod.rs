@@ -45,6 +45,7 @@ pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
+use self::requests::retargeted;
 use super::agents::Reconcilers;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
@@ -118,10 +119,19 @@ impl SyncError {
     const fn is_of_one(&self) -> bool {
         match self {
             Self::Host(error) => error.is_refusal(),
-            Self::Mirror(error) => matches!(error, MirrorError::Fetch { .. }),
+            Self::Mirror(error) => !matches!(error, MirrorError::Disk { .. }),
             Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
             Self::Records(_) | Self::Outside(_) | Self::Planning(_) => false,
         }
+    }
+
+    /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
+    const fn is_lasting(&self) -> bool {
+        matches!(
+            self,
+            Self::Mirror(MirrorError::TooLarge { .. } | MirrorError::NoSuchCommit { .. })
+                | Self::Planner(PlannerFailed::Exceeded(_))
+        )
     }
 
     /// A word of a closed set, for metrics.
@@ -249,7 +259,11 @@ pub async fn sync_and_consumers(
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let compared = Mutex::default();
     let run = Run { ports, repository, hints, today, facts: &facts, compared: &compared };
-    let (ending, consumers) = match run.open_snapshot(&facts.base.tree).await {
+    let opened = match &facts.beyond_limits {
+        Some(problem) => Err(NotOpened::Settings(problem.clone())),
+        None => run.open_snapshot(&facts.base.tree).await,
+    };
+    let (ending, consumers) = match opened {
         Ok(fleet) => run.with_settings(fleet).await?,
         Err(NotOpened::Settings(problem)) => (run.without_settings(&problem).await?, None),
         Err(NotOpened::Failed(error)) => return Err(error),
@@ -312,12 +326,12 @@ impl Run<'_> {
         }
         let scopes = by_target(fleet.scopes());
         let commands = self.bind_to_what_was_seen(commands, &scopes, &mut ending).await?;
-        let asked = self.retargeted(&commands, &scopes).await?;
+        let asked = retargeted(&commands);
         let retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
         for proposal in &retargeted {
             fleet.allow_retarget(proposal);
         }
-        let reporters = self.meet_reconcilers(&settings, &scopes).await?;
+        let reporters = self.meet_reconcilers(&settings, &scopes, &mut ending).await?;
         fleet.know_names(reporters.names());
         let plans: Plans = match tokio::task::spawn_blocking(move || fleet.plan_all()).await? {
             Ok(plans) => plans.into_iter().collect(),
@@ -342,15 +356,15 @@ impl Run<'_> {
         };
         let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
         let checked = self.report_checks(judging, open, &outcome).await?;
-        self.answer_commands(planned, &commands, &outcome).await?;
+        let answered = self.answer_commands(planned, &commands, &outcome).await?;
         self.remember(&outcome).await?;
-        Ok((ending.and(outcome.ending).and(checked), consumers))
+        Ok((ending.and(outcome.ending).and(checked).and(answered), consumers))
     }
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
     /// corrects the settings is judged under its own.
     async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
-        tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the settings cannot be read");
+        tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
         self.report_checks_without_settings(problem).await
     }
 

@@ -15,7 +15,7 @@ use capstan_plan::templates::TemplateNames;
 use capstan_report::Fingerprint;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Run, Scopes, SyncError};
+use super::{Ending, Run, Scopes, SyncError};
 use crate::app::agents::Reconcilers;
 use crate::app::planner::LiveNames;
 use crate::app::planner::PlannerFailed;
@@ -112,6 +112,7 @@ impl Run<'_> {
         self,
         settings: &RepositorySettings,
         scopes: &Scopes,
+        ending: &mut Ending,
     ) -> Result<Reporters, SyncError> {
         let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
             return Ok(Reporters::default());
@@ -125,7 +126,7 @@ impl Run<'_> {
         }
         let mut reporters = Reporters { managed_by, enrolled, ..Reporters::default() };
         // Before agents hear of the tip: a report never comes before what it is about is followed.
-        self.follow_merges(&reporters, scopes, settings).await?;
+        self.follow_merges(&reporters, scopes, settings, ending).await?;
         let watched = WatchedRepository {
             repository: self.repository.clone(),
             tip: self.facts.base.commit.clone(),
@@ -151,6 +152,7 @@ impl Run<'_> {
         reporters: &Reporters,
         scopes: &Scopes,
         settings: &RepositorySettings,
+        ending: &mut Ending,
     ) -> Result<(), SyncError> {
         let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
         let Some(first) = reporters.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
@@ -166,7 +168,20 @@ impl Run<'_> {
             // GitHub tells whole seconds.
             let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
             let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
-            let clusters = self.touched_by_merge(&pull, merge, scopes, settings).await?;
+            let clusters = match self.touched_by_merge(&pull, merge, scopes, settings).await {
+                // Of what nobody can read no machines are followed, and the other merges have theirs.
+                Err(error) if error.is_lasting() => {
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "the machines of a merge cannot be followed");
+                    BTreeSet::new()
+                }
+                // The next run tries it again.
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "a merge is not followed yet");
+                    ending.fail(error);
+                    continue;
+                }
+                clusters => clusters?,
+            };
             let followed = FollowedMerge {
                 repository: self.repository.id,
                 pull_request: pull.number,

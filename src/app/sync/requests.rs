@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_plan::command::{self, CommandError, Hearing, Push, Right, Unseen, hear, unseen};
+use capstan_plan::command::{self, CommandError, Hearing, Push, Right, Unseen, hear, is_just_after, unseen};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::answered_comment;
@@ -28,6 +28,20 @@ pub(super) struct Request {
     pub(super) rewritten: Vec<ProposalId>,
     /// What its author had not seen of a branch that would be written anew, where there is such a one.
     pub(super) unseen: Option<UnseenBranch>,
+}
+
+/// The proposals for which somebody asks for `retarget`.
+pub(super) fn retargeted(requests: &[Request]) -> BTreeSet<ProposalId> {
+    let asked = requests.iter().filter(|request| request.carries_out(command::Command::Retarget));
+    asked.flat_map(|request| request.rewritten.iter().cloned()).collect()
+}
+
+/// Whether it can be told what a request's author had seen.
+enum Bound {
+    /// It is.
+    Now,
+    /// GitHub has not noted it yet.
+    NotYet,
 }
 
 /// A branch with commits that the author of a command had not seen.
@@ -67,8 +81,11 @@ impl DealtWith {
         self.0.get(&comment.author).copied().filter(|before| *before <= comment.created_at)
     }
 
+    /// One that was passed over, as far as can be told, begins no new hour.
     fn note(&mut self, comment: &Comment) {
-        self.0.insert(comment.author.clone(), comment.created_at);
+        if !self.before(comment).is_some_and(|before| is_just_after(comment.created_at, before)) {
+            self.0.insert(comment.author.clone(), comment.created_at);
+        }
     }
 }
 
@@ -80,7 +97,7 @@ impl Run<'_> {
     ) -> Result<Vec<Request>, SyncError> {
         let login = self.ports.host.bot_login().await?;
         let since = self.ports.clock.now() - jiff::SignedDuration::from_hours(24 * DAYS_BACK);
-        let recent = match self.ports.host.recent_comments(self.repository, since).await {
+        let mut recent = match self.ports.host.recent_comments(self.repository, since).await {
             Ok(recent) => recent,
             Err(error @ CodeHostError::RateLimited { .. }) => return Err(error.into()),
             Err(error) => {
@@ -96,6 +113,7 @@ impl Run<'_> {
             .filter(|placed| placed.comment.author == login)
             .filter_map(|placed| answered_comment(&placed.comment.body))
             .collect();
+        recent.sort_by_key(|placed| (placed.comment.created_at, placed.comment.id));
         let mut dealt_with = DealtWith::default();
         let mut permissions = BTreeMap::new();
         let mut requests = Vec::new();
@@ -160,6 +178,9 @@ impl Run<'_> {
             Permission::Write | Permission::Admin => Right::Write,
         };
         let mut hearing = hear(right, comment.created_at, dealt_with.before(comment));
+        if hearing == Hearing::Obeyed {
+            hearing = hearing.worded(host.wording(self.repository, comment).await?);
+        }
         match hearing {
             Hearing::PassedOver | Hearing::Waved => {
                 if hearing == Hearing::Waved {
@@ -170,8 +191,7 @@ impl Run<'_> {
                 self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
                 return Ok(None);
             }
-            Hearing::Obeyed => hearing = hearing.worded(host.wording(self.repository, comment).await?),
-            Hearing::Refused | Hearing::Edited => {}
+            Hearing::Obeyed | Hearing::Refused | Hearing::Edited => {}
         }
         let pull = match host.pull_request(self.repository, placed.number).await {
             // It went between the two reads, or is not for this installation to see.
@@ -193,22 +213,34 @@ impl Run<'_> {
     ) -> Result<Vec<Request>, SyncError> {
         let mut bound = Vec::new();
         for mut request in requests {
-            if request.may_rewrite() {
-                request.rewritten = self.rewritten_by(&request, scopes).await?;
-                let Some(unseen) = self.unseen_by(&request).await? else {
-                    ending.look_again();
-                    continue;
-                };
-                request.unseen = unseen;
+            match self.bind(&mut request, scopes).await {
+                Ok(Bound::Now) => bound.push(request),
+                Ok(Bound::NotYet) => ending.look_again(),
+                // What is wrong with one request is not the others' trouble.
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, comment = request.comment.id, error = %error, "a comment's commands are not obeyed");
+                    ending.fail(error);
+                }
+                Err(error) => return Err(error),
             }
-            bound.push(request);
         }
         Ok(bound)
     }
 
+    async fn bind(&self, request: &mut Request, scopes: &Scopes) -> Result<Bound, SyncError> {
+        if !request.may_rewrite() {
+            return Ok(Bound::Now);
+        }
+        request.rewritten = self.rewritten_by(request, scopes).await?;
+        let Some(unseen) = self.unseen_by(request).await? else { return Ok(Bound::NotYet) };
+        request.unseen = unseen;
+        Ok(Bound::Now)
+    }
+
     async fn rewritten_by(&self, request: &Request, scopes: &Scopes) -> Result<Vec<ProposalId>, SyncError> {
         if request.carries_out(command::Command::Retarget) {
-            return self.concerned(&request.pull, scopes).await;
+            // Of what nobody can read nothing is written; the answer says so.
+            return Ok(self.concerned(&request.pull, scopes).await?.unwrap_or_default());
         }
         Ok(self.facts.proposal_of(&request.pull).into_iter().collect())
     }

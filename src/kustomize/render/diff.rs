@@ -17,6 +17,8 @@ pub struct FieldDifference {
     /// The field; the root for a whole object. Indexes count the items before, `-` is an item that
     /// is new.
     pub path: FieldPath,
+    /// The `name`, or else the `key`, that stands beside the field in its mapping.
+    pub beside: Option<String>,
     /// Value before; `None` = absent.
     pub old: Option<Value>,
     /// Value after; `None` = absent.
@@ -40,14 +42,14 @@ pub fn diff(before: &[RenderedObject], after: &[RenderedObject]) -> Vec<FieldDif
     let known: BTreeSet<&ObjectId> = before.iter().map(|object| &object.id).collect();
     for object in before {
         let new = by_id.get(&object.id).map(|object| &object.placed);
-        Comparison { object: &object.id, found: &mut found }.compare(
+        Comparison { object: &object.id, around: None, found: &mut found }.compare(
             &FieldPath::root(),
             Some(&object.placed),
             new,
         );
     }
     for object in after.iter().filter(|object| !known.contains(&object.id)) {
-        Comparison { object: &object.id, found: &mut found }.compare(
+        Comparison { object: &object.id, around: None, found: &mut found }.compare(
             &FieldPath::root(),
             None,
             Some(&object.placed),
@@ -59,17 +61,23 @@ pub fn diff(before: &[RenderedObject], after: &[RenderedObject]) -> Vec<FieldDif
 /// What differs between two states of one object, whatever their names.
 pub fn diff_placed(object: &ObjectId, before: &Placed, after: &Placed) -> Vec<FieldDifference> {
     let mut found = Vec::new();
-    Comparison { object, found: &mut found }.compare(&FieldPath::root(), Some(before), Some(after));
+    Comparison { object, around: None, found: &mut found }.compare(
+        &FieldPath::root(),
+        Some(before),
+        Some(after),
+    );
     found
 }
 
-struct Comparison<'a> {
+struct Comparison<'a, 'f> {
     object: &'a ObjectId,
-    found: &'a mut Vec<FieldDifference>,
+    /// The mappings whose fields are compared.
+    around: Option<[&'a Placed; 2]>,
+    found: &'f mut Vec<FieldDifference>,
 }
 
-impl Comparison<'_> {
-    fn compare(&mut self, path: &FieldPath, old: Option<&Placed>, new: Option<&Placed>) {
+impl<'a> Comparison<'a, '_> {
+    fn compare(&mut self, path: &FieldPath, old: Option<&'a Placed>, new: Option<&'a Placed>) {
         let old = old.filter(|value| !value.is_null());
         let new = new.filter(|value| !value.is_null());
         let (Some(before), Some(after)) = (old, new) else {
@@ -80,12 +88,14 @@ impl Comparison<'_> {
         };
         match (&before.content, &after.content) {
             (Content::Mapping(fields), Content::Mapping(others)) => {
+                let outer = self.around.replace([before, after]);
                 for (key, value) in fields {
                     self.compare(&path.key(key), Some(value), after.field(key));
                 }
                 for (key, value) in others.iter().filter(|(key, _)| before.field(key).is_none()) {
                     self.compare(&path.key(key), None, Some(value));
                 }
+                self.around = outer;
             }
             (Content::Sequence(items), Content::Sequence(others)) => {
                 self.compare_lists(path, (before, items), (after, others));
@@ -98,8 +108,8 @@ impl Comparison<'_> {
     fn compare_lists(
         &mut self,
         path: &FieldPath,
-        (before, items): (&Placed, &[Placed]),
-        (after, others): (&Placed, &[Placed]),
+        (before, items): (&'a Placed, &'a [Placed]),
+        (after, others): (&'a Placed, &'a [Placed]),
     ) {
         if let Some(key) = lists::key_of_both(items, others) {
             for (index, item) in items.iter().enumerate() {
@@ -122,10 +132,16 @@ impl Comparison<'_> {
         self.found.push(FieldDifference {
             object: self.object.clone(),
             path: path.clone(),
+            beside: self.around.and_then(|mappings| mappings.into_iter().rev().find_map(name_of)),
             old: old.map(Placed::to_value),
             new: new.map(Placed::to_value),
             old_place: old.map(|value| value.place.clone()),
             new_place: new.map(|value| value.place.clone()),
         });
     }
+}
+
+/// What a mapping is called, where one of its fields says so.
+fn name_of(mapping: &Placed) -> Option<String> {
+    ["name", "key"].iter().find_map(|key| Some(mapping.field(key)?.to_value().as_str()?.to_owned()))
 }

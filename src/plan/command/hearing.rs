@@ -23,6 +23,8 @@ pub enum Wording {
     AsWritten,
     /// It was edited since, by whomever: whoever may manage issues may put words into anybody's mouth.
     Edited,
+    /// Somebody who moderates has hidden it.
+    Hidden,
 }
 
 /// What becomes of a comment with commands.
@@ -36,7 +38,7 @@ pub enum Hearing {
     Refused,
     /// A reaction is all that it gets.
     Waved,
-    /// Nothing: its author was answered just before.
+    /// Nothing: its author was answered just before, or nobody is shown it any more.
     PassedOver,
 }
 
@@ -47,10 +49,16 @@ pub enum Hearing {
 pub fn hear(right: Right, at: Timestamp, before: Option<Timestamp>) -> Hearing {
     match right {
         Right::Write => Hearing::Obeyed,
-        _ if before.is_some_and(|before| at.duration_since(before) < ANSWERED_EVERY) => Hearing::PassedOver,
+        _ if before.is_some_and(|before| is_just_after(at, before)) => Hearing::PassedOver,
         Right::Read => Hearing::Refused,
         Right::None => Hearing::Waved,
     }
+}
+
+/// Whether a comment that was written at `at` counts to one that was dealt with and written at `before`: it is passed
+/// over where its author may not, and does not put off when they are answered again.
+pub fn is_just_after(at: Timestamp, before: Timestamp) -> bool {
+    at.duration_since(before) < ANSWERED_EVERY
 }
 
 impl Hearing {
@@ -59,6 +67,7 @@ impl Hearing {
     pub const fn worded(self, wording: Wording) -> Self {
         match (self, wording) {
             (Self::Obeyed, Wording::Edited) => Self::Edited,
+            (Self::Obeyed, Wording::Hidden) => Self::PassedOver,
             (hearing, _) => hearing,
         }
     }
@@ -91,14 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_comment_is_not_obeyed_and_nobody_gains_by_editing() {
-        for (hearing, edited) in [
-            (Hearing::Obeyed, Hearing::Edited),
-            (Hearing::Refused, Hearing::Refused),
-            (Hearing::Waved, Hearing::Waved),
-            (Hearing::PassedOver, Hearing::PassedOver),
+    fn an_edited_or_hidden_comment_is_not_obeyed_and_nobody_gains_by_editing() {
+        for (hearing, edited, hidden) in [
+            (Hearing::Obeyed, Hearing::Edited, Hearing::PassedOver),
+            (Hearing::Refused, Hearing::Refused, Hearing::Refused),
+            (Hearing::Waved, Hearing::Waved, Hearing::Waved),
+            (Hearing::PassedOver, Hearing::PassedOver, Hearing::PassedOver),
         ] {
             assert_eq!(hearing.worded(Wording::Edited), edited);
+            assert_eq!(hearing.worded(Wording::Hidden), hidden);
             assert_eq!(hearing.worded(Wording::AsWritten), hearing);
         }
     }

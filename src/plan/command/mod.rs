@@ -15,7 +15,7 @@ mod visible;
 
 use crate::settings::CommandPrefix;
 
-pub use hearing::{Hearing, Right, Wording, hear};
+pub use hearing::{Hearing, Right, Wording, hear, is_just_after};
 pub use parse::{CommandError, MAX_COMMANDS, parse};
 pub use seen::{Push, Unseen, unseen};
 

@@ -4,7 +4,7 @@ use super::evidence::Survey;
 use super::fitting::{MisfitKind, defined_in};
 use super::rule::{About, Example, Rule};
 use super::unknown_field::DEFINITION;
-use crate::upgrade::redact;
+use crate::upgrade::{hide_beside, name_beside, redact};
 use capstan_kustomize::render::{Content, Placed};
 use capstan_kustomize::schema::Type;
 use capstan_model::finding::{Finding, rules};
@@ -51,7 +51,11 @@ impl Rule for WrongType {
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for misfit in cluster.misfits() {
             let (object, path) = (misfit.object, &misfit.path);
-            let said = |value: &Value| redact(&object.id, path, Some(value)).to_string();
+            let mapping = path.parent().and_then(|parent| object.value.pointer(&parent.to_string()));
+            let said = |value: &Value| {
+                let value = hide_beside(path, mapping.and_then(name_beside), value.clone());
+                redact(&object.id, path, Some(&value)).to_string()
+            };
             let (is, wanted) = match &misfit.kind {
                 MisfitKind::UnknownField(_) => continue,
                 MisfitKind::Type { wanted, found } => {

@@ -56,10 +56,18 @@ impl SourceState {
 }
 
 impl fmt::Display for SourceState {
-    /// Control characters, blanks and `%` are written as `%XX`: a trailer is one line.
+    /// Control characters, blanks and `%` are written as `%XX`: a trailer is one line. So is what GitHub takes for a
+    /// reference in a commit's message, where a folder called `fixes #1` would close an issue: `#`, `@`, and the dash
+    /// of `GH-1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.source.to_string().chars() {
-            if c.is_control() || c.is_whitespace() || c == '%' {
+        let source = self.source.to_string();
+        for (at, c) in source.char_indices() {
+            let refers = match c {
+                '#' | '@' => true,
+                '-' => source[..at].to_ascii_lowercase().ends_with("gh"),
+                _ => false,
+            };
+            if c.is_control() || c.is_whitespace() || c == '%' || refers {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {
                     write!(f, "%{byte:02X}")?;
@@ -168,19 +176,29 @@ mod tests {
         let path = capstan_model::tree::OutsidePath::parse("../parts/pool.yaml").unwrap();
         let blob = capstan_model::tree::BlobId::parse(&"0".repeat(40)).unwrap();
         let reading = ContentId { reads: [(path, blob)].into(), ..plain.clone() };
-        let written = ["aws/v22.0.0", "a@b/v1.0.0", "odd\nname/v1.0.0", "50%/v1.0.0", "values://a@b c.yaml"];
+        let written = [
+            "aws/v22.0.0",
+            "a@b/v1.0.0",
+            "odd\nname/v1.0.0",
+            "50%/v1.0.0",
+            "values://a@b c.yaml",
+            "fixes #1/acme/x#2/v1.0.0",
+            "closes:GH-3/v1.0.0",
+        ];
         for name in written {
             for content in [None, Some(&plain), Some(&reading)] {
                 let id = SourceId::parse(name).unwrap();
                 let source = SourceState::new(id, content.map(SourceContent::from));
                 let text = source.to_string();
-                assert!(!text.contains('\n'));
+                assert!(!text.contains(['\n', '#']) && !text.contains("GH-"), "{text}");
                 assert_eq!(SourceState::parse(&text).unwrap(), source);
             }
         }
         let release = ReleaseId::from_path("aws/v22.0.0");
         let of = |content| SourceState::new(SourceId::from(&release), Some(SourceContent::from(content)));
         assert_ne!(of(&plain), of(&reading));
+        let as_before = SourceState::parse("a#1@b/v1.0.0@-").unwrap();
+        assert_eq!(as_before.to_string(), "a%231%40b/v1.0.0@-");
         assert_eq!(SourceState::parse("aws/v22.0.0"), None);
         assert_eq!(SourceState::parse("aws/v22.0.0@nonsense"), None);
         assert_eq!(SourceState::parse("@-"), None);

@@ -6,6 +6,7 @@
 use super::context::Context;
 use super::draft::Draft;
 use super::model::{Change, Conflict, Reason, Side};
+use super::redact::hide_in;
 use super::said::Said;
 use crate::merge::api_versions;
 use crate::merge::cluster_merge::ClusterMerge;
@@ -40,6 +41,10 @@ pub(super) fn conversions(
             if from == to && old == new || old.is_none() && new.is_none() {
                 continue;
             }
+            let hidden = |object: &Node, path: &Option<FieldPath>, value: Option<Value>| {
+                path.as_ref().zip(value).map(|(path, value)| hide_in(object, path, value))
+            };
+            let (old, new) = (hidden(&converted.was, &from, old), hidden(now, &to, new));
             let line = from.as_ref().map(|from| line_before(context.base, *object, converted, from));
             said.changes.push(Change {
                 object: context.base.objects[*object].id.clone(),
@@ -75,6 +80,8 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
         Why::Field(why) => {
             let converted = context.base.converted.get(&object);
             let line = converted.map(|converted| line_before(context.base, object, converted, &why.field));
+            let was = converted.map_or_else(|| context.base.node(object), |converted| &converted.was);
+            let stays = why.value.clone().map(|value| hide_in(was, &why.field, value));
             let message = unconvertible(&id, &why);
             said.blocked.push(message.clone());
             said.conflicts.push(Conflict {
@@ -82,7 +89,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
                 place: Place::known(file.clone(), line, None),
                 path: why.field.clone(),
                 base: None,
-                cluster: why.value,
+                cluster: stays,
                 release: None,
                 kept: Side::Cluster,
                 blocks: true,

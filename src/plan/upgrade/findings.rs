@@ -4,6 +4,7 @@ use super::context::Context;
 use super::conversions::unconvertible;
 use super::draft::Draft;
 use super::model::{Conflict, Side};
+use super::redact::hide_in;
 use super::said::Said;
 use super::staying::Staying;
 use super::variables::contradictions;
@@ -182,13 +183,17 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
         match said.conflicts.iter_mut().find(|known| known.object == id && known.path == path) {
             Some(known) => known.blocks = true,
             None => {
-                let value = |node: &Node| node.at(&path).map(Node::value);
+                let value = |node: &Node| Some(hide_in(node, &path, node.at(&path)?.value()));
                 let stays = foreign.at.is_some();
                 said.conflicts.push(Conflict {
                     object: id.clone(),
                     place: context.base.line(object, foreign.at),
                     base: sides.old.as_ref().and_then(value),
-                    cluster: if stays { Some(foreign.value) } else { value(cluster) },
+                    cluster: if stays {
+                        Some(hide_in(cluster, &path, foreign.value))
+                    } else {
+                        value(cluster)
+                    },
                     release: value(&sides.new),
                     path,
                     kept: Side::Cluster,

@@ -6,6 +6,7 @@
 
 use super::model::{Change, Reason};
 use super::planned::Planned;
+use super::redact::hide_in;
 use capstan_kustomize::render::Rendered;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -65,8 +66,8 @@ impl Planned {
                 Some(Change {
                     object: id.clone(),
                     place: Place::whole(path.clone()),
-                    old: old.map(Node::value),
-                    new,
+                    old: old.map(|old| hide_in(root, &field, old.value())),
+                    new: new.map(|new| hide_in(root, &field, new)),
                     path: field,
                     from: None,
                     reason: Reason::Rotation,

@@ -128,7 +128,7 @@ pub use model::{
 pub use plan::plan;
 pub use planned::Planned;
 pub use provenance::{ListMerged, Provenance, ValueCompared};
-pub use redact::redact;
+pub use redact::{hide_beside, name_beside, redact};
 pub use request::{MergeSettings, OldSource, Request, Retarget};
 
 pub use crate::merge::decision::{Decider, HowMerged, MergeRule};

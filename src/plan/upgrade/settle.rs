@@ -6,6 +6,7 @@ use super::context::Context;
 use super::draft::Draft;
 use super::findings::{foreign_fields, split};
 use super::model::{Change, Conflict, Reason, Side};
+use super::redact::hide_in;
 use super::said::Said;
 use super::variables::without_value;
 use crate::merge::cluster_merge::{ClusterMerge, MergedObject};
@@ -13,7 +14,7 @@ use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::step_group::StepGroup;
 use crate::settings::ConflictPolicy;
 use capstan_model::finding::rules;
-use capstan_yaml::Node;
+use capstan_yaml::{Node, Value};
 
 /// An upgrade whose fields are settled.
 #[derive(Debug)]
@@ -139,24 +140,31 @@ impl Settling<'_> {
             object: base.objects[object].id.clone(),
             place: base.line(object, decision.at),
             path: decision.path.clone(),
-            old: decision.cluster.as_ref().map(Node::value),
-            new: decision.release.as_ref().map(Node::value),
+            old: self.value(object, decision, &decision.cluster),
+            new: self.value(object, decision, &decision.release),
             from: None,
             reason: Reason::Release,
         });
         self.done.draft.edit_object(object, decision.edits.iter().cloned());
     }
 
+    /// One side's value of what was decided, as it may be kept for showing.
+    fn value(&self, object: usize, decision: &Decision, side: &Option<Node>) -> Option<Value> {
+        let value = side.as_ref().map(Node::value)?;
+        Some(hide_in(self.context.base.node(object), &decision.path, value))
+    }
+
     fn conflict(&mut self, merged: &MergedObject, decision: &Decision, kept: Side, blocks: bool) {
         let base = self.context.base;
-        let value = |node: &Option<Node>| node.as_ref().map(Node::value);
+        let value = |node: &Option<Node>| self.value(merged.object, decision, node);
+        let (ours, theirs, old) = (value(&decision.cluster), value(&decision.release), value(&decision.base));
         self.said.conflicts.push(Conflict {
             object: base.objects[merged.object].id.clone(),
             place: base.line(merged.object, decision.at),
             path: decision.path.clone(),
-            base: value(&decision.base),
-            cluster: value(&decision.cluster),
-            release: value(&decision.release),
+            base: old,
+            cluster: ours,
+            release: theirs,
             kept,
             blocks,
         });

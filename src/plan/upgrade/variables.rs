@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::redact::redact;
+use super::redact::{hide_in, redact};
 use super::request::OldSource;
 use super::said::Said;
 use crate::merge::Source;
@@ -33,7 +33,8 @@ pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &
 
 fn shown(context: Context<'_>, found: &Found) -> String {
     let id = &context.base.objects[found.object].id;
-    let value = match redact(id, &found.path, Some(&Value::from(found.value.as_str()))) {
+    let value = hide_in(context.base.node(found.object), &found.path, Value::from(found.value.as_str()));
+    let value = match redact(id, &found.path, Some(&value)) {
         Value::String(text) => format!("`{text}`"),
         _ => "a secret value".to_owned(),
     };
@@ -130,7 +131,10 @@ pub(super) fn without_value(
     let begins = decision.at.unwrap_or(context.base.node(object).span.start);
     let at = stands.filter(|_| !missing.below.is_root()).map_or(begins, |node| node.span.start);
     let text = stands.map(|node| node.as_scalar().map_or_else(|| flow_text(node), |own| own.text.clone()));
-    let is_secret = stands.map(Node::value).is_some_and(|own| redact(&id, &path, Some(&own)) != own);
+    let is_secret = stands.map(Node::value).is_some_and(|own| {
+        let shown = hide_in(context.base.node(object), &path, own.clone());
+        redact(&id, &path, Some(&shown)) != own
+    });
     let here = match &text {
         Some(_) if is_secret => "a secret value stands here".to_owned(),
         Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),

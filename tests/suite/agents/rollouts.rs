@@ -7,7 +7,7 @@ use capstan::app::ports::{Mirror, MirrorError, Repository, Snapshot};
 use capstan::app::sync::Ports;
 use capstan_forge::{CheckView, MergeMethod, PullState};
 use capstan_live::agent::{ReportId, RolloutState};
-use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use secrecy::SecretString;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
@@ -356,6 +356,15 @@ impl Mirror for Pauses {
             goes_on.await.unwrap();
         }
         self.mirror.snapshot(repository, token, commit).await
+    }
+
+    async fn snapshot_of_file(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        file: &RepoPath,
+    ) -> Result<Snapshot, MirrorError> {
+        self.mirror.snapshot_of_file(repository, commit, file).await
     }
 
     async fn folder(

@@ -18,6 +18,7 @@ pub(crate) mod sample;
 mod several_sources;
 mod shared;
 mod strangers;
+mod too_large;
 pub(crate) mod town;
 mod trouble;
 mod workers;

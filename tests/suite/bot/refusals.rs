@@ -1,5 +1,6 @@
 //! What GitHub refuses to take fails alone, and is not tried at every turn.
 
+use capstan::app::ports::Retention as _;
 use capstan_forge::{Fault, Matching, Strike};
 
 use super::sample;
@@ -154,6 +155,8 @@ async fn what_a_ruleset_refuses_is_not_written_at_every_turn() {
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
     assert_eq!(town.open_pulls().len(), 1);
+    let counts = town.database().row_counts().await.unwrap();
+    assert!(counts.contains(&("audit", 2)), "what was opened and what was refused, once each: {counts:?}");
     let before = town.forge.write_calls();
     town.resync().await;
     assert_eq!(town.forge.write_calls(), before, "neither tree nor commit");

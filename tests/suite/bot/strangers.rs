@@ -157,3 +157,24 @@ async fn what_lies_outside_of_a_folders_boundary_fails_the_check() {
     }
     town.done();
 }
+
+/// A field alone does not tell that it is a secret: the name beside it does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_value_of_a_variable_that_is_called_a_secret_is_not_shown() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    let file = |password: &str, plain: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: tool, namespace: my-org}}\nspec:\n  containers:\n  - name: tool\n    image: tool:1\n    env:\n    - name: DB_PASSWORD\n      value: {password}\n    - name: LEVEL\n      value: {plain}\n"
+        );
+        Edit::write(format!("{PEU01}/base/tool.yaml"), text)
+    };
+    town.push("main", &[file("hunter2", "quiet")]);
+    let number = town.open("ada", "mine", &[file("hunter3", "loud")]);
+    town.settle().await;
+    let check = town.check(number);
+    let said = format!("{} {:?}", check.summary, check.annotations);
+    assert!(said.contains("`/spec/containers/0/env/0/value`"), "{said}");
+    assert!(!said.contains("hunter"), "{said}");
+    assert!(said.contains("loud"), "what is no secret is shown: {said}");
+    town.done();
+}

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use capstan::app::intake::{Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, Stored};
-use capstan::app::ports::{ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, RepositoryName};
+use capstan::app::ports::{
+    ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, Records, RefusedWrite, RepositoryName,
+};
 
 use super::each_engine;
 
@@ -114,6 +116,43 @@ async fn an_installation_queues_a_job_for_each_of_its_repositories() {
         installed.repositories = (1..=300).map(named).collect();
         bench.database.store(&[installed]).await.unwrap();
         assert_eq!(bench.database.job_counts().await.unwrap().queued, 300);
+    })
+    .await;
+}
+
+/// What GitHub refused because a right was missing, it may take now.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_who_accepts_permissions_has_refused_writes_tried_again() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        let elsewhere = Delivery { installation: 8, ..delivery("b", 2, DeliveryHint::default()) };
+        database.store(&[delivery("a", 1, DeliveryHint::default()), elsewhere]).await.unwrap();
+        for repository in [1, 2] {
+            let refused = RefusedWrite {
+                repository,
+                what: "check a".to_owned(),
+                content: String::new(),
+                refusals: 1,
+                not_before: bench.clock.now(),
+                reason: "not granted".to_owned(),
+            };
+            database.save_refused_write(&refused).await.unwrap();
+        }
+        let mut accepted = delivery("c", 1, DeliveryHint::default());
+        accepted.event = Event::Installation;
+        let left = async || {
+            let of = async |repository| database.refused_writes(repository).await.unwrap().len();
+            (of(1).await, of(2).await)
+        };
+        // GitHub names no repository there where the App is installed on all.
+        accepted.repositories = vec![];
+        accepted.action = "created".to_owned();
+        database.store(&[accepted.clone()]).await.unwrap();
+        assert_eq!(left().await, (1, 1));
+        accepted =
+            Delivery { guid: "d".to_owned(), action: "new_permissions_accepted".to_owned(), ..accepted };
+        database.store(&[accepted]).await.unwrap();
+        assert_eq!(left().await, (0, 1));
     })
     .await;
 }

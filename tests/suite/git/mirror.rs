@@ -418,7 +418,7 @@ async fn a_commit_that_lists_too_much_is_refused_with_words_and_fetched_once() {
     let wide = folder(&wide);
     let mirrors = fixture.mirrors();
     for (tree, says) in [
-        (id, "has more than 500000 files and folders: take out what holds them again and again"),
+        (id.clone(), "has more than 500000 files and folders: take out what holds them again and again"),
         (wide, "the list of what is in `` has more than 32 MiB: divide the folder"),
     ] {
         let commit = work.git(&["commit-tree", "-m", "Too much", &tree]);
@@ -431,6 +431,23 @@ async fn a_commit_that_lists_too_much_is_refused_with_words_and_fetched_once() {
             assert!(error.to_string().contains(says), "{error}");
             assert_eq!(fixture.server.take_requests().len(), fetches);
         }
+    }
+    // One file in its root can be read all the same.
+    let lines = format!("100644 blob {blob}\t.capstan.yaml\n040000 tree {id}\tdeep\n");
+    let commit = work.git(&["commit-tree", "-m", "Settings beside it", &folder(&lines)]);
+    work.git(&["push", "-q", "--force", "origin", &format!("{commit}:refs/heads/main")]);
+    let commit = CommitId::parse(&commit).unwrap();
+    assert!(fixture.snapshot(&mirrors, &commit).await.is_err());
+    for (file, there) in [(".capstan.yaml", true), ("capstan.yaml", false), ("deep", false)] {
+        let file = RepoPath::parse(file).unwrap();
+        let snapshot = mirrors.snapshot_of_file(&fixture.repository, &commit, &file).await.unwrap();
+        let entries = snapshot.tree.entries();
+        assert_eq!(
+            entries.iter().map(|entry| entry.path.clone()).collect::<Vec<_>>(),
+            vec![file; usize::from(there)]
+        );
+        assert!(entries.iter().all(|entry| snapshot.tree.read(entry).is_ok()));
+        assert!(snapshot.tree.stored().is_none(), "whoever opens it by its id would read all of it");
     }
     let good = fixture.push("Back");
     assert!(fixture.snapshot(&mirrors, &good).await.is_ok());

@@ -139,6 +139,27 @@ async fn what_an_owner_has_not_granted_is_refused_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_an_owner_grants_later_may_be_done_at_once() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    fleet.forge.grant_app("statuses", None);
+    let status = CommitStatus {
+        context: "capstan/rollout".to_owned(),
+        state: StatusState::Success,
+        description: "done".to_owned(),
+        target_url: None,
+    };
+    let report = || github.create_commit_status(repository, &fleet.head, &status);
+    for _ in 0..2 {
+        let error = report().await.unwrap_err();
+        assert!(matches!(error, CodeHostError::Forbidden { .. }), "{error}");
+    }
+    fleet.forge.grant_app("statuses", Some("write"));
+    report().await.unwrap();
+    assert_conforms(&fleet.forge);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_public_is_read_where_the_app_is_not_installed_and_nothing_is_written_there() {
     let fleet = with_neighbour().await;
     fleet.forge.select_repositories(fleet.repository.installation, &[NAME]).unwrap();

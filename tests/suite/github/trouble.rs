@@ -86,7 +86,8 @@ async fn a_token_is_kept_and_renewed_once_when_it_is_refused() {
 
     fleet.forge.fail_next(2, Matching::any().path("/pulls"), Strike::Before, Fault::Status(401));
     let error = fleet.github.pull_request(&fleet.repository, 1).await.unwrap_err();
-    assert!(matches!(error, CodeHostError::Forbidden { .. }), "{error}");
+    assert!(matches!(error, CodeHostError::Unauthenticated { .. }), "{error}");
+    assert!(!error.is_refusal(), "it says nothing of the pull request");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use super::super::outcome::Remarks;
 use super::super::{NotOpened, Planner, Run, Scopes, SyncError, by_target, settings_file};
 use super::Judging;
 use super::subjects::Subject;
-use crate::app::ports::{MirrorError, Snapshot};
+use crate::app::ports::Snapshot;
 
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
@@ -252,15 +252,6 @@ impl Run<'_> {
         }
         let tip = self.ports.host.branch(self.repository, &pull.base_branch).await?;
         self.required_snapshot(tip.as_ref().unwrap_or(&pull.seen_base)).await
-    }
-
-    async fn required_snapshot(&self, commit: &CommitId) -> Result<Snapshot, SyncError> {
-        self.snapshot(commit).await?.ok_or_else(|| {
-            SyncError::Mirror(MirrorError::NoSuchCommit {
-                url: self.repository.clone_url.clone(),
-                commit: commit.clone(),
-            })
-        })
     }
 
     /// The targets of the base branch, and those that a head adds.

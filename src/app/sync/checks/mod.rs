@@ -12,7 +12,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{
     CheckReport, Conclusion, Fingerprint, Judged, ReportId, check, check_without_settings,
-    finding_fingerprint, preflight_fingerprint,
+    finding_fingerprint, judged_by_itself, preflight_fingerprint,
 };
 
 pub(super) use self::judging::{Compared, Comparison};
@@ -21,7 +21,6 @@ use super::outcome::{Outcome, Remarks};
 use super::refusals::Write;
 use super::reporters::Reporters;
 use super::{Ending, NotOpened, Run, Scopes, SyncError, by_target};
-use crate::app::planner::PlannerFailed;
 use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun, PullRequest};
 
 const NAME: &str = "capstan";
@@ -108,30 +107,9 @@ impl Run<'_> {
         false
     }
 
-    /// [`Self::check_readable_head`], or the words of why nobody reads a commit that is too large.
-    async fn check_head(
-        self,
-        subjects: &[Subject],
-        open: &[PullRequest],
-        judging: Judging<'_>,
-        outcome: &Outcome,
-    ) -> Result<Checked, SyncError> {
-        match self.check_readable_head(subjects, open, judging, outcome).await {
-            Err(SyncError::Mirror(error @ MirrorError::TooLarge { .. })) => {
-                let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
-                let finding = Finding::new(rules::TOO_LARGE, error.to_string());
-                let report = check(&Judged { findings: vec![finding], ..Judged::default() });
-                let inputs = inputs(&self.facts.base.commit, first, &Remarks::default(), "too-large");
-                self.report(first, &inputs, &report).await?;
-                Ok(Checked::Reported)
-            }
-            other => other,
-        }
-    }
-
     /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
     /// head, to a branch where it changes nothing, must not take a failure back.
-    async fn check_readable_head(
+    async fn check_head(
         self,
         subjects: &[Subject],
         open: &[PullRequest],
@@ -211,33 +189,48 @@ impl Run<'_> {
         subject: &Subject,
         problem: &FileError,
     ) -> Result<Checked, SyncError> {
-        let problems = [problem.to_string()];
-        let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
+        let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
         let inputs = inputs(&self.facts.base.commit, subject, &remarks, "");
         if self.is_reported(subject, &inputs).await? {
             return Ok(Checked::Reported);
         }
-        let Some(comparison) = self.comparison(subject).await? else { return Ok(Checked::NotYet) };
-        let report = match self.open_snapshot(&comparison.after).await {
-            Err(NotOpened::Failed(error)) => return Err(error),
-            Err(NotOpened::Settings(_)) => check_without_settings(&problems),
-            Ok(fleet) => {
-                let settings = fleet.settings().clone();
-                let scopes = by_target(fleet.scopes());
-                let note = format!(
-                    "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
-                );
-                let remarks = Remarks { notes: vec![note], ..Remarks::default() };
-                let reporters = Reporters::default();
-                let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
-                match self.judge_comparison(comparison, judging, &remarks, &[]).await {
-                    Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
-                    judged => judged?,
-                }
-            }
+        let report = match self.judge_without_settings(subject, problem).await {
+            Ok(Some(report)) => report,
+            Ok(None) => return Ok(Checked::NotYet),
+            Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
+            Err(error) => return Err(error),
         };
         self.report(subject, &inputs, &report).await?;
         Ok(Checked::Reported)
+    }
+
+    /// Judges a head by itself; `None` while GitHub computes its test merge.
+    async fn judge_without_settings(
+        self,
+        subject: &Subject,
+        problem: &FileError,
+    ) -> Result<Option<CheckReport>, SyncError> {
+        let comparison = match self.comparison(subject).await {
+            Ok(Some(comparison)) => comparison,
+            Ok(None) => return Ok(None),
+            // It has from the base branch what nobody can read.
+            Err(SyncError::Mirror(MirrorError::TooLarge { .. })) if self.facts.beyond_limits.is_some() => {
+                return Ok(Some(check_without_settings(problem)));
+            }
+            Err(error) => return Err(error),
+        };
+        match self.open_snapshot(&comparison.after).await {
+            Err(NotOpened::Failed(error)) => Err(error),
+            Err(NotOpened::Settings(_)) => Ok(Some(check_without_settings(problem))),
+            Ok(fleet) => {
+                let settings = fleet.settings().clone();
+                let scopes = by_target(fleet.scopes());
+                let remarks = Remarks { notes: vec![judged_by_itself(problem)], ..Remarks::default() };
+                let reporters = Reporters::default();
+                let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
+                self.judge_comparison(comparison, judging, &remarks, &[]).await.map(Some)
+            }
+        }
     }
 
     /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
@@ -327,6 +320,11 @@ impl Run<'_> {
 
     fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
         let failed = match error {
+            SyncError::Mirror(MirrorError::TooLarge { .. }) => {
+                tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
+                let finding = Finding::new(rules::TOO_LARGE, error.to_string());
+                return check(&Judged { findings: vec![finding], ..Judged::default() });
+            }
             SyncError::Planner(failed) => {
                 tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %failed, "the pull request is beyond the limits");
                 format!("Capstan could not judge this pull request. {failed}")
@@ -343,12 +341,7 @@ impl Run<'_> {
 
 /// What another try would not mend, and is this head's alone.
 const fn is_own_failure(error: &SyncError) -> bool {
-    matches!(
-        error,
-        SyncError::Planning(_)
-            | SyncError::Planner(PlannerFailed::Exceeded(_))
-            | SyncError::Mirror(MirrorError::NoSuchCommit { .. })
-    )
+    matches!(error, SyncError::Planning(_)) || error.is_lasting()
 }
 
 /// What the records keep of the report on a head.

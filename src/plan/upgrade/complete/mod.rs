@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use self::fields::{Comparison, Four, Lack};
 use super::model::Conflict;
-use super::redact::redact;
+use super::redact::{hide_in, redact};
 use super::rotation::Rotated;
 use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
@@ -38,7 +38,7 @@ use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::manifest::identity;
-use capstan_yaml::{Node, YamlFile, same_meaning};
+use capstan_yaml::{Node, Value, YamlFile, same_meaning};
 
 /// An upgrade as it came out, for the check.
 pub(super) struct Completed<'c, 'a> {
@@ -358,11 +358,12 @@ impl<'a> Check<'_, 'a> {
         let path = &lack.path;
         let nearest =
             std::iter::successors(Some(path.clone()), FieldPath::parent).find_map(|path| node.at(&path));
-        finding(&base.objects[object].id, lack, base.place(object, nearest.unwrap_or(node).span.start))
+        let place = base.place(object, nearest.unwrap_or(node).span.start);
+        finding(&base.objects[object].id, node, lack, place)
     }
 
     fn finding_of_new(&self, piece: &Piece, id: &ObjectId, lack: Lack) -> Finding {
-        finding(id, lack, piece.place.clone().at_first_column())
+        finding(id, &piece.root, lack, piece.place.clone().at_first_column())
     }
 }
 
@@ -371,8 +372,10 @@ fn explains(rule: &RuleEntry) -> bool {
     matches!(rule, rules::API_VERSION_LEAVES_FIELD | rules::UNBOUND_VARIABLE | rules::STEP_GROUP_SPLIT)
 }
 
-fn finding(id: &ObjectId, lack: Lack, place: Place) -> Finding {
-    let shown = |node: &Option<Node>| node.as_ref().map(|node| shown(id, &lack.path, node));
+fn finding(id: &ObjectId, object: &Node, lack: Lack, place: Place) -> Finding {
+    let shown = |node: &Option<Node>| {
+        node.as_ref().map(|node| shown(id, &lack.path, &hide_in(object, &lack.path, node.value())))
+    };
     let what = if lack.path.is_root() { id.to_string() } else { format!("{id} {}", lack.path) };
     let differs = match (shown(&lack.wanted), shown(&lack.found)) {
         (Some(_), None) if lack.path.is_root() => "the release brings it, and it would not come".to_owned(),
@@ -390,9 +393,9 @@ fn finding(id: &ObjectId, lack: Lack, place: Place) -> Finding {
 }
 
 /// A value for a sentence: without secrets, and not longer than one reads.
-fn shown(id: &ObjectId, path: &FieldPath, node: &Node) -> String {
+fn shown(id: &ObjectId, path: &FieldPath, value: &Value) -> String {
     const LONGEST: usize = 80;
-    let text = redact(id, path, Some(&node.value())).to_string();
+    let text = redact(id, path, Some(value)).to_string();
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("`{}…`", &text[..end]),
         None => format!("`{text}`"),

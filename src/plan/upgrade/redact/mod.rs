@@ -9,13 +9,43 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use names::names_secret;
-use text::without_secrets;
+use text::{is_variable, without_secrets};
 
 use capstan_model::object::{FieldPath, ObjectId, Step};
-use capstan_yaml::Value;
+use capstan_yaml::{Node, Value};
 
 /// What kubectl keeps of an object, with all that it holds.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// `{name: DB_PASSWORD, value: hunter2}`: the name stands beside the value.
+const NAMES: [&str; 2] = ["name", "key"];
+const VALUE: &str = "value";
+
+/// A field's value, hidden where the name that stands beside the field in its mapping is a secret's: seen alone, neither
+/// the value nor its path would tell.
+pub fn hide_beside(path: &FieldPath, name: Option<&str>, value: Value) -> Value {
+    let is_value = matches!(path.steps().last(), Some(Step::Key(key)) if key == VALUE);
+    if is_value && is_secret_beside(name, &value) { json!({"redacted": true}) } else { value }
+}
+
+/// The name that stands in a mapping beside its other fields.
+pub fn name_beside(mapping: &Value) -> Option<&str> {
+    NAMES.iter().find_map(|key| mapping.get(*key)?.as_str())
+}
+
+/// [`hide_beside`] of a field of this object.
+pub(super) fn hide_in(object: &Node, path: &FieldPath, value: Value) -> Value {
+    let mapping = path.parent().and_then(|parent| object.at(&parent));
+    let name = mapping.and_then(|mapping| {
+        let of = |key: &&str| Some(mapping.get(key)?.as_scalar()?.text.as_str());
+        NAMES.iter().find_map(of)
+    });
+    hide_beside(path, name, value)
+}
+
+fn is_secret_beside(name: Option<&str>, value: &Value) -> bool {
+    !says_nothing(value) && name.is_some_and(names_secret)
+}
 
 /// The value as it may be shown: whole, or with `{"redacted":true}` at every secret path in it, and in texts with
 /// what follows a secret's name hidden. Absent stays absent (JSON null).
@@ -45,10 +75,9 @@ fn redact_below(object: &ObjectId, trail: &mut Vec<String>, value: &Value) -> Va
     };
     match value {
         Value::Object(map) => {
-            // `{name: DB_PASSWORD, value: hunter2}`: the name stands beside the value.
-            let beside = map.get("name").and_then(Value::as_str).is_some_and(names_secret);
+            let name = name_beside(value);
             let shown = |(key, value): (&String, &Value)| {
-                let hidden = beside && key == "value" && !says_nothing(value);
+                let hidden = key == VALUE && is_secret_beside(name, value);
                 (key.clone(), if hidden { json!({"redacted": true}) } else { below(key.clone(), value) })
             };
             map.iter().map(shown).collect()
@@ -69,7 +98,7 @@ fn redact_below(object: &ObjectId, trail: &mut Vec<String>, value: &Value) -> Va
 fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Object(_) | Value::Array(_) => true,
-        Value::String(text) => text.is_empty() || text.starts_with("${") && text.ends_with('}'),
+        Value::String(text) => text.is_empty() || is_variable(text),
         Value::Number(_) => false,
     }
 }
@@ -160,6 +189,25 @@ mod tests {
             [json!({"secretRef": {"name": "x"}}), json!({"token": true}), json!({"token": "${TOKEN}"})]
         {
             assert_eq!(shown("HelmRelease", "/spec/values", value.clone()), value);
+        }
+    }
+
+    #[test]
+    fn a_value_alone_is_hidden_by_the_name_that_stands_beside_it() {
+        let text = "env:\n- {name: DB_PASSWORD, value: old}\n- {name: A, value: b}\n";
+        let object = capstan_yaml::YamlFile::read(text).unwrap();
+        let root = &object.documents()[0].root;
+        let shown = |path: &str, value: Value| hide_in(root, &FieldPath::parse(path).unwrap(), value);
+        let hidden = json!({"redacted": true});
+        assert_eq!(shown("/env/0/value", json!("new")), hidden);
+        assert_eq!(shown("/env/0/value", json!(1234)), hidden);
+        for (path, value) in [
+            ("/env/1/value", json!("new")),
+            ("/env/0/name", json!("DB_PASSWORD")),
+            ("/env/0/value", json!("${PASSWORD}")),
+            ("/env/7/value", json!("new")),
+        ] {
+            assert_eq!(shown(path, value.clone()), value, "{path}");
         }
     }
 

@@ -16,7 +16,6 @@ const PUBLIC: &[&str] = &[
     "metric",
     "partition",
     "public",
-    "secret",
     "sort",
     "ssh",
     "taint",
@@ -25,8 +24,8 @@ const PUBLIC: &[&str] = &[
 /// Before `secret`: the name of an object that holds one.
 const REFERENCES: &[&str] = &["existing", "pull"];
 
-/// Whether a field, a variable or a flag of that name holds a secret. References (`secretName`, `tokenRef`,
-/// `secretKey` of a selector) and what only tells of one (`tokenTTL`) hold none.
+/// Whether a field, a variable or a flag of that name holds a secret. References (`secretName`, `tokenRef`) and what
+/// only tells of one (`tokenTTL`) hold none.
 pub(super) fn names_secret(name: &str) -> bool {
     let words = words(name);
     let (last, before) = match words.as_slice() {
@@ -105,6 +104,9 @@ mod tests {
             "Authorization",
             "AWS_SECRET_ACCESS_KEY",
             "passphrase",
+            "secretKey",
+            "DJANGO_SECRET_KEY",
+            "s3-secret-key",
         ] {
             assert!(names_secret(name), "{name}");
         }
@@ -120,7 +122,6 @@ mod tests {
             "sshAuthorizedKeys",
             "publicKey",
             "topologyKey",
-            "secretKey",
             "tokenTTL",
             "existingSecret",
             "imagePullSecrets",

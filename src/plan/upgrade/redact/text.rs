@@ -1,4 +1,7 @@
 //! Secrets inside texts: settings that stand in a string, commands, URLs.
+//!
+//! What a text is written in is not known, and it may be no whole of anything (a template, a script with JSON in it).
+//! So it is looked at word by word, and where two readings are possible, that one counts which hides more.
 
 use std::borrow::Cow;
 
@@ -6,6 +9,9 @@ use super::names::names_secret;
 
 /// What stands in place of a part of a text.
 const HIDDEN: &str = "*redacted*";
+
+/// So far before and behind a place it is looked what it stands in: a text may be long, and hold many names.
+const NEAR: usize = 2_048;
 
 /// Whether a text is a secret as a whole: a kubeconfig, a private key.
 pub(super) fn is_secret(text: &str) -> bool {
@@ -53,58 +59,230 @@ fn user_info(text: &str, end: usize) -> Option<(usize, usize)> {
     let authority = rest.find(['/', '?', '#', ' ', '"', '\'', '\n']).map_or(rest, |length| &rest[..length]);
     let (user, _) = authority.rsplit_once('@')?;
     // Everybody logs in as `git` over ssh.
-    let says_nothing = user.is_empty() || user == "git" || user.starts_with("${") && user.ends_with('}');
+    let says_nothing = user.is_empty() || user == "git" || is_variable(user);
     (!says_nothing).then(|| (from, from + user.len()))
 }
 
-/// What follows a secret's name: `token: x`, `"token": "x"`, `TOKEN=x`, `--token x`.
-fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
-    let name = &text[start..end];
-    if !names_secret(name) {
-        return None;
-    }
-    let after_quote = text[end..].strip_prefix(['"', '\'']).map_or(end, |_| end + 1);
-    let blanks = |from: usize| from + text[from..].len() - text[from..].trim_start_matches([' ', '\t']).len();
-    let separator = blanks(after_quote);
-    let sign = text[separator..].chars().next();
-    let from = match sign {
-        Some(':' | '=') => blanks(separator + 1),
-        _ if name.starts_with('-') && separator > end => separator,
-        _ => return None,
-    };
-    let rest = &text[from..];
-    let to = match rest.chars().next()? {
-        '\n' | '\r' => return None,
-        quote @ ('"' | '\'') => return Some((from + 1, from + 1 + quoted(&rest[1..], quote))),
-        '|' | '>' if sign == Some(':') => return Some((from, from + block(text, start, from))),
-        // A mapping, a list or a variable: what it holds has names of its own, or is no secret yet.
-        '{' | '[' => return None,
-        '$' if rest.starts_with("${") => return None,
-        _ if sign == Some(':') => from + rest.find(['\n', '"', '\'', ',', '}']).unwrap_or(rest.len()),
-        _ => from + rest.find([' ', '\t', '\n', '&', ';', '"', '\'']).unwrap_or(rest.len()),
-    };
-    (to > from).then_some((from, to))
+/// A variable, whose value stands elsewhere.
+pub(super) fn is_variable(text: &str) -> bool {
+    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    name.is_some_and(|name| !name.contains(['}', '{']))
 }
 
-/// How long a quoted text is.
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quote == '"' => escaped = true,
-            c if c == quote => return at,
-            _ => {}
+/// How a name and its value are put together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// `token: x`, `"token": "x"`
+    Colon,
+    /// `TOKEN=x`
+    Equals,
+    /// `token = x`
+    SpacedEquals,
+    /// `--token x`
+    Flag,
+}
+
+/// What follows a secret's name.
+fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+    let name = &text[start..end];
+    let is_value = name == "value";
+    if !is_value && !names_secret(name) {
+        return None;
+    }
+    let (written, from) = value_begins(text, start, end)?;
+    if is_value && (written == Written::Flag || !stands_beside_secret(text, start)) {
+        return None;
+    }
+    let (from, to) = value_span(text, start, from, written)?;
+    (to > from && !is_variable(text[from..to].trim_end())).then_some((from, to))
+}
+
+/// How a value is put to the name that ends there, and where it begins.
+fn value_begins(text: &str, start: usize, end: usize) -> Option<(Written, usize)> {
+    // The quote behind a name may be escaped itself: `{\"token\":\"x\"}`.
+    let unescaped = end + run(&text[end..], '\\');
+    let after_quote = match text[unescaped..].chars().next() {
+        Some('"' | '\'') => unescaped + 1,
+        _ => end,
+    };
+    let separator = skip_blanks(text, after_quote);
+    let written = match text[separator..].chars().next() {
+        Some(':') => Written::Colon,
+        Some('=') if separator > after_quote || text[separator + 1..].starts_with([' ', '\t']) => {
+            Written::SpacedEquals
         }
+        Some('=') => Written::Equals,
+        _ if text[start..].starts_with('-') && separator > end => return Some((Written::Flag, separator)),
+        _ => return None,
+    };
+    Some((written, skip_blanks(text, separator + 1)))
+}
+
+fn skip_blanks(text: &str, from: usize) -> usize {
+    from + text[from..].len() - text[from..].trim_start_matches([' ', '\t']).len()
+}
+
+/// How many of a character follow one another at the beginning.
+fn run(text: &str, of: char) -> usize {
+    text.len() - text.trim_start_matches(of).len()
+}
+
+/// From where to where a value goes that begins at `from`; its name begins at `start`.
+fn value_span(text: &str, start: usize, from: usize, written: Written) -> Option<(usize, usize)> {
+    let before = line_before(text, start);
+    let rest = &text[from..];
+    let escapes = run(rest, '\\');
+    let quote = rest[escapes..].chars().next().filter(|c| matches!(c, '"' | '\''));
+    if let Some(quote) = quote {
+        let within = from + escapes + 1;
+        let ends = within + quoted(&text[within..], quote, escapes);
+        let closed = (ends + escapes + 1).min(text.len());
+        // In a shell the word goes on: `'a'"b"`.
+        let more = if written == Written::Colon { 0 } else { shell_word(&text[closed..], enclosing(before)) };
+        return Some((within, if more > 0 { closed + more } else { ends }));
+    }
+    let outer = enclosing(before);
+    let within_quotes = |span: &str| {
+        let to = outer.and_then(|(quote, escapes)| {
+            let length = quoted(span, quote, escapes);
+            (length < span.len()).then_some(length)
+        });
+        to.unwrap_or(span.len())
+    };
+    let line = rest.find('\n').map_or(rest, |length| &rest[..length]);
+    let length = match (rest.chars().next(), written) {
+        (None, _) => return None,
+        (Some('\n' | '\r'), Written::Colon) => return lines_below(text, start, from),
+        (Some('\n' | '\r'), _) => return None,
+        (_, Written::Equals | Written::Flag) => shell_word(rest, outer),
+        (_, Written::SpacedEquals) => within_quotes(line),
+        // What a mapping holds has names of its own.
+        (Some('{'), _) if is_mapping(rest) => return None,
+        (Some('['), _) if is_list_of_mappings(rest) => return None,
+        _ if outer.is_some() => within_quotes(line),
+        (Some('['), _) => rest.find(']').map_or(rest.len(), |at| at + 1),
+        _ if is_in_flow(before) => line.find([',', '}', ']']).unwrap_or(line.len()),
+        // A block, or a plain text that goes on in deeper lines.
+        _ => block(text, start, from),
+    };
+    Some((from, from + length))
+}
+
+/// What stands before a place in its line; nothing where that is too long to be looked at, and then more is hidden.
+fn line_before(text: &str, start: usize) -> &str {
+    let near = &text[text.floor_char_boundary(start.saturating_sub(NEAR))..start];
+    match near.rfind('\n') {
+        Some(at) => &near[at + 1..],
+        None if near.len() == start => near,
+        None => "",
+    }
+}
+
+/// How long a quoted text is whose opening quote has so many backslashes before it: as many as the text itself is
+/// escaped by, 1, 3 or 7. A quote inside has more.
+fn quoted(rest: &str, quote: char, escapes: usize) -> usize {
+    let mut backslashes = 0;
+    let mut skip = false;
+    for (at, c) in rest.char_indices() {
+        if skip {
+            skip = false;
+            continue;
+        }
+        if c == '\\' {
+            backslashes += 1;
+            continue;
+        }
+        if c == quote {
+            let doubled = quote == '\'' && rest[at + 1..].starts_with('\'');
+            if doubled && escapes == 0 {
+                skip = true;
+            } else if quote == '\'' && escapes == 0 || backslashes % (2 * (escapes + 1)) == escapes {
+                return at - escapes;
+            }
+        }
+        backslashes = 0;
     }
     rest.len()
 }
 
-/// How far a block scalar goes whose indicator stands at `from`: to the first line that is not deeper than that of
-/// its name.
+/// The quote that is open at the end of a piece of a line, with the backslashes before it.
+fn enclosing(before: &str) -> Option<(char, usize)> {
+    let mut open: Option<(char, usize)> = None;
+    let mut backslashes = 0;
+    for c in before.chars() {
+        match (c, open) {
+            ('\\', _) => {
+                backslashes += 1;
+                continue;
+            }
+            ('"' | '\'', None) => open = Some((c, backslashes)),
+            (_, Some((quote, escapes)))
+                if c == quote && (quote == '\'' || backslashes % (2 * (escapes + 1)) == escapes) =>
+            {
+                open = None;
+            }
+            _ => {}
+        }
+        backslashes = 0;
+    }
+    open
+}
+
+/// How long a word of a shell, or of a URL's query, is; `outer` is the quote that it stands in.
+fn shell_word(rest: &str, outer: Option<(char, usize)>) -> usize {
+    let mut at = 0;
+    while let Some(c) = rest[at..].chars().next() {
+        match c {
+            ' ' | '\t' | '\r' | '\n' | '&' | ';' | '|' | ')' => break,
+            '\\' => {
+                let escapes = run(&rest[at..], '\\');
+                let next = rest[at + escapes..].chars().next();
+                if outer.is_some_and(|(quote, own)| next == Some(quote) && own == escapes) {
+                    break;
+                }
+                at += escapes + next.filter(|c| *c != '\n').map_or(0, char::len_utf8);
+            }
+            '"' | '\'' if outer.is_some_and(|(quote, _)| quote == c) => break,
+            '"' | '\'' => {
+                let length = quoted(&rest[at + 1..], c, 0);
+                at = (at + 1 + length + 1).min(rest.len());
+            }
+            _ => at += c.len_utf8(),
+        }
+    }
+    at
+}
+
+/// Whether what begins with `{` is a mapping, or a template; `{SSHA}x` is a password.
+fn is_mapping(rest: &str) -> bool {
+    let inside = &rest[1..];
+    let first = inside.split(['}', '\n']).next().unwrap_or(inside);
+    inside.starts_with(['{', '}', '\n', '%']) || first.contains(':')
+}
+
+fn is_list_of_mappings(rest: &str) -> bool {
+    let first = rest.split(']').next().unwrap_or(rest);
+    first.contains('{') || first.contains(": ")
+}
+
+/// Whether a mapping or a list in one line is open at the end of its beginning.
+fn is_in_flow(before: &str) -> bool {
+    let depth = before.chars().fold(0_i32, |depth, c| match c {
+        '{' | '[' => depth + 1,
+        '}' | ']' => (depth - 1).max(0),
+        _ => depth,
+    });
+    depth > 0
+}
+
+/// How deep a line is, the dashes of lists before it included.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '-']).len()
+}
+
+/// How far a value goes that begins at `from`: to the first line that is not deeper than that of its name.
 fn block(text: &str, start: usize, from: usize) -> usize {
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
     let own = indent(&text[line_start..start]);
     let mut length = 0;
     for (number, line) in text[from..].split_inclusive('\n').enumerate() {
@@ -114,7 +292,136 @@ fn block(text: &str, start: usize, from: usize) -> usize {
         length += line.len();
     }
     // The line end stays, so that what follows begins a line.
-    if text[from..from + length].ends_with('\n') { length - 1 } else { length }
+    text[from..from + length].trim_end_matches(['\r', '\n']).len()
+}
+
+/// What stands in the lines below a name: a text, or a list of texts. What a mapping holds has names of its own.
+fn lines_below(text: &str, start: usize, from: usize) -> Option<(usize, usize)> {
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let before = &text[line_start..start];
+    let own = before.trim_start_matches([' ', '-']).is_empty().then_some(before.len())?;
+    let begins = from + text[from..].find('\n')? + 1;
+    let mut to = begins;
+    for line in text[begins..].split_inclusive('\n') {
+        let content = line.trim();
+        let is_item = content.starts_with("- ") && line.len() - line.trim_start().len() >= own;
+        if !content.is_empty() && !is_item && indent(line) <= own {
+            break;
+        }
+        if is_entry(content.trim_start_matches("- ")) {
+            return None;
+        }
+        to += line.len();
+    }
+    let first = begins + text[begins..to].len() - text[begins..to].trim_start().len();
+    let to = begins + text[begins..to].trim_end().len();
+    (first < to).then_some((first, to))
+}
+
+/// Whether a line is an entry of a mapping, a template's control line or a comment.
+fn is_entry(content: &str) -> bool {
+    content.starts_with(['{', '[', '#'])
+        || content.ends_with(':')
+        || next_name(content, 0).is_some_and(|(start, end)| {
+            start <= 1 && content[end..].trim_start_matches(['"', '\'']).starts_with(": ")
+        })
+}
+
+/// Whether a `name` or `key` that names a secret stands beside the `value` that begins at `start`.
+fn stands_beside_secret(text: &str, start: usize) -> bool {
+    let (item, own) = item_around(text, start);
+    let mut at = 0;
+    while let Some((from, to)) = next_name(item, at) {
+        at = to;
+        let word = &item[from..to];
+        let stands_beside = || match own {
+            None => true,
+            Some(column) => {
+                let line_start = item[..from].rfind('\n').map_or(0, |at| at + 1);
+                let before = &item[line_start..from];
+                before.trim_end_matches(['"', '\'']).len() == column
+                    && before.trim_matches([' ', '-', '"', '\'']).is_empty()
+            }
+        };
+        if matches!(word, "name" | "key")
+            && stands_beside()
+            && let Some((Written::Colon, begins)) = value_begins(item, from, to)
+            && let Some((from, to)) = next_name(item, begins)
+            && item[begins..from].chars().all(|c| matches!(c, '"' | '\'' | '\\'))
+            && names_secret(&item[from..to])
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// The mapping around the field that begins at `start`, and the column of its fields where it is written in lines.
+fn item_around(text: &str, start: usize) -> (&str, Option<usize>) {
+    let from = text.floor_char_boundary(start.saturating_sub(NEAR));
+    let text = &text[from..text.ceil_char_boundary((start + NEAR).min(text.len()))];
+    let start = start - from;
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let before = &text[line_start..start];
+    let is_line_of_its_own = before.trim_matches([' ', '-', '"', '\'']).is_empty();
+    if let Some(braces) = braces_around(text, start) {
+        return (braces, None);
+    }
+    if !is_line_of_its_own {
+        return ("", None);
+    }
+    let column = before.trim_end_matches(['"', '\'']).len();
+    let begins_item = |line: &str| indent(line) == column && line.trim_start().starts_with('-');
+    let mut begins = line_start;
+    let mut is_first = begins_item(&text[line_start..]);
+    while !is_first && begins > 0 {
+        let previous = text[..begins - 1].rfind('\n').map_or(0, |at| at + 1);
+        let line = &text[previous..begins - 1];
+        if !line.trim().is_empty() && indent(line) < column {
+            break;
+        }
+        is_first = begins_item(line);
+        begins = previous;
+    }
+    let mut ends = line_start;
+    for (number, line) in text[line_start..].split_inclusive('\n').enumerate() {
+        if number > 0 && !line.trim().is_empty() && (indent(line) < column || begins_item(line)) {
+            break;
+        }
+        ends += line.len();
+    }
+    (&text[begins..ends], Some(column))
+}
+
+/// What stands between the innermost braces around a place.
+fn braces_around(text: &str, at: usize) -> Option<&str> {
+    let mut depth = 0;
+    let open = text[..at].char_indices().rev().find_map(|(at, c)| match c {
+        '}' => {
+            depth += 1;
+            None
+        }
+        '{' if depth > 0 => {
+            depth -= 1;
+            None
+        }
+        '{' => Some(at + 1),
+        _ => None,
+    })?;
+    depth = 0;
+    let close = text[at..].char_indices().find_map(|(place, c)| match c {
+        '{' => {
+            depth += 1;
+            None
+        }
+        '}' if depth > 0 => {
+            depth -= 1;
+            None
+        }
+        '}' => Some(at + place),
+        _ => None,
+    });
+    Some(&text[open..close.unwrap_or(text.len())])
 }
 
 #[cfg(test)]
@@ -140,8 +447,71 @@ mod tests {
             ("https://ada:hunter2@git.example.com/a.git", "https://*redacted*@git.example.com/a.git"),
             ("see https://s3cret@git.example.com and x", "see https://*redacted*@git.example.com and x"),
             ("a:\n  password: |\n    one\n    two\n  b: c\n", "a:\n  password: *redacted*\n  b: c\n"),
+            // A plain text of a block ends with its line, and goes on in deeper ones.
+            ("password: hun'ter, \"2\"} 3\nb: c", "password: *redacted*\nb: c"),
+            ("a:\n  password: one\n    two\n  b: c\n", "a:\n  password: *redacted*\n  b: c\n"),
+            ("a:\n  password:\n    hunter2\n  b: c\n", "a:\n  password:\n    *redacted*\n  b: c\n"),
+            ("tokens:\n- one\n- two\nb: c\n", "tokens:\n*redacted*\nb: c\n"),
+            ("tokens: [one, two]\nb: c", "tokens: *redacted*\nb: c"),
+            ("password: 'it''s, 2'\nb: c", "password: '*redacted*'\nb: c"),
+            ("password: {SSHA}abc\nb: c", "password: *redacted*\nb: c"),
+            ("password: ${A}hunter2", "password: *redacted*"),
+            ("db.password = correct horse, \"x\"\nb=c", "db.password = *redacted*\nb=c"),
+            // JSON in a text, and in a text of that.
+            (
+                r#"{"a":"{\"user\":\"ada\",\"password\":\"hun\\\"ter,2\",\"b\":1}"}"#,
+                r#"{"a":"{\"user\":\"ada\",\"password\":\"*redacted*\",\"b\":1}"}"#,
+            ),
+            (
+                r#"x: "{\\\"token\\\":\\\"s3cret\\\",\\\"b\\\":1}""#,
+                r#"x: "{\\\"token\\\":\\\"*redacted*\\\",\\\"b\\\":1}""#,
+            ),
+            // Words of a shell.
+            ("run --token='s3'\"cret x\" --v=5", "run --token='*redacted* --v=5"),
+            ("TOKEN=a\"b c\"d run", "TOKEN=*redacted* run"),
+            (r#"["--token=s3cret", "--v=5"]"#, r#"["--token=*redacted*", "--v=5"]"#),
+            // The name stands beside the value.
+            (
+                "env:\n- name: DB_PASSWORD\n  value: hunter2\n- name: A\n  value: b\n",
+                "env:\n- name: DB_PASSWORD\n  value: *redacted*\n- name: A\n  value: b\n",
+            ),
+            (
+                "env:\n  - value: \"hunter2\"\n    name: DB_PASSWORD\n  - name: A\n    value: b\n",
+                "env:\n  - value: \"*redacted*\"\n    name: DB_PASSWORD\n  - name: A\n    value: b\n",
+            ),
+            (
+                "env: [{name: DB_PASSWORD, value: hunter2}, {name: A, value: b}]",
+                "env: [{name: DB_PASSWORD, value: *redacted*}, {name: A, value: b}]",
+            ),
+            (
+                "[\n  {\n    \"name\": \"API_TOKEN\",\n    \"value\": \"x\"\n  }\n]",
+                "[\n  {\n    \"name\": \"API_TOKEN\",\n    \"value\": \"*redacted*\"\n  }\n]",
+            ),
         ] {
             assert_eq!(without_secrets(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_text_made_to_be_slow_is_read_at_once() {
+        for unit in [
+            "value: x\n",
+            "{value: x, ",
+            "\"value\":1,",
+            "{\"name\":\"token\",\"value\":",
+            "- name: a\n  value: x\n",
+            "token: x, ",
+            "{token: x, ",
+            "token: '",
+            "token: \"",
+            "token:\n- x\n",
+            "--token \\",
+            "token={",
+            "token: [",
+            "\\\"token\\\":\\\"",
+        ] {
+            let text = unit.repeat(50_000 / unit.len());
+            assert!(without_secrets(&text).len() <= 4 * text.len());
         }
     }
 
@@ -158,6 +528,10 @@ mod tests {
             "https://git.example.com/a@b",
             "key: node-role.kubernetes.io/control-plane",
             "größe: ü",
+            "env:\n- name: PASSWORD_FILE\n  value: /etc/x\n",
+            "- name: a-password\n- value: b\n",
+            "password:\n  # none\n",
+            "password: {{ .Values.password }}",
         ] {
             assert!(matches!(without_secrets(text), Cow::Borrowed(_)), "{text}: {}", without_secrets(text));
         }

@@ -19,6 +19,9 @@ use self::toy::Toy;
 
 pub(super) type Files = BTreeMap<String, String>;
 
+/// A commit with this file is too large to be read.
+pub(super) const TOO_LARGE: &str = "too/large";
+
 #[derive(Clone)]
 pub(super) struct Commit {
     pub(super) files: Files,
@@ -406,6 +409,9 @@ impl Mirror for World {
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
         let found = self.state().commits[commit.as_str()].clone();
+        if found.files.contains_key(TOO_LARGE) {
+            return Err(MirrorError::TooLarge { commit: commit.clone(), reason: "it is huge".to_owned() });
+        }
         let root = TreeId::parse(&id(&format!("{:?}", found.files))).unwrap();
         self.state().trees.insert(root.to_string(), found.files.clone());
         let trailer = |key| trailer_value(&found.message, key).map(str::to_owned);
@@ -415,6 +421,22 @@ impl Mirror for World {
             parents: found.parents.clone(),
             trailers: CommitTrailers { source: trailer("Capstan-Source"), plan: trailer("Capstan-Plan") },
             tree: Arc::new(MemoryTree::new(found.files)),
+        })
+    }
+    async fn snapshot_of_file(
+        &self,
+        _: &Repository,
+        commit: &CommitId,
+        file: &RepoPath,
+    ) -> Result<Snapshot, MirrorError> {
+        let found = self.state().commits[commit.as_str()].clone();
+        let files: Files = found.files.into_iter().filter(|(path, _)| path == file.as_str()).collect();
+        Ok(Snapshot {
+            commit: commit.clone(),
+            root: TreeId::parse(&id("too large")).unwrap(),
+            parents: found.parents,
+            trailers: CommitTrailers::default(),
+            tree: Arc::new(MemoryTree::new(files)),
         })
     }
     async fn folder(&self, _: &Repository, _: &TreeId) -> Result<Option<Arc<dyn Tree>>, MirrorError> {
