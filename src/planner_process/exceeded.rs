@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use capstan_model::ids::ClusterId;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ use super::{Cause, Ended};
 /// So many requests are remembered.
 const REMEMBERED: usize = 1_000;
 
-/// What took too long is tried again after this: the machine may have been busy.
-const SLOW_FOR: Duration = Duration::from_secs(10 * 60);
+/// What took too long is tried again after so many seconds: the machine may have been busy.
+const SLOW_FOR: u64 = 10 * 60;
 
 /// A newer Capstan may have other limits: it tries again.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -30,7 +30,21 @@ pub(super) struct Exceeded {
 
 struct Known {
     ended: Ended,
-    since: Instant,
+    /// When it was found to take too long, in seconds since 1970; `None` where it is beyond the limits whenever it is
+    /// tried.
+    slow_since: Option<u64>,
+}
+
+impl Known {
+    fn holds(&self) -> bool {
+        // A clock that was set back makes no pause longer.
+        self.slow_since.is_none_or(|since| seconds().checked_sub(since).is_some_and(|age| age < SLOW_FOR))
+    }
+}
+
+/// Seconds since 1970.
+fn seconds() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().as_ref().map_or(0, Duration::as_secs)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,6 +58,8 @@ struct KeptRequest {
     sha256: String,
     why: String,
     open: BTreeSet<ClusterId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slow_since: Option<u64>,
 }
 
 impl Exceeded {
@@ -52,31 +68,28 @@ impl Exceeded {
         let mut exceeded = Self { file: file.map(Path::to_path_buf), ..Self::default() };
         let kept = file.and_then(|file| std::fs::read(file).ok());
         let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
-        for KeptRequest { sha256, why, open } in
+        for KeptRequest { sha256, why, open, slow_since } in
             kept.filter(|kept| kept.version == VERSION).map(|kept| kept.requests).unwrap_or_default()
         {
-            exceeded.insert(sha256, Ended { why, open, cause: Cause::Content });
+            let cause = if slow_since.is_some() { Cause::Slow } else { Cause::Content };
+            exceeded.insert(sha256, Known { ended: Ended { why, open, cause }, slow_since });
         }
         exceeded
     }
 
     /// How a request ended, where it was beyond the limits.
     pub(super) fn get(&self, request: &str) -> Option<Ended> {
-        let known = self.by_request.get(request)?;
-        let holds = known.ended.cause == Cause::Content || known.since.elapsed() < SLOW_FOR;
-        holds.then(|| known.ended.clone())
+        self.by_request.get(request).filter(|known| known.holds()).map(|known| known.ended.clone())
     }
 
-    /// Remembers how a request ended, if what was asked of is to blame; that it took too long for a while, and in memory
-    /// alone.
+    /// Remembers how a request ended, if what was asked of is to blame; that it took too long, for a while.
     pub(super) fn keep(&mut self, request: String, ended: &Ended) {
-        if !matches!(ended.cause, Cause::Content | Cause::Slow) {
-            return;
-        }
-        self.insert(request, ended.clone());
-        if ended.cause != Cause::Content {
-            return;
-        }
+        let slow_since = match ended.cause {
+            Cause::Content => None,
+            Cause::Slow => Some(seconds()),
+            Cause::Killed | Cause::Others => return,
+        };
+        self.insert(request, Known { ended: ended.clone(), slow_since });
         if let Some(file) = &self.file
             && let Err(error) = self.write(file)
         {
@@ -84,8 +97,7 @@ impl Exceeded {
         }
     }
 
-    fn insert(&mut self, request: String, ended: Ended) {
-        let known = Known { ended, since: Instant::now() };
+    fn insert(&mut self, request: String, known: Known) {
         if self.by_request.insert(request.clone(), known).is_none() {
             self.order.push_back(request);
         }
@@ -99,9 +111,10 @@ impl Exceeded {
     /// All of it or nothing; the file is the owner's alone.
     fn write(&self, file: &Path) -> std::io::Result<()> {
         let request = |sha256: &String| {
-            let ended = &self.by_request.get(sha256)?.ended;
-            let Ended { why, open, cause: Cause::Content } = ended else { return None };
-            Some(KeptRequest { sha256: sha256.clone(), why: why.clone(), open: open.clone() })
+            let Known { ended: Ended { why, open, .. }, slow_since } =
+                self.by_request.get(sha256).filter(|known| known.holds())?;
+            let (why, open) = (why.clone(), open.clone());
+            Some(KeptRequest { sha256: sha256.clone(), why, open, slow_since: *slow_since })
         };
         let requests = self.order.iter().filter_map(request).collect();
         let folder = file.parent().unwrap_or(Path::new("."));
@@ -133,9 +146,15 @@ mod tests {
         let next = Exceeded::read(Some(&file));
         let known = next.get("one").unwrap();
         assert_eq!((known.why.as_str(), known.open), ("too much", [cluster].into()));
-        assert!(next.get("slow").is_none());
+        assert_eq!(next.get("slow").unwrap().cause, Cause::Slow);
+        for (age, holds) in
+            [(0, true), (SLOW_FOR - 10, true), (SLOW_FOR, false), (0_u64.wrapping_sub(100), false)]
+        {
+            let slow_since = Some(seconds().wrapping_sub(age));
+            assert_eq!(Known { ended: ended.clone(), slow_since }.holds(), holds, "{age}");
+        }
         for number in 0..REMEMBERED {
-            first.insert(number.to_string(), ended.clone());
+            first.insert(number.to_string(), Known { ended: ended.clone(), slow_since: None });
         }
         assert!(first.get("one").is_none());
         std::fs::write(&file, "not JSON").unwrap();
