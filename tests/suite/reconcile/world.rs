@@ -242,10 +242,9 @@ impl World {
             today: self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date(),
             trial: &ports.trial,
         };
-        match Revision::open_head(base, &source, &view, true).unwrap() {
-            Opened::Ready(revision) => *revision,
-            Opened::Unknown(kinds) => panic!("{kinds:?}"),
-        }
+        let opened = Revision::open_head(base, &source, &view, true).unwrap();
+        let Opened::Ready(revision) = opened else { unreachable!("kinds are settled") };
+        *revision
     }
 
     /// One turn of a cluster at the present commit.
