@@ -8,9 +8,9 @@ use secrecy::SecretString;
 
 use crate::app::ports::{
     BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
-    CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun, NewPullRequest,
-    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository,
-    RepositoryName,
+    CreatedReference, EarlierPullRequest, Installation, MergeQueueState, MovedReference, NewCheckRun,
+    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction,
+    Repository, RepositoryName,
 };
 
 use super::access::{Access, Task};
@@ -48,8 +48,21 @@ impl CodeHost for GitHub {
         self.list_branches(repository, prefix).await
     }
 
-    async fn pull_requests(&self, repository: &Repository, head_prefix: &str) -> Outcome<Vec<PullRequest>> {
-        self.list_pull_requests_from(repository, head_prefix).await
+    async fn newest_pull_requests(
+        &self,
+        repository: &Repository,
+        branches: &[String],
+        base: &str,
+    ) -> Outcome<Vec<EarlierPullRequest>> {
+        self.list_newest_pull_requests(repository, branches, base).await
+    }
+
+    async fn pull_requests_since(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Outcome<Vec<PullRequest>> {
+        self.list_pull_requests_since(repository, since).await
     }
 
     async fn open_pull_requests(&self, repository: &Repository) -> Outcome<Vec<PullRequest>> {

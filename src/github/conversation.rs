@@ -86,6 +86,7 @@ impl GitHub {
         #[serde(rename_all = "camelCase")]
         struct Node {
             last_edited_at: Option<serde::de::IgnoredAny>,
+            is_minimized: bool,
         }
         if comment.updated_at != comment.created_at {
             return Ok(Wording::Edited);
@@ -95,14 +96,18 @@ impl GitHub {
             .query::<Data>(
                 Identity::reading(repository),
                 doing.clone(),
-                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt } } }",
+                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } } }",
                 json!({"id": comment.node_id}),
             )
             .await?;
         let Some(node) = answer.data.and_then(|data| data.node) else {
             return Err(missing_node(doing, answer.errors));
         };
-        Ok(if node.last_edited_at.is_none() { Wording::AsWritten } else { Wording::Edited })
+        Ok(match node {
+            Node { is_minimized: true, .. } => Wording::Hidden,
+            Node { last_edited_at: Some(_), .. } => Wording::Edited,
+            Node { .. } => Wording::AsWritten,
+        })
     }
 
     pub(super) async fn write_comment(

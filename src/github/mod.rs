@@ -16,6 +16,7 @@ mod credentials;
 mod git_data;
 mod installation_token;
 mod installations;
+mod newest_pulls;
 mod pulls;
 mod references;
 mod tokens;

@@ -108,10 +108,12 @@ impl PullPayload {
 }
 
 impl GitHub {
+    /// Newest first, up to the page that ends with one that was opened before `since`.
     async fn list_pulls(
         &self,
         repository: &Repository,
         state: &'static str,
+        since: Option<jiff::Timestamp>,
         doing: String,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
         let call = Call::get(Identity::reading(repository), LIST, doing)
@@ -120,21 +122,21 @@ impl GitHub {
             .query("sort", "created")
             .query("direction", "desc")
             .conditional();
-        let mut found = self.pages(call, |page: Vec<PullPayload>| page).await?;
+        let is_older = |pull: &PullPayload| since.is_some_and(|since| pull.created_at < since);
+        let mut found = self.pages_until(call, |page: Vec<PullPayload>| page, is_older).await?;
         // A pull request opened while the pages were read pushes one to the next page: seen twice.
         found.dedup_by_key(|pull| pull.number);
+        found.retain(|pull| !is_older(pull));
         Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
     }
 
-    pub(super) async fn list_pull_requests_from(
+    pub(super) async fn list_pull_requests_since(
         &self,
         repository: &Repository,
-        head_prefix: &str,
+        since: jiff::Timestamp,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let doing = format!("listing pull requests of {}", repository.name);
-        let mut found = self.list_pulls(repository, "all", doing).await?;
-        found.retain(|pull| pull.head_in_repository && pull.head_branch.starts_with(head_prefix));
-        Ok(found)
+        let doing = format!("listing new pull requests of {}", repository.name);
+        self.list_pulls(repository, "all", Some(since), doing).await
     }
 
     pub(super) async fn list_open_pull_requests(
@@ -142,7 +144,7 @@ impl GitHub {
         repository: &Repository,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
         let doing = format!("listing open pull requests of {}", repository.name);
-        self.list_pulls(repository, "open", doing).await
+        self.list_pulls(repository, "open", None, doing).await
     }
 
     pub(super) async fn list_recently_closed_pull_requests(

@@ -85,7 +85,7 @@ pub struct GitHub {
     pub(super) tokens: Tokens,
     pub(super) limits: GitHubLimits,
     pub(super) slug: OnceCell<String>,
-    memory: Memory,
+    pub(super) memory: Memory,
     lanes: Mutex<HashMap<Option<u64>, Arc<Lane>>>,
 }
 
@@ -403,6 +403,16 @@ impl GitHub {
         call: Call,
         items: impl Fn(P) -> Vec<T>,
     ) -> Result<Vec<T>, CodeHostError> {
+        self.pages_until(call, items, |_| false).await
+    }
+
+    /// The same up to the page whose last item is one of these.
+    pub(super) async fn pages_until<P: DeserializeOwned, T>(
+        &self,
+        call: Call,
+        items: impl Fn(P) -> Vec<T>,
+        is_far_enough: impl Fn(&T) -> bool,
+    ) -> Result<Vec<T>, CodeHostError> {
         const PER_PAGE: usize = 100;
         let mut all = Vec::new();
         for page in 1..=self.limits.pages {
@@ -413,7 +423,7 @@ impl GitHub {
             // GitHub names the next page in `Link`; where it sends none, a full page has a successor.
             let more = more.unwrap_or(found.len() >= PER_PAGE);
             all.extend(found);
-            if !more {
+            if !more || all.last().is_some_and(&is_far_enough) {
                 return Ok(all);
             }
         }

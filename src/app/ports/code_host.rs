@@ -84,6 +84,23 @@ pub struct PullRequest {
     pub node_id: String,
 }
 
+/// What tells of a pull request that is no longer open, perhaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierPullRequest {
+    /// Number in its repository.
+    pub number: u64,
+    /// Open, closed or merged.
+    pub state: PullRequestState,
+    /// Body; empty where there is none.
+    pub body: String,
+    /// Branch of the head.
+    pub head_branch: String,
+    /// Commit of the head.
+    pub head: CommitId,
+    /// Commit of the branch that it aims at, as it last saw it.
+    pub base: CommitId,
+}
+
 /// State of a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PullRequestState {
@@ -426,12 +443,20 @@ pub trait CodeHost: Send + Sync {
     /// Heads of all branches that begin with `prefix`.
     async fn branches(&self, repository: &Repository, prefix: &str)
     -> Result<Vec<BranchHead>, CodeHostError>;
-    /// Pull requests from branches of this repository that begin with `head_prefix`, all states,
-    /// newest first (paged through to the end).
-    async fn pull_requests(
+    /// Of each of these branches of this repository the newest pull request to `base`, whatever its state, where
+    /// there is one, in any order. Two or three calls for a hundred branches, however many pull requests the
+    /// repository has had.
+    async fn newest_pull_requests(
         &self,
         repository: &Repository,
-        head_prefix: &str,
+        branches: &[String],
+        base: &str,
+    ) -> Result<Vec<EarlierPullRequest>, CodeHostError>;
+    /// All pull requests that were opened since then, in all states, newest first.
+    async fn pull_requests_since(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
     ) -> Result<Vec<PullRequest>, CodeHostError>;
     /// All open pull requests, whoever opened them.
     async fn open_pull_requests(&self, repository: &Repository) -> Result<Vec<PullRequest>, CodeHostError>;
@@ -453,8 +478,8 @@ pub trait CodeHost: Send + Sync {
         repository: &Repository,
         since: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError>;
-    /// Whether a comment that was read before has now, and so had then, the text that its author wrote. Its times
-    /// alone do not tell: an edit within its first second leaves them equal.
+    /// Whether a comment that was read before has now, and so had then, the text that its author wrote, and people are
+    /// shown it. Its times alone do not tell: an edit within its first second leaves them equal.
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError>;
     /// Check runs of that name on a commit, made by this App.
     async fn check_runs(

@@ -23,9 +23,9 @@ pub use agents::{
 };
 pub use code_host::{
     BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
-    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
-    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
-    Reaction, Repository, ReviewDecision,
+    CreatedPullRequest, CreatedReference, EarlierPullRequest, Installation, MergeQueueState, MovedReference,
+    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
+    PullRequestState, Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState};
 pub use leadership::{Fence, Leadership, Term};

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use super::refusals::Refusals;
 use super::{Ports, SyncError, beyond_limits};
-use crate::app::ports::{MirrorError, ProposalRecord, PullRequest, PullRequestState, Repository, Snapshot};
+use crate::app::ports::{MirrorError, ProposalRecord, PullRequest, Repository, Snapshot};
 
 /// What a run starts from.
 pub(super) struct GitHubFacts {
@@ -24,8 +24,8 @@ pub(super) struct GitHubFacts {
     pub(super) kinds: Vec<SourceKind>,
     /// Heads of the branches of proposals.
     pub(super) branches: BTreeMap<ProposalId, CommitId>,
-    /// Pull requests from those branches to the default branch, newest first.
-    pub(super) proposals: BTreeMap<ProposalId, Vec<PullRequest>>,
+    /// Open pull requests from those branches to the default branch.
+    pub(super) proposals: BTreeMap<ProposalId, PullRequest>,
     /// All open pull requests.
     pub(super) open: Vec<PullRequest>,
     /// What the database remembers, if anything.
@@ -39,9 +39,8 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     let host = &ports.host;
     // The base's tip is read last: a pull request seen as merged then has its content in the base, and
     // one that is merged meanwhile is seen as open, which the next writes find out for themselves.
-    let all = host.pull_requests(repository, BRANCH_PREFIX).await?;
-    let branches = host.branches(repository, BRANCH_PREFIX).await?;
     let open = host.open_pull_requests(repository).await?;
+    let branches = host.branches(repository, BRANCH_PREFIX).await?;
     let Some(tip) = host.branch(repository, &repository.default_branch).await? else { return Ok(None) };
     let token = host.git_token(repository).await?;
     let (base, beyond_limits) = match ports.mirror.snapshot(repository, &token, &tip).await {
@@ -55,18 +54,9 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     };
 
     let kinds = ports.planner.kinds();
-    let mut proposals: BTreeMap<ProposalId, Vec<PullRequest>> = BTreeMap::new();
-    for pull in all {
-        if let Some(proposal) = proposal_on(&kinds, &pull.head_branch)
-            && pull.head_in_repository
-            && pull.base_branch == repository.default_branch
-        {
-            proposals.entry(proposal).or_default().push(pull);
-        }
-    }
-    for pulls in proposals.values_mut() {
-        pulls.sort_by_key(|pull| std::cmp::Reverse(pull.number));
-    }
+    let carried = |pull: &PullRequest| proposal_in(&kinds, repository, pull).map(|id| (id, pull.clone()));
+    // There is one of a branch and its base. Where they were listed while one took the other's place, the newest counts.
+    let proposals = open.iter().rev().filter_map(carried).collect();
     let records = ports.records.proposals(repository.id).await?;
     let refusals = Refusals::load(ports.records.as_ref(), repository.id).await?;
     Ok(Some(GitHubFacts {
@@ -91,20 +81,20 @@ fn proposal_on(kinds: &[SourceKind], branch: &str) -> Option<ProposalId> {
     ProposalId::of_branch(branch).filter(|proposal| kinds.contains(&proposal.kind))
 }
 
+/// The proposal that a pull request to the default branch carries.
+fn proposal_in(kinds: &[SourceKind], repository: &Repository, pull: &PullRequest) -> Option<ProposalId> {
+    let is_own = pull.head_in_repository && pull.base_branch == repository.default_branch;
+    proposal_on(kinds, &pull.head_branch).filter(|_| is_own)
+}
+
 impl GitHubFacts {
     /// The proposal that a pull request carries; `None` for a person's.
     pub(super) fn proposal_of(&self, pull: &PullRequest) -> Option<ProposalId> {
         proposal_on(&self.kinds, &pull.head_branch).filter(|_| pull.head_in_repository)
     }
 
-    /// Proposals that are open now.
-    pub(super) fn open_proposals(&self) -> usize {
-        let open = |pull: &&PullRequest| pull.state == PullRequestState::Open;
-        self.proposals.values().flatten().filter(open).count()
-    }
-
-    /// Proposals opened since then, whatever became of them.
-    pub(super) fn opened_since(&self, since: jiff::Timestamp) -> usize {
-        self.proposals.values().flatten().filter(|pull| pull.created_at >= since).count()
+    /// How many of these pull requests are proposals.
+    pub(super) fn proposals_among(&self, repository: &Repository, pulls: &[PullRequest]) -> usize {
+        pulls.iter().filter(|pull| proposal_in(&self.kinds, repository, pull).is_some()).count()
     }
 }

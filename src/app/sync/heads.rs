@@ -7,14 +7,14 @@ use capstan_plan::proposal::{
 
 use super::trees::digest_of_changes;
 use super::{Run, SyncError};
-use crate::app::ports::{MirrorError, PullRequest, Snapshot};
+use crate::app::ports::{MirrorError, Snapshot};
 
 impl Run<'_> {
-    /// The branch of a proposal, with its author.
+    /// The branch of a proposal, with its author; `base` is the base as the proposal's pull request last saw it.
     pub(super) async fn branch_facts(
         &self,
         proposal: &ProposalId,
-        pulls: &[PullRequest],
+        base: Option<&CommitId>,
     ) -> Result<Option<Branch>, SyncError> {
         let Some(commit) = self.facts.branches.get(proposal) else { return Ok(None) };
         let record = self.facts.records.get(proposal);
@@ -25,8 +25,7 @@ impl Run<'_> {
             let authorship = Authorship::Capstan { source, plan };
             return Ok(Some(Branch { head: commit.clone(), authorship, stands_on: OfBase::Yes }));
         }
-        let bases: Vec<&CommitId> = pulls.iter().map(|pull| &pull.base).collect();
-        let head = self.read_head(commit, &bases).await?;
+        let head = self.read_head(commit, base).await?;
         let authorship = judge_head(&head, record.map(|record| &record.head));
         Ok(Some(Branch { head: commit.clone(), authorship, stands_on: head.stands_on() }))
     }
@@ -37,15 +36,15 @@ impl Run<'_> {
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
 
-    async fn read_head(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
-        let mut head = self.read_commit(commit, bases).await?;
+    async fn read_head(&self, commit: &CommitId, base: Option<&CommitId>) -> Result<Head, SyncError> {
+        let mut head = self.read_commit(commit, base).await?;
         if let [first, _] = head.parents.as_slice() {
-            head.first_parent = Some(Box::new(self.read_commit(&first.commit, bases).await?));
+            head.first_parent = Some(Box::new(self.read_commit(&first.commit, base).await?));
         }
         Ok(head)
     }
 
-    async fn read_commit(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
+    async fn read_commit(&self, commit: &CommitId, base: Option<&CommitId>) -> Result<Head, SyncError> {
         let none =
             Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
         let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
@@ -54,7 +53,7 @@ impl Run<'_> {
         for parent in snapshot.parents.iter().take(2) {
             let before = self.snapshot(parent).await?;
             let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
-            let of_base = if *parent == self.facts.base.commit || bases.contains(&parent) {
+            let of_base = if *parent == self.facts.base.commit || base == Some(parent) {
                 OfBase::Yes
             } else {
                 OfBase::Unknown

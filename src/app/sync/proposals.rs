@@ -19,7 +19,10 @@ use super::publish::{Intent, Published};
 use super::refusals::Write;
 use super::requests::Request;
 use super::{Ending, Planned, Plans, Run, SyncError};
-use crate::app::ports::{CodeHostError, PullRequest, PullRequestState, ReviewDecision};
+use crate::app::ports::{CodeHostError, EarlierPullRequest, PullRequest, PullRequestState, ReviewDecision};
+
+/// The newest pull request of proposals that are not open.
+type Earlier = BTreeMap<ProposalId, EarlierPullRequest>;
 
 /// What was decided about a proposal.
 struct Decided {
@@ -62,9 +65,28 @@ impl Run<'_> {
         replan.extend(retarget.iter().filter(|proposal| !self.is_open(proposal)).cloned());
         let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
         let mut decided = BTreeMap::new();
-        for (proposal, wanted) in self.wanted(planned) {
+        let mut wanted = self.wanted(planned);
+        let earlier = match self.earlier(&wanted).await {
+            // What is open goes on without it.
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "earlier pull requests cannot be found: nothing new is opened");
+                let why = error.to_string();
+                wanted.retain(|proposal, wanted| {
+                    let opens = self.may_open(proposal, wanted);
+                    if opens {
+                        let state = ProposalState::new("failed", why.clone());
+                        outcome.proposals.insert(proposal.clone(), state);
+                    }
+                    !opens
+                });
+                outcome.ending.fail(error);
+                Earlier::new()
+            }
+            earlier => earlier?,
+        };
+        for (proposal, wanted) in wanted {
             let command = if replan.contains(&proposal) { Command::Replan } else { Command::None };
-            match self.decide_one(&proposal, &wanted, command).await {
+            match self.decide_one(&proposal, &wanted, command, earlier.get(&proposal)).await {
                 Ok(action) => {
                     decided.insert(proposal, Decided { wanted, action, command });
                 }
@@ -94,12 +116,9 @@ impl Run<'_> {
         decided.retain(|proposal, one| {
             !held.contains_key(proposal) || matches!(one.action, Action::Open { .. })
         });
-        let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let shown = Load {
-            open: count(self.facts.open_proposals()),
-            opened_last_hour: count(self.facts.opened_since(hour_ago)),
-        };
+        let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
+        let opens = decided.values().any(|one| matches!(one.action, Action::Open { .. }));
+        let shown = if opens && limits.is_some() { self.load().await? } else { Load::default() };
         let candidates: Vec<Candidate<'_>> = decided
             .iter()
             .map(|(proposal, one)| Candidate {
@@ -109,7 +128,6 @@ impl Run<'_> {
                 proposal,
             })
             .collect();
-        let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
         let selection = turn(&candidates, limits, shown);
         for waiting in selection.waiting {
             outcome.proposals.insert(waiting.proposal, ProposalState::new("waiting", waiting.why));
@@ -215,25 +233,53 @@ impl Run<'_> {
         held.collect()
     }
 
+    /// What counts against the limits.
+    async fn load(self) -> Result<Load, SyncError> {
+        let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
+        let opened = self.ports.host.pull_requests_since(self.repository, hour_ago).await?;
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Ok(Load {
+            open: count(self.facts.proposals.len()),
+            opened_last_hour: count(self.facts.proposals_among(self.repository, &opened)),
+        })
+    }
+
+    /// The newest pull request of each proposal that may be opened: whether it is hangs on what became of that.
+    async fn earlier(self, all: &BTreeMap<ProposalId, Wanted>) -> Result<Earlier, SyncError> {
+        let mut by_branch: BTreeMap<String, &ProposalId> = BTreeMap::new();
+        for (proposal, _) in all.iter().filter(|(proposal, wanted)| self.may_open(proposal, wanted)) {
+            by_branch.insert(proposal.branch(), proposal);
+        }
+        if by_branch.is_empty() {
+            return Ok(Earlier::new());
+        }
+        let branches: Vec<String> = by_branch.keys().cloned().collect();
+        let (host, base) = (&self.ports.host, &self.repository.default_branch);
+        let found = host.newest_pull_requests(self.repository, &branches, base).await?;
+        let of_proposal =
+            |pull: EarlierPullRequest| Some(((*by_branch.get(&pull.head_branch)?).clone(), pull));
+        Ok(found.into_iter().filter_map(of_proposal).collect())
+    }
+
+    fn may_open(&self, proposal: &ProposalId, wanted: &Wanted) -> bool {
+        matches!(wanted, Wanted::Offer(_)) && !self.is_open(proposal)
+    }
+
     fn is_open(&self, proposal: &ProposalId) -> bool {
         self.open_proposal(proposal).is_some()
     }
 
     /// The pull request of a proposal that was open when the run began.
     fn open_proposal(&self, proposal: &ProposalId) -> Option<&PullRequest> {
-        let mut pulls = self.facts.proposals.get(proposal)?.iter();
-        pulls.find(|pull| pull.state == PullRequestState::Open)
+        self.facts.proposals.get(proposal)
     }
 
     /// The open proposals that were made under `retarget`.
     pub(super) fn retargeted_before(&self) -> Vec<ProposalId> {
         let mut proposals = Vec::new();
-        for (proposal, pulls) in &self.facts.proposals {
-            let allowed = pulls.iter().filter(|pull| pull.state == PullRequestState::Open).any(|pull| {
-                let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
-                block.is_some_and(|block| block.retarget == Retarget::Allowed)
-            });
-            if allowed {
+        for (proposal, pull) in &self.facts.proposals {
+            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
+            if block.is_some_and(|block| block.retarget == Retarget::Allowed) {
                 proposals.push(proposal.clone());
             }
         }
@@ -244,11 +290,9 @@ impl Run<'_> {
     fn wanted(&self, planned: Planned<'_>) -> BTreeMap<ProposalId, Wanted> {
         let mut all: BTreeMap<ProposalId, Wanted> =
             planned.plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
-        for (proposal, pulls) in &self.facts.proposals {
-            if pulls.iter().any(|pull| pull.state == PullRequestState::Open) {
-                let gone = || Wanted::Nothing { why: sentence(&planned.missing(proposal)) };
-                all.entry(proposal.clone()).or_insert_with(gone);
-            }
+        for proposal in self.facts.proposals.keys() {
+            let gone = || Wanted::Nothing { why: sentence(&planned.missing(proposal)) };
+            all.entry(proposal.clone()).or_insert_with(gone);
         }
         all
     }
@@ -259,21 +303,30 @@ impl Run<'_> {
         proposal: &ProposalId,
         wanted: &Wanted,
         command: Command,
+        earlier: Option<&EarlierPullRequest>,
     ) -> Result<Action, SyncError> {
-        let none = Vec::new();
-        let pulls = self.facts.proposals.get(proposal).unwrap_or(&none);
+        let open = self.open_proposal(proposal);
+        let pull = match (open, earlier) {
+            (Some(open), _) => {
+                let block = Block::read(&open.body, &self.ports.key, self.repository.id, proposal);
+                let source = block.map(|block| block.source);
+                Some(Pull { number: open.number, state: PullState::Open, head: open.head.clone(), source })
+            }
+            (None, Some(earlier)) => Some(self.earlier_facts(proposal, earlier).await?),
+            (None, None) => None,
+        };
+        let base = open.map(|pull| &pull.base).or(earlier.map(|pull| &pull.base));
         let mut facts = Facts {
             wanted: wanted.clone(),
-            pulls: self.pull_facts(proposal, pulls).await?,
+            pulls: pull.into_iter().collect(),
             command,
             answers: Answers::default(),
         };
-        let open = pulls.iter().find(|pull| pull.state == PullRequestState::Open);
         loop {
             match (decide(&facts), open) {
                 (Decision::Do(action), _) => return Ok(action),
                 (Decision::Ask(Question::Branch), _) => {
-                    facts.answers.branch = Some(self.branch_facts(proposal, pulls).await?);
+                    facts.answers.branch = Some(self.branch_facts(proposal, base).await?);
                 }
                 (Decision::Ask(Question::Reviewed), Some(open)) => {
                     facts.answers.reviewed = Some(self.reviewed(open).await?);
@@ -313,27 +366,30 @@ impl Run<'_> {
         Ok(if now.mergeable == Some(false) { Mergeable::Conflicts } else { Mergeable::PerhapsYes })
     }
 
-    async fn pull_facts(&self, proposal: &ProposalId, pulls: &[PullRequest]) -> Result<Vec<Pull>, SyncError> {
-        let mut facts = Vec::new();
-        for (index, pull) in pulls.iter().enumerate() {
-            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
-            let state = match pull.state {
-                PullRequestState::Open => PullState::Open,
-                PullRequestState::Merged => PullState::Merged,
-                PullRequestState::Closed => {
-                    PullState::Closed(match block.as_ref().and_then(|block| block.closed_by) {
-                        Some(ClosedBy::Capstan) => Closer::Capstan,
-                        None => Closer::Person,
-                    })
-                }
-            };
-            // A body can be written after the end, by a run that had not heard of it; the head cannot.
-            let ended = index == 0 && pull.state != PullRequestState::Open;
-            let of_head = if ended { self.source_of_commit(&pull.head).await? } else { None };
-            let source = of_head.or_else(|| block.map(|block| block.source));
-            facts.push(Pull { number: pull.number, state, head: pull.head.clone(), source });
-        }
-        Ok(facts)
+    /// What became of a proposal's pull request that was not open when the run began.
+    async fn earlier_facts(
+        self,
+        proposal: &ProposalId,
+        pull: &EarlierPullRequest,
+    ) -> Result<Pull, SyncError> {
+        let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
+        let state = match pull.state {
+            PullRequestState::Open => PullState::Open,
+            PullRequestState::Merged => PullState::Merged,
+            PullRequestState::Closed => {
+                PullState::Closed(match block.as_ref().and_then(|block| block.closed_by) {
+                    Some(ClosedBy::Capstan) => Closer::Capstan,
+                    None => Closer::Person,
+                })
+            }
+        };
+        // A body can be written after the end, by a run that had not heard of it; the head cannot.
+        let of_head = match state {
+            PullState::Open => None,
+            PullState::Merged | PullState::Closed(_) => self.source_of_commit(&pull.head).await?,
+        };
+        let source = of_head.or_else(|| block.map(|block| block.source));
+        Ok(Pull { number: pull.number, state, head: pull.head.clone(), source })
     }
 
     async fn carry_out(
@@ -420,7 +476,7 @@ impl Run<'_> {
     }
 
     fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
-        self.facts.proposals.get(proposal)?.iter().find(|pull| pull.number == number)
+        self.open_proposal(proposal).filter(|pull| pull.number == number)
     }
 }
 

@@ -178,6 +178,9 @@ impl Run<'_> {
             Permission::Write | Permission::Admin => Right::Write,
         };
         let mut hearing = hear(right, comment.created_at, dealt_with.before(comment));
+        if hearing == Hearing::Obeyed {
+            hearing = hearing.worded(host.wording(self.repository, comment).await?);
+        }
         match hearing {
             Hearing::PassedOver | Hearing::Waved => {
                 if hearing == Hearing::Waved {
@@ -188,8 +191,7 @@ impl Run<'_> {
                 self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
                 return Ok(None);
             }
-            Hearing::Obeyed => hearing = hearing.worded(host.wording(self.repository, comment).await?),
-            Hearing::Refused | Hearing::Edited => {}
+            Hearing::Obeyed | Hearing::Refused | Hearing::Edited => {}
         }
         let pull = match host.pull_request(self.repository, placed.number).await {
             // It went between the two reads, or is not for this installation to see.

@@ -36,6 +36,7 @@ impl State {
             created_at: at,
             updated_at: at,
             edited: None,
+            minimized: false,
             reactions: Vec::new(),
         };
         here.comments.insert(id, comment);

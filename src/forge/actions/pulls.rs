@@ -23,6 +23,9 @@ pub struct NewPull {
     pub draft: bool,
 }
 
+/// In seconds.
+const YEAR: i64 = 365 * 24 * 3_600;
+
 impl State {
     /// Opens a pull request and says so.
     pub(crate) fn open_pull(
@@ -111,6 +114,61 @@ impl State {
         self.take_head(full_name, number, head)?;
         self.emit_pull(full_name, number, author, "opened", json!({"number": number}))?;
         Ok(number)
+    }
+
+    /// Adds pull requests that were closed long ago and whose branches are gone; nobody hears of them.
+    pub(crate) fn add_closed_pulls(
+        &mut self,
+        full_name: &str,
+        author: &Account,
+        count: u64,
+    ) -> Result<(), ApiError> {
+        let here = self.repository(full_name)?;
+        let base_branch = here.default_branch.clone();
+        let tip =
+            here.branch(&base_branch).ok_or_else(|| ApiError::invalid("PullRequest", "base", "invalid"))?;
+        let first = here.next_number();
+        let long_ago = now() - YEAR;
+        for number in first..first + count {
+            let (issue_id, pull_id) = (self.fresh_id(), self.fresh_id());
+            let pull = Pull {
+                id: pull_id,
+                head_repository: full_name.to_owned(),
+                head_branch: format!("old/{number}"),
+                head: tip,
+                base_branch: base_branch.clone(),
+                base: tip,
+                draft: false,
+                maintainer_can_modify: false,
+                mergeability: Mergeability::Unknown { reads_left: 0 },
+                merged: None,
+                auto_merge: None,
+                queued: false,
+                reviews: Vec::new(),
+                requested_reviewers: Vec::new(),
+                requested_teams: Vec::new(),
+                size: Size::default(),
+            };
+            let issue = Issue {
+                id: issue_id,
+                number,
+                title: format!("Old {number}"),
+                body: None,
+                user: author.clone(),
+                open: false,
+                locked: false,
+                labels: Vec::new(),
+                assignees: Vec::new(),
+                created_at: long_ago,
+                updated_at: long_ago,
+                closed_at: Some(long_ago),
+                closed_by: Some(author.clone()),
+                reactions: Vec::new(),
+                pull: Some(pull),
+            };
+            self.repository_mut(full_name)?.issues.insert(number, issue);
+        }
+        Ok(())
     }
 
     /// Opens a closed pull request again, if its branch is still there and it is not merged.

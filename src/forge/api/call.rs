@@ -127,6 +127,12 @@ impl<'a> Call<'a> {
         Reply { link, ..Reply::ok(Value::Array(items)) }
     }
 
+    /// The requested page of a long list, of which nothing else is written out.
+    pub(crate) fn page_of<T>(&self, items: Vec<T>, view: impl Fn(T) -> Value) -> Reply {
+        let (items, link) = self.cut(items);
+        Reply { link, ..Reply::ok(items.into_iter().map(view).collect()) }
+    }
+
     /// The requested page of a list that stands in an object with its total count.
     pub(crate) fn counted_page(&self, field: &str, items: Vec<Value>) -> Reply {
         let total = items.len();
@@ -134,7 +140,7 @@ impl<'a> Call<'a> {
         Reply { link, ..Reply::ok(json!({"total_count": total, field: items})) }
     }
 
-    fn cut(&self, items: Vec<Value>) -> (Vec<Value>, Option<String>) {
+    fn cut<T>(&self, items: Vec<T>) -> (Vec<T>, Option<String>) {
         let number = |name: &str, default: usize| {
             self.parameter(name).and_then(|text| text.parse().ok()).filter(|n| *n > 0).unwrap_or(default)
         };

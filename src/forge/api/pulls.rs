@@ -42,8 +42,7 @@ pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     if call.parameter("direction").unwrap_or(default) == "desc" {
         found.reverse();
     }
-    let items = found.into_iter().map(|(issue, pull)| views::pull_simple(state, here, issue, pull)).collect();
-    Ok(call.page(items))
+    Ok(call.page_of(found, |(issue, pull)| views::pull_simple(state, here, issue, pull)))
 }
 
 pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {

@@ -309,6 +309,15 @@ impl Forge {
         })
     }
 
+    /// Gives a repository a past: so many pull requests that were closed a year ago, from branches `old/1`, `old/2`, …
+    /// that are gone. No webhook tells of them.
+    pub fn add_closed_pulls(&self, full_name: &str, author: &str, count: u64) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let author = author_of(state, author)?;
+            Ok(state.add_closed_pulls(full_name, &author, count)?)
+        })
+    }
+
     /// Merges a pull request as a person; returns the commit that the base branch has then.
     pub fn merge_pull(
         &self,
@@ -438,6 +447,15 @@ impl Forge {
         self.act(|state| {
             let by = author_of(state, by)?;
             Ok(state.edit_comment(full_name, comment, &by, body)?)
+        })
+    }
+
+    /// Hides a comment, as whoever moderates does: its text stays, and is folded away.
+    pub fn minimize_comment(&self, full_name: &str, comment: u64) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let here = state.repository_mut(full_name)?;
+            here.comments.get_mut(&comment).ok_or_else(ApiError::not_found)?.minimized = true;
+            Ok(())
         })
     }
 

@@ -1,8 +1,10 @@
 //! Queries, and the objects they see.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
-use super::document::Field;
+use super::document::{Field, Selection};
 use super::error::GraphQlError;
 use crate::api::{Actor, Call, METADATA, Need, READ_PULLS, READ_TALK, permit};
 use crate::clock::{now, rfc3339};
@@ -27,12 +29,13 @@ pub(super) fn query(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQl
                 GraphQlError::new("NOT_FOUND", message)
             };
             let name = call.repository(text("owner"), text("name"), METADATA).map_err(missing)?;
-            Ok(repository(call.state.repository(&name)?))
+            Ok(repository(call.state.repository(&name)?, &Asked::below(&field.selections)))
         }
-        "node" => node(call, text("id")),
+        "node" => node(call, text("id"), &Asked::below(&field.selections)),
         "nodes" => {
             let ids = field.arguments.get("ids").and_then(Value::as_array).cloned().unwrap_or_default();
-            ids.iter().map(|id| node(call, id.as_str().unwrap_or_default())).collect()
+            let asked = Asked::below(&field.selections);
+            ids.iter().map(|id| node(call, id.as_str().unwrap_or_default(), &asked)).collect()
         }
         other => {
             let message = format!("Field '{other}' doesn't exist on type 'Query'");
@@ -45,7 +48,58 @@ fn unresolved(id: &str) -> GraphQlError {
     GraphQlError::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{id}'"))
 }
 
-fn node(call: &Call<'_>, id: &str) -> Result<Value, GraphQlError> {
+/// What of a repository a query asks for: nothing else is looked at, of which there may be much.
+#[derive(Default)]
+struct Asked {
+    /// References and what they point at.
+    references: bool,
+    /// All pull requests.
+    pulls: bool,
+    /// Those from these branches.
+    heads: BTreeSet<String>,
+    /// Those with these numbers.
+    numbers: BTreeSet<u64>,
+}
+
+impl Asked {
+    fn below(selections: &[Selection]) -> Self {
+        let mut asked = Self::default();
+        asked.add(selections);
+        asked
+    }
+
+    fn add(&mut self, selections: &[Selection]) {
+        for selection in selections {
+            let field = match selection {
+                Selection::Inline(_, inner) => {
+                    self.add(inner);
+                    continue;
+                }
+                Selection::Spread(_) => {
+                    (self.references, self.pulls) = (true, true);
+                    continue;
+                }
+                Selection::Field(field) => field,
+            };
+            let argument = |name: &str| field.arguments.get(name);
+            match field.name.as_str() {
+                "ref" | "object" => self.references = true,
+                "pullRequest" => self.numbers.extend(argument("number").and_then(Value::as_u64)),
+                "pullRequests" => match argument("headRefName").and_then(Value::as_str) {
+                    Some(head) => self.heads.extend([head.to_owned()]),
+                    None => self.pulls = true,
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn shows(&self, issue: &Issue, pull: &Pull) -> bool {
+        self.pulls || self.heads.contains(&pull.head_branch) || self.numbers.contains(&issue.number)
+    }
+}
+
+fn node(call: &Call<'_>, id: &str, asked: &Asked) -> Result<Value, GraphQlError> {
     if let Ok((full_name, number)) = pull_by_id(call.state, id) {
         let here = call.state.repository(&full_name)?;
         permit(call.state, call.actor, here, READ_PULLS)?;
@@ -58,7 +112,7 @@ fn node(call: &Call<'_>, id: &str) -> Result<Value, GraphQlError> {
     }
     let here = repository_by_id(call.state, id).map_err(|_| unresolved(id))?;
     permit(call.state, call.actor, here, METADATA)?;
-    Ok(repository(here))
+    Ok(repository(here, asked))
 }
 
 /// The comment with a node id, and its repository.
@@ -80,7 +134,7 @@ fn issue_comment(here: &Repository, comment: &Comment) -> Value {
         "updatedAt": rfc3339(comment.updated_at),
         "lastEditedAt": edited.map(|(_, at)| rfc3339(*at)),
         "includesCreatedEdit": edited.is_some(),
-        "isMinimized": false,
+        "isMinimized": comment.minimized,
     })
 }
 
@@ -153,17 +207,20 @@ fn git_object(here: &Repository, id: gix::ObjectId) -> Value {
     object
 }
 
-fn repository(here: &Repository) -> Value {
+fn repository(here: &Repository, asked: &Asked) -> Value {
     let pulls: Vec<(u64, Value)> = here
         .issues
         .values()
-        .filter_map(|issue| issue.pull.as_ref().map(|pull| (issue.number, pull_request(here, issue, pull))))
+        .filter_map(|issue| Some((issue, issue.pull.as_ref()?)))
+        .filter(|(issue, pull)| asked.shows(issue, pull))
+        .map(|(issue, pull)| (issue.number, pull_request(here, issue, pull)))
         .collect();
     let by_number: Map<String, Value> =
         pulls.iter().map(|(number, view)| (number.to_string(), view.clone())).collect();
     let mut references = Map::new();
     let mut objects = Map::new();
-    for (name, id) in here.store.references("refs/") {
+    let shown = if asked.references { here.store.references("refs/") } else { Default::default() };
+    for (name, id) in shown {
         let short = name.strip_prefix("refs/heads/").unwrap_or(&name);
         references.insert(name.clone(), git_reference(here, &name, id));
         references.insert(short.to_owned(), git_reference(here, &name, id));

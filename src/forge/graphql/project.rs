@@ -64,8 +64,8 @@ pub(super) fn project(document: &Document, field: &Field, value: Value) -> Resul
     }
 }
 
-/// Applies what connections have for arguments: filters by state and branch, `first` and `last`, one by number or
-/// name.
+/// Applies what connections have for arguments: filters by state and branch, an order, `first` and `last`, one by
+/// number or name.
 fn narrow(field: &Field, value: Value) -> Value {
     let argument = |name: &str| field.arguments.get(name).filter(|value| !value.is_null());
     let Value::Object(mut connection) = value else { return value };
@@ -83,6 +83,14 @@ fn narrow(field: &Field, value: Value) -> Value {
     for name in ["headRefName", "baseRefName"] {
         if let Some(wanted) = argument(name) {
             nodes.retain(|node| &node[name] == wanted);
+        }
+    }
+    if let Some(order) = argument("orderBy") {
+        let by = if order["field"] == "UPDATED_AT" { "updatedAt" } else { "createdAt" };
+        // Of those of one second the one that came later has the higher number.
+        nodes.sort_by_key(|node| (node[by].as_str().map(str::to_owned), node["number"].as_u64()));
+        if order["direction"] == "DESC" {
+            nodes.reverse();
         }
     }
     let total = nodes.len();

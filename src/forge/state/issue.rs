@@ -45,6 +45,8 @@ pub(crate) struct Comment {
     pub(crate) updated_at: Seconds,
     /// Who changed its text last, and when.
     pub(crate) edited: Option<(Account, Seconds)>,
+    /// Whether somebody who moderates has hidden it.
+    pub(crate) minimized: bool,
     pub(crate) reactions: Vec<Reaction>,
 }
 

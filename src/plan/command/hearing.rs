@@ -23,6 +23,8 @@ pub enum Wording {
     AsWritten,
     /// It was edited since, by whomever: whoever may manage issues may put words into anybody's mouth.
     Edited,
+    /// Somebody who moderates has hidden it.
+    Hidden,
 }
 
 /// What becomes of a comment with commands.
@@ -36,7 +38,7 @@ pub enum Hearing {
     Refused,
     /// A reaction is all that it gets.
     Waved,
-    /// Nothing: its author was answered just before.
+    /// Nothing: its author was answered just before, or nobody is shown it any more.
     PassedOver,
 }
 
@@ -65,6 +67,7 @@ impl Hearing {
     pub const fn worded(self, wording: Wording) -> Self {
         match (self, wording) {
             (Self::Obeyed, Wording::Edited) => Self::Edited,
+            (Self::Obeyed, Wording::Hidden) => Self::PassedOver,
             (hearing, _) => hearing,
         }
     }
@@ -97,14 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_comment_is_not_obeyed_and_nobody_gains_by_editing() {
-        for (hearing, edited) in [
-            (Hearing::Obeyed, Hearing::Edited),
-            (Hearing::Refused, Hearing::Refused),
-            (Hearing::Waved, Hearing::Waved),
-            (Hearing::PassedOver, Hearing::PassedOver),
+    fn an_edited_or_hidden_comment_is_not_obeyed_and_nobody_gains_by_editing() {
+        for (hearing, edited, hidden) in [
+            (Hearing::Obeyed, Hearing::Edited, Hearing::PassedOver),
+            (Hearing::Refused, Hearing::Refused, Hearing::Refused),
+            (Hearing::Waved, Hearing::Waved, Hearing::Waved),
+            (Hearing::PassedOver, Hearing::PassedOver, Hearing::PassedOver),
         ] {
             assert_eq!(hearing.worded(Wording::Edited), edited);
+            assert_eq!(hearing.worded(Wording::Hidden), hidden);
             assert_eq!(hearing.worded(Wording::AsWritten), hearing);
         }
     }

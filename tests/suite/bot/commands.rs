@@ -171,3 +171,21 @@ async fn a_comment_that_was_passed_over_does_not_put_off_the_next_answer() {
         assert_eq!(world.answers(1).len(), answers, "{minutes} minutes later");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comment_that_a_moderator_has_hidden_is_not_obeyed() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    town.push(BRANCH, &[sample::machine_pool(PEU01, "v1.22.5", 9)]);
+    town.settle().await;
+    town.forge.pause_deliveries();
+    let comment = town.forge.comment(REPOSITORY, 1, "ada", "/capstan replan").unwrap();
+    town.forge.minimize_comment(REPOSITORY, comment).unwrap();
+    town.forge.resume_deliveries(Order::AsHappened);
+    town.settle().await;
+    town.resync().await;
+    assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "a person's work stays");
+    assert_eq!(town.answers(1), [""; 0], "nobody is shown what an answer would be to");
+    town.done();
+}

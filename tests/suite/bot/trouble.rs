@@ -6,7 +6,7 @@ use capstan_forge::{Fault, Matching, Permission as Right, Selection, Strike};
 
 use super::memory::{Moment, World};
 use super::sample;
-use super::town::Town;
+use super::town::{REPOSITORY, Town};
 
 const PROPOSE: (&str, &str) = (".capstan.yaml", "mode: propose\n");
 
@@ -172,4 +172,28 @@ async fn a_full_body_of_a_proposal_that_is_closed_still_says_why() {
     world.lose_database();
     world.sync().await;
     assert_eq!(world.open_pulls().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pull_requests_of_the_past_cost_no_call() {
+    let town = Town::new("mode: propose\n", &["gauss/peu01", "gauss/peu02"]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    town.forge.close(REPOSITORY, 1, "ada").unwrap();
+    town.settle().await;
+    let calls = async || {
+        town.forge.clear_exchanges();
+        town.resync().await;
+        town.forge.count_requests(|_| true)
+    };
+    let before = calls().await;
+    town.forge.add_closed_pulls(REPOSITORY, "ada", 40_000).unwrap();
+    assert_eq!(calls().await, before);
+    assert!(before < 20, "{before}");
+    let open = || town.open_pulls().into_iter().map(|pull| pull.number).collect::<Vec<_>>();
+    assert_eq!(open(), [2], "and what a person closed is found among them");
+    town.release("v22.1.0", "v1.22.9");
+    town.settle().await;
+    assert_eq!(open(), [2, 40_003], "a newer release is another matter");
+    town.done();
 }

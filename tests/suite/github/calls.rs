@@ -2,14 +2,15 @@
 
 use capstan::app::ports::{
     BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata, CreatedPullRequest,
-    CreatedReference, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PullRequest,
-    PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
+    CreatedReference, EarlierPullRequest, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
+    Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
 };
 use capstan_forge::{Edit, MergeMethod, ReviewState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use capstan_report::{Annotation, AnnotationLevel};
 
 use super::fleet::{Fleet, NAME};
+use crate::forge::conformance::assert_conforms;
 
 const BRANCH: &str = "capstan/upgrade/gauss/peu01";
 
@@ -136,7 +137,10 @@ async fn pull_requests_are_seen_as_they_are() {
 
     let numbers = |pulls: Vec<PullRequest>| pulls.into_iter().map(|pull| pull.number).collect::<Vec<_>>();
     assert_eq!(numbers(github.open_pull_requests(repository).await.unwrap()), [theirs.number, mine.number]);
-    assert_eq!(numbers(github.pull_requests(repository, "capstan/upgrade/").await.unwrap()), [mine.number]);
+    let an_hour = jiff::SignedDuration::from_hours(1);
+    let since = |at| github.pull_requests_since(repository, at);
+    assert_eq!(numbers(since(mine.created_at - an_hour).await.unwrap()), [theirs.number, mine.number]);
+    assert_eq!(numbers(since(mine.created_at + an_hour).await.unwrap()), [0; 0]);
     let read = github.pull_request(repository, theirs.number).await.unwrap();
     assert_eq!((read.labels, read.head, read.auto_merge), (vec!["urgent".to_owned()], own, false));
 
@@ -178,10 +182,67 @@ async fn long_lists_are_read_to_the_end() {
         };
         fleet.forge.open_pull(NAME, "alice", new).unwrap();
     }
-    let pulls = fleet.github.pull_requests(&fleet.repository, "capstan/upgrade/").await.unwrap();
+    let pulls = fleet.github.open_pull_requests(&fleet.repository).await.unwrap();
     assert_eq!(pulls.len(), 103);
     assert_eq!(pulls[0].head_branch, "capstan/upgrade/c102", "newest first");
+    let branches: Vec<String> = (0..130).map(|number| format!("capstan/upgrade/c{number:03}")).collect();
+    let mut newest = fleet.github.newest_pull_requests(&fleet.repository, &branches, "main").await.unwrap();
+    newest.sort_by_key(|pull| pull.number);
+    assert_eq!(newest.len(), 103);
+    assert_eq!((newest[102].number, newest[102].head_branch.as_str()), (103, "capstan/upgrade/c102"));
     assert_eq!(fleet.github.branches(&fleet.repository, "capstan/").await.unwrap().len(), 103);
+}
+
+/// What became of a proposal before is found by its branch, past what strangers' forks call the same.
+#[tokio::test]
+async fn the_newest_pull_request_of_a_branch_is_found_past_those_of_forks() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    let head = fleet.branch(BRANCH, "one\n").await;
+    for _ in 0..2 {
+        let opened = open(&fleet, BRANCH).await;
+        let body = Some(format!("The body of #{}", opened.number));
+        let edit = PullRequestEdit { close: true, body, ..PullRequestEdit::default() };
+        github.edit_pull_request(repository, opened.number, &edit).await.unwrap();
+    }
+    fleet.forge.fork(NAME, "mallory").unwrap();
+    let fork = NAME.replace("acme", "mallory");
+    for number in 0..12 {
+        let edit = [Edit::write("x", format!("{number}\n"))];
+        fleet.forge.commit(&fork, BRANCH, "mallory", "Mine", &edit).unwrap();
+        let new = capstan_forge::NewPull {
+            title: "Mine".to_owned(),
+            head: format!("mallory:{BRANCH}"),
+            base: "main".to_owned(),
+            ..capstan_forge::NewPull::default()
+        };
+        let opened = fleet.forge.open_pull(NAME, "mallory", new).unwrap();
+        fleet.forge.close(NAME, opened, "mallory").unwrap();
+    }
+    let newest = async || {
+        let branches = [BRANCH.to_owned(), "capstan/upgrade/none".to_owned()];
+        github.newest_pull_requests(repository, &branches, "main").await.unwrap()
+    };
+    let expected = |body: &str| EarlierPullRequest {
+        number: 2,
+        state: PullRequestState::Closed,
+        body: body.to_owned(),
+        head_branch: BRANCH.to_owned(),
+        head: head.clone(),
+        base: fleet.head.clone(),
+    };
+    assert_eq!(newest().await, [expected("The body of #2")]);
+    // Its text is read again where it has changed, and else not.
+    fleet.take_requests();
+    assert_eq!(newest().await, [expected("The body of #2")]);
+    assert_eq!(fleet.take_requests().len(), 2, "the first page, and one past the forks");
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let edit = PullRequestEdit { body: Some("Another".to_owned()), ..PullRequestEdit::default() };
+    github.edit_pull_request(repository, 2, &edit).await.unwrap();
+    assert_eq!(newest().await, [expected("Another")]);
+    let elsewhere = github.newest_pull_requests(repository, &[BRANCH.to_owned()], "develop").await.unwrap();
+    assert_eq!(elsewhere, []);
+    assert_conforms(&fleet.forge);
 }
 
 #[tokio::test]

@@ -287,7 +287,7 @@ fn block(text: &str, start: usize, from: usize) -> usize {
 fn lines_below(text: &str, start: usize, from: usize) -> Option<(usize, usize)> {
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[line_start..start];
-    let own = before.trim_start_matches([' ', '-']).is_empty().then(|| before.len())?;
+    let own = before.trim_start_matches([' ', '-']).is_empty().then_some(before.len())?;
     let begins = from + text[from..].find('\n')? + 1;
     let mut to = begins;
     for line in text[begins..].split_inclusive('\n') {

@@ -35,11 +35,32 @@ impl CodeHost for World {
             .map(|(branch, commit)| BranchHead { branch: branch.clone(), commit: commit.clone() })
             .collect())
     }
-    async fn pull_requests(&self, _: &Repository, prefix: &str) -> Result<Vec<PullRequest>, CodeHostError> {
-        let mut pulls: Vec<_> =
-            self.pulls().into_iter().filter(|p| p.head_branch.starts_with(prefix)).collect();
-        pulls.reverse();
-        Ok(pulls)
+    async fn newest_pull_requests(
+        &self,
+        _: &Repository,
+        branches: &[String],
+        base: &str,
+    ) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
+        let pulls = self.pulls();
+        let newest = |branch: &String| {
+            let pull = pulls.iter().rfind(|pull| pull.head_branch == *branch && pull.base_branch == base)?;
+            Some(EarlierPullRequest {
+                number: pull.number,
+                state: pull.state,
+                body: pull.body.clone(),
+                head_branch: pull.head_branch.clone(),
+                head: pull.head.clone(),
+                base: pull.base.clone(),
+            })
+        };
+        Ok(branches.iter().filter_map(newest).collect())
+    }
+    async fn pull_requests_since(
+        &self,
+        _: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        Ok(self.pulls().into_iter().filter(|pull| pull.created_at >= since).rev().collect())
     }
     async fn open_pull_requests(&self, _: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
         Ok(self.open_pulls())
