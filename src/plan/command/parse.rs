@@ -189,6 +189,12 @@ mod tests {
             "> - a\n>   b\n/capstan replan\nc",
             "> a\r/capstan replan",
             "```\r/capstan replan\r```",
+            // Code in a list or a quotation closes nothing.
+            "<div hidden>\n\n- ```html\n  </div>\n  ```\n\n/capstan replan",
+            "<div hidden>\n\n> ```html\n> </div>\n> ```\n\n/capstan replan",
+            "<div hidden>\n\n1.  ~~~\n    </div>\n    ~~~\n\n/capstan replan",
+            "<div hidden>\n\n    </div>\n\n/capstan replan",
+            "| a |\n|---|\n/capstan replan",
         ];
         for body in hidden {
             assert_eq!(said(body), Vec::<String>::new(), "{body}");
@@ -213,6 +219,10 @@ mod tests {
             "1 < 2 > 1 [ ( \\\n/capstan plan",
             "text\r/capstan plan",
             "# Title\n/capstan plan\n---",
+            "- ```html\n  <div hidden>\n  ```\n\n/capstan plan",
+            "> ```html\n> <div hidden>\n> ```\n\n/capstan plan",
+            "- ```sh\n\n/capstan plan",
+            "*one\n/capstan plan\ntwo*",
         ];
         for body in seen {
             assert_eq!(said(body), ["plan"], "{body}");

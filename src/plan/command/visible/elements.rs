@@ -1,6 +1,6 @@
-//! HTML in Markdown: blocks of it, and elements that were opened and not closed.
+//! Elements of HTML that were opened and not closed.
 
-/// Elements whose name begins a block of HTML (CommonMark 4.6, condition 6).
+/// Elements whose name begins a block of HTML (CommonMark 4.6, condition 6): what they enclose may be hidden.
 const BLOCKS: [&str; 62] = [
     "address",
     "article",
@@ -66,7 +66,7 @@ const BLOCKS: [&str; 62] = [
     "ul",
 ];
 
-/// Elements whose text is not read as Markdown up to their end (condition 1).
+/// Elements whose text is not read as Markdown up to their end.
 const RAW: [&str; 4] = ["script", "pre", "style", "textarea"];
 
 /// Elements besides those that may hide what they enclose, attributes or not.
@@ -102,77 +102,9 @@ const VOID: [&str; 16] = [
 /// Elements that nobody need close, and that hide nothing by themselves.
 const OFTEN_OPEN: [&str; 10] = ["dd", "dt", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"];
 
-/// A block of HTML, by what ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HtmlBlock {
-    /// `</script>` and its like.
-    Raw,
-    /// A text.
-    Until(&'static str),
-    /// A blank line.
-    Paragraph,
-}
-
-impl HtmlBlock {
-    /// The block that a line's content begins.
-    pub(super) fn begun_by(content: &str, in_paragraph: bool) -> Option<Self> {
-        let rest = content.strip_prefix('<')?;
-        for (start, end) in [("!--", "-->"), ("?", "?>"), ("![CDATA[", "]]>")] {
-            if rest.starts_with(start) {
-                return Some(Self::Until(end));
-            }
-        }
-        if rest.strip_prefix('!').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
-            return Some(Self::Until(">"));
-        }
-        let name = name_of(rest.strip_prefix('/').unwrap_or(rest));
-        let after = &rest[usize::from(rest.starts_with('/')) + name.len()..];
-        let ends = after.is_empty() || after.starts_with([' ', '\t', '>']);
-        let name = name.to_ascii_lowercase();
-        if RAW.contains(&name.as_str()) && ends && !rest.starts_with('/') {
-            return Some(Self::Raw);
-        }
-        if BLOCKS.contains(&name.as_str()) && (ends || after.starts_with("/>")) {
-            return Some(Self::Paragraph);
-        }
-        let is_alone = tag_at(content).is_some_and(|(_, length)| content[length..].trim().is_empty());
-        (is_alone && !in_paragraph).then_some(Self::Paragraph)
-    }
-
-    /// Whether a blank line does not end it.
-    pub(super) fn outlasts_its_paragraph(self) -> bool {
-        self != Self::Paragraph
-    }
-
-    /// Whether a line is its last.
-    pub(super) fn ends_with(self, line: &str) -> bool {
-        match self {
-            Self::Raw => {
-                let line = line.to_ascii_lowercase();
-                RAW.iter().any(|name| line.contains(&format!("</{name}>")))
-            }
-            Self::Until(end) => line.contains(end),
-            Self::Paragraph => line.trim().is_empty(),
-        }
-    }
-
-    /// Whether its first line is its last: `<!-->` ends where it begins.
-    pub(super) fn ends_after_its_start(self, content: &str) -> bool {
-        self.ends_with(content.get(1..).unwrap_or_default())
-    }
-
-    /// What of one of its lines may hold tags: of a comment, what follows it.
-    pub(super) fn tags_of(self, line: &str) -> &str {
-        match self {
-            Self::Until("-->") => line.split_once("-->").map_or("", |(_, after)| after),
-            _ => line,
-        }
-    }
-}
-
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tag {
+struct Tag {
     /// In lower case.
     name: String,
     closes: bool,
@@ -200,10 +132,10 @@ impl Elements {
         !self.0.is_empty()
     }
 
-    /// Reads a line that is no code.
-    pub(super) fn read(&mut self, line: &str) {
+    /// Reads a text that is no code and no comment.
+    pub(super) fn read(&mut self, text: &str) {
         // Beyond the last of these there is no tag.
-        let mut rest = line.rfind('>').map_or("", |last| &line[..=last]);
+        let mut rest = text.rfind('>').map_or("", |last| &text[..=last]);
         while let Some(at) = rest.find('<') {
             rest = &rest[at..];
             let length = match tag_at(rest) {
@@ -231,7 +163,7 @@ impl Elements {
     }
 
     /// An element begins or ends.
-    pub(super) fn take(&mut self, tag: Tag) {
+    fn take(&mut self, tag: Tag) {
         if tag.may_hide() {
             self.0.push(tag.name);
         } else if tag.closes
@@ -252,7 +184,7 @@ fn name_of(text: &str) -> &str {
 
 /// The tag at the start of a text, and its length; `None` where there is none. What stands between quotes does not
 /// end it, unless they are never closed.
-pub(super) fn tag_at(text: &str) -> Option<(Tag, usize)> {
+fn tag_at(text: &str) -> Option<(Tag, usize)> {
     let rest = text.strip_prefix('<')?;
     let closes = rest.starts_with('/');
     let rest = rest.strip_prefix('/').unwrap_or(rest);

@@ -1,175 +1,188 @@
 //! The lines of a comment that GitHub shows as its author's own words.
 //!
-//! Follows CommonMark (<https://spec.commonmark.org/0.31.2/>) and GitHub's additions to it as far as it matters for a
-//! line's start: code, HTML and what it encloses, comments, block quotes with their lazy continuation lines, link
-//! definitions, and whatever else begins on an earlier line of a paragraph and ends on a later one. Indented code never
-//! begins at a line's start. In doubt a line is passed over: whoever is not heard writes the command on a line of its
-//! own, with a blank line above it.
+//! What a comment's Markdown means, a parser of CommonMark and GitHub's additions to it says; what its HTML hides is
+//! looked at here. Own words stand in paragraphs, headings and lists. In doubt a line is passed over: whoever is not
+//! heard writes the command on a line of its own, with a blank line above it.
 
 mod elements;
-mod paragraph;
 
-use elements::{Elements, HtmlBlock};
+use std::ops::Range;
 
-/// What the scanner is inside of.
-enum Inside {
-    Text,
-    /// A fence of that character and length.
-    Fence(char, usize),
-    /// A block quote's paragraph, until a blank line; with how many elements were open before it.
-    Quote(usize),
-    /// A block of HTML, until its end.
-    Html(HtmlBlock),
-}
+use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
+
+use elements::Elements;
+
+/// GitHub's additions to CommonMark.
+const GITHUB: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_GFM)
+    .union(Options::ENABLE_MATH);
 
 /// Lines without trailing blank space, HTML comments taken out.
 pub(super) fn visible_lines(body: &str) -> Vec<String> {
     // Each of these ends a line.
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
-    let mut scanner = Scanner {
-        inside: Inside::Text,
-        paragraph: Vec::new(),
-        elements: Elements::default(),
-        visible: Vec::new(),
-    };
-    for line in body.split('\n') {
-        scanner.line(line);
+    // A link or an image to nowhere is text, and whoever reads it may think otherwise.
+    let nowhere = |_: BrokenLink<'_>| Some((CowStr::Borrowed(""), CowStr::Borrowed("")));
+    let mut reader = Reader { body: &body, ..Reader::default() };
+    for (event, range) in
+        Parser::new_with_broken_link_callback(&body, GITHUB, Some(nowhere)).into_offset_iter()
+    {
+        reader.take(event, range);
     }
-    scanner.end_paragraph();
-    scanner.visible
+    reader.lines()
 }
 
-struct Scanner<'a> {
-    inside: Inside,
-    /// The lines of the paragraph that is being read.
-    paragraph: Vec<&'a str>,
+#[derive(Default)]
+struct Reader<'a> {
+    body: &'a str,
+    /// For each block and span that is open, whether what it holds are own words.
+    open: Vec<Holds>,
+    /// Where lines of own words begin.
+    starts: Vec<usize>,
+    /// HTML comments, in their order.
+    comments: Vec<Range<usize>>,
+    /// The block of HTML that is being read.
+    html: String,
     /// Elements of HTML that were opened and not closed: what they enclose may be hidden.
     elements: Elements,
-    visible: Vec<String>,
+    /// How many elements were open before each quotation that is open.
+    quotes: Vec<usize>,
+    /// Where the last quotation ended.
+    quoted_until: Option<usize>,
+    /// In this block stands what may be a comment's beginning.
+    perhaps_comment: bool,
+    /// A block of HTML begins a comment, or the like, that it does not end.
+    is_cut_off: bool,
 }
 
-impl<'a> Scanner<'a> {
-    fn line(&mut self, line: &'a str) {
-        let is_blank = line.trim().is_empty();
-        match &self.inside {
-            Inside::Fence(mark, length) => {
-                if fence(line).is_some_and(|(closing, found, info)| {
-                    closing == *mark && found >= *length && info.is_empty()
-                }) {
-                    self.inside = Inside::Text;
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    OwnWords,
+    Something,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.begin(&tag, &range),
+            Event::End(tag) => self.end(tag, &range),
+            Event::Html(text) => self.html.push_str(&text),
+            Event::InlineHtml(text) => {
+                if text.starts_with("<!--") {
+                    self.comments.push(range);
+                } else {
+                    self.elements.read(&text);
                 }
             }
-            Inside::Html(block) => {
-                let ends = block.ends_with(line);
-                self.elements.read(block.tags_of(line));
-                if ends {
-                    self.inside = Inside::Text;
-                }
-            }
-            Inside::Quote(depth) if is_blank => {
-                self.elements.leave(*depth);
-                self.inside = Inside::Text;
-            }
-            Inside::Quote(_) if fence(line).is_none() => self.enclosed(line),
-            Inside::Quote(_) | Inside::Text => self.begin(line, is_blank),
+            Event::Text(_) => self.text(range),
+            _ => {}
         }
     }
 
-    /// A line outside of everything.
-    fn begin(&mut self, line: &'a str, is_blank: bool) {
-        self.inside = Inside::Text;
-        if is_blank {
-            self.end_paragraph();
-            return;
-        }
-        if let Some((mark, length, info)) = fence(line)
-            && (mark == '~' || !info.contains('`'))
-        {
-            self.end_paragraph();
-            self.inside = Inside::Fence(mark, length);
-            return;
-        }
-        let (content, is_quote) = content_of(line);
-        if is_quote {
-            self.end_paragraph();
-            self.inside = Inside::Quote(self.elements.depth());
-            self.enclosed(line);
-            return;
-        }
-        if block_start(line).is_none() && self.paragraph.is_empty() {
-            return;
-        }
-        if let Some(block) = HtmlBlock::begun_by(content, !self.paragraph.is_empty()) {
-            self.end_paragraph();
-            self.html(block, content);
-            return;
-        }
-        self.paragraph.push(line);
-    }
-
-    /// A line of a quotation: what it opens may hide more than the quotation.
-    fn enclosed(&mut self, line: &str) {
-        let (content, _) = content_of(line);
-        match HtmlBlock::begun_by(content, true) {
-            Some(block) if block.outlasts_its_paragraph() => self.html(block, content),
-            _ => drop(paragraph::visible(&[content], &mut self.elements)),
-        }
-    }
-
-    fn html(&mut self, block: HtmlBlock, content: &str) {
-        self.elements.read(block.tags_of(content));
-        let closes_at_once = block.outlasts_its_paragraph() && block.ends_after_its_start(content);
-        if !closes_at_once {
-            self.inside = Inside::Html(block);
-        }
-    }
-
-    fn end_paragraph(&mut self) {
-        let lines = std::mem::take(&mut self.paragraph);
-        if !lines.is_empty() {
-            self.visible.extend(paragraph::visible(&lines, &mut self.elements));
-        }
-    }
-}
-
-/// A line without up to three blanks before it; `None` for indented code.
-fn block_start(line: &str) -> Option<&str> {
-    let start = line.trim_start_matches(' ');
-    (line.len() - start.len() < 4 && !start.starts_with('\t')).then_some(start)
-}
-
-/// A fence's character and length, and what follows it.
-fn fence(line: &str) -> Option<(char, usize, &str)> {
-    let start = block_start(line)?;
-    let mark = start.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let rest = start.trim_start_matches(mark);
-    let length = start.len() - rest.len();
-    (length >= 3).then(|| (mark, length, rest.trim()))
-}
-
-/// A line without the marks of the lists and quotations that it begins, however deep, and whether there is a quotation
-/// among these.
-fn content_of(line: &str) -> (&str, bool) {
-    let (mut content, mut is_quote) = (line.trim_start(), false);
-    loop {
-        content = if let Some(rest) = content.strip_prefix('>') {
-            is_quote = true;
-            rest.trim_start()
-        } else if let Some(rest) = list_item(content) {
-            rest.trim_start()
-        } else {
-            return (content, is_quote);
+    fn begin(&mut self, tag: &Tag<'_>, range: &Range<usize>) {
+        let holds = match tag {
+            // A paragraph right below a quotation may be taken for a part of it.
+            Tag::Paragraph | Tag::Heading { .. } if self.follows_quotation(range.start) => Holds::Something,
+            Tag::Paragraph
+            | Tag::Heading { .. }
+            | Tag::List(_)
+            | Tag::Item
+            | Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough => Holds::OwnWords,
+            _ => Holds::Something,
         };
+        match tag {
+            Tag::BlockQuote(_) => self.quotes.push(self.elements.depth()),
+            Tag::HtmlBlock => self.html.clear(),
+            _ => {}
+        }
+        if matches!(tag, Tag::Paragraph | Tag::Heading { .. } | Tag::Item) {
+            self.perhaps_comment = false;
+        }
+        self.open.push(holds);
+    }
+
+    fn end(&mut self, tag: TagEnd, range: &Range<usize>) {
+        self.open.pop();
+        match tag {
+            TagEnd::BlockQuote(_) => {
+                if let Some(depth) = self.quotes.pop() {
+                    self.elements.leave(depth);
+                }
+                self.quoted_until = Some(range.end);
+            }
+            TagEnd::HtmlBlock => {
+                let html = std::mem::take(&mut self.html);
+                self.is_cut_off |= without_comments(&html, |shown| self.elements.read(shown)) == Ends::Open;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether only a line's end lies between a quotation and this.
+    fn follows_quotation(&self, start: usize) -> bool {
+        let between = self.quoted_until.and_then(|end| self.body.get(end.min(start)..start));
+        between.is_some_and(|between| between.trim().is_empty() && between.matches('\n').count() < 2)
+            && !self.body[..start].ends_with("\n\n")
+    }
+
+    fn text(&mut self, range: Range<usize>) {
+        let begins_line = range.start == 0 || self.body[..range.start].ends_with('\n');
+        let is_own = self.open.iter().all(|holds| *holds == Holds::OwnWords);
+        if begins_line && is_own && !self.perhaps_comment && !self.is_cut_off && !self.elements.may_hide() {
+            self.starts.push(range.start);
+        }
+        let mut marks = self.body[range.clone()].match_indices('<');
+        self.perhaps_comment |= marks.any(|(at, _)| self.body[range.start + at..].starts_with("<!--"));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::with_capacity(self.starts.len());
+        for &start in &self.starts {
+            let end = self.body[start..].find('\n').map_or(self.body.len(), |length| start + length);
+            let mut shown = String::new();
+            let mut at = start;
+            let first = self.comments.partition_point(|comment| comment.end <= start);
+            for comment in self.comments[first..].iter().take_while(|comment| comment.start < end) {
+                shown.push_str(self.body.get(at..comment.start).unwrap_or_default());
+                at = comment.end;
+            }
+            shown.push_str(self.body.get(at..end).unwrap_or_default());
+            lines.push(shown.trim_end().to_owned());
+        }
+        lines
     }
 }
 
-/// What follows a list's mark: `-`, `*`, `+`, `1.` or `1)`, and a blank.
-fn list_item(text: &str) -> Option<&str> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let rest = match digits {
-        0 => text.strip_prefix(['-', '*', '+'])?,
-        1..=9 => text[digits..].strip_prefix(['.', ')'])?,
-        _ => return None,
-    };
-    rest.starts_with([' ', '\t']).then_some(rest)
+/// Whether a block of HTML ends what it begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Closed,
+    Open,
+}
+
+/// Reads the pieces of a block of HTML that are no comments, declarations or instructions.
+fn without_comments(html: &str, mut read: impl FnMut(&str)) -> Ends {
+    let mut rest = html;
+    loop {
+        let begins = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")]
+            .into_iter()
+            .filter_map(|(start, end)| Some((rest.find(start)?, start, end)))
+            .min_by_key(|(at, ..)| *at);
+        let Some((at, start, end)) = begins else {
+            read(rest);
+            return Ends::Closed;
+        };
+        read(&rest[..at]);
+        // `<!-->` is whole.
+        let inside = if start == "<!--" { at + 2 } else { at + start.len() };
+        match rest[inside..].find(end) {
+            Some(length) => rest = &rest[inside + length + end.len()..],
+            None => return Ends::Open,
+        }
+    }
 }
