@@ -82,8 +82,10 @@ impl Run<'_> {
                 fleet.refuse_releases(unknown());
                 Ok((fleet, None))
             }
+            // Whether this repository may know as much was not found out: the log alone says it.
             Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
-                fleet.refuse_releases(format!("the releases in {named} cannot be read: {why}"));
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases are beyond the limits");
+                fleet.refuse_releases(unknown());
                 Ok((fleet, None))
             }
             Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),

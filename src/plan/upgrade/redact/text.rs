@@ -10,6 +10,9 @@ use super::names::names_secret;
 /// What stands in place of a part of a text.
 const HIDDEN: &str = "*redacted*";
 
+/// So far before and behind a place it is looked what it stands in: a text may be long, and hold many names.
+const NEAR: usize = 2_048;
+
 /// Whether a text is a secret as a whole: a kubeconfig, a private key.
 pub(super) fn is_secret(text: &str) -> bool {
     let is_kubeconfig = || ["clusters:", "users:", "contexts:"].iter().all(|mark| text.contains(mark));
@@ -126,8 +129,7 @@ fn run(text: &str, of: char) -> usize {
 
 /// From where to where a value goes that begins at `from`; its name begins at `start`.
 fn value_span(text: &str, start: usize, from: usize, written: Written) -> Option<(usize, usize)> {
-    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let before = &text[line_start..start];
+    let before = line_before(text, start);
     let rest = &text[from..];
     let escapes = run(rest, '\\');
     let quote = rest[escapes..].chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -164,6 +166,16 @@ fn value_span(text: &str, start: usize, from: usize, written: Written) -> Option
         _ => block(text, start, from),
     };
     Some((from, from + length))
+}
+
+/// What stands before a place in its line; nothing where that is too long to be looked at, and then more is hidden.
+fn line_before(text: &str, start: usize) -> &str {
+    let near = &text[text.floor_char_boundary(start.saturating_sub(NEAR))..start];
+    match near.rfind('\n') {
+        Some(at) => &near[at + 1..],
+        None if near.len() == start => near,
+        None => "",
+    }
 }
 
 /// How long a quoted text is whose opening quote has so many backslashes before it: as many as the text itself is
@@ -346,6 +358,9 @@ fn stands_beside_secret(text: &str, start: usize) -> bool {
 
 /// The mapping around the field that begins at `start`, and the column of its fields where it is written in lines.
 fn item_around(text: &str, start: usize) -> (&str, Option<usize>) {
+    let from = text.floor_char_boundary(start.saturating_sub(NEAR));
+    let text = &text[from..text.ceil_char_boundary((start + NEAR).min(text.len()))];
+    let start = start - from;
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[line_start..start];
     let is_line_of_its_own = before.trim_matches([' ', '-', '"', '\'']).is_empty();
@@ -474,6 +489,29 @@ mod tests {
             ),
         ] {
             assert_eq!(without_secrets(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_text_made_to_be_slow_is_read_at_once() {
+        for unit in [
+            "value: x\n",
+            "{value: x, ",
+            "\"value\":1,",
+            "{\"name\":\"token\",\"value\":",
+            "- name: a\n  value: x\n",
+            "token: x, ",
+            "{token: x, ",
+            "token: '",
+            "token: \"",
+            "token:\n- x\n",
+            "--token \\",
+            "token={",
+            "token: [",
+            "\\\"token\\\":\\\"",
+        ] {
+            let text = unit.repeat(50_000 / unit.len());
+            assert!(without_secrets(&text).len() <= 4 * text.len());
         }
     }
 
