@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use capstan::app::ports::{CheckConclusion, Mirror, MirrorError, Permission, Repository, Snapshot};
 use capstan::app::sync::Ports;
-use capstan_forge::{Edit, MergeMethod};
+use capstan_forge::{Edit, Fault, Matching, MergeMethod, Strike};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use secrecy::SecretString;
 
@@ -198,5 +198,27 @@ async fn a_merge_of_a_head_that_is_too_large_keeps_no_other_from_being_followed(
     town.report_rollouts().await;
     let check = town.check_named("capstan/rollout", other).unwrap();
     assert_eq!(check.title, "gauss/peu01: waiting for the reconciler");
+    town.done();
+}
+
+/// A check that GitHub does not take is left alone, also where it says only that the head is too large.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_check_on_a_head_that_is_too_large_is_not_tried_at_every_turn() {
+    let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
+    town.forge.pause_deliveries();
+    let large = town.open("ada", "large", &[Edit::write("README.md", "hello\n")]);
+    let head = town.pull(large).head;
+    let reports = Matching::any().method("POST").path("/check-runs").body(&head);
+    town.forge.fail_next(u32::MAX, reports, Strike::Before, Fault::Status(403));
+    let ports = Limited::ports(&town, &[&head]);
+    for _ in 0..3 {
+        town.sync_with(&ports).await.unwrap();
+    }
+    let tried = |call: &capstan_forge::Exchange| call.method == "POST" && call.path.ends_with("/check-runs");
+    assert_eq!(town.forge.count_requests(tried), 1);
+    town.forge.clear_faults();
+    town.pass(11 * 60);
+    town.sync_with(&ports).await.unwrap();
+    assert_eq!(town.check(large).conclusion.as_deref(), Some("failure"));
     town.done();
 }
