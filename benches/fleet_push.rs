@@ -34,6 +34,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Clusters that a push changes.
 const CHANGED: usize = 5;
 const PUSHES: usize = 5;
+/// How often all of it is done.
+const ROUNDS: usize = 3;
 
 fn main() {
     let asked: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
@@ -64,28 +66,34 @@ fn measure(clusters: usize) {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mirrors = Mirrors::open(state.path(), MirrorLimits::default()).unwrap();
-    let generator = Generator::default();
-    let looks: Vec<Look> =
-        commits.iter().map(|commit| runtime.block_on(look(&mirrors, &generator, commit))).collect();
-    print_row(clusters, "first look", &looks[0]);
-    let quickest = looks[1..].iter().min_by(|a, b| a.milliseconds().total_cmp(&b.milliseconds()));
-    print_row(clusters, "push of 5", quickest.unwrap());
-
-    // The same through a process with limits, as the bot does it: the first look starts the process.
-    let planner = ProcessPlanner::new(Processes {
-        program: env!("CARGO_BIN_EXE_capstan").into(),
-        work: "Planning",
-        count: 1,
-        idle: 1,
-        memory: 4 << 30,
-        patience: Duration::from_secs(600),
-        remembered: None,
-    });
-    let apart: Vec<f64> =
-        commits.iter().map(|commit| runtime.block_on(look_apart(&mirrors, &planner, commit))).collect();
-    print_ratio(clusters, "first, apart", apart[0], looks[0].plan);
-    let quickest_apart = apart[1..].iter().copied().fold(f64::INFINITY, f64::min);
-    print_ratio(clusters, "push, apart", quickest_apart, quickest.unwrap().plan);
+    // In turns with the same through a process with limits, as the bot does it: whatever else the machine does is then
+    // in both. Each round begins with nothing planned, and with no process.
+    let (mut firsts, mut pushes) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let generator = Generator::default();
+        let planner = ProcessPlanner::new(Processes {
+            program: env!("CARGO_BIN_EXE_capstan").into(),
+            work: "Planning",
+            count: 1,
+            idle: 1,
+            memory: 4 << 30,
+            patience: Duration::from_secs(600),
+            remembered: None,
+        });
+        let mut both = commits.iter().map(|commit| {
+            let here = runtime.block_on(look(&mirrors, &generator, commit));
+            (here, runtime.block_on(look_apart(&mirrors, &planner, commit)))
+        });
+        firsts.extend(both.next());
+        pushes.extend(both);
+    }
+    for (name, apart, looks) in [("first look", "first, apart", firsts), ("push of 5", "push, apart", pushes)]
+    {
+        let quickest_apart = looks.iter().map(|(_, apart)| *apart).fold(f64::INFINITY, f64::min);
+        let quickest = looks.iter().map(|(here, _)| here).min_by(|a, b| a.plan.total_cmp(&b.plan)).unwrap();
+        print_row(clusters, name, quickest);
+        print_ratio(clusters, apart, quickest_apart, quickest.plan);
+    }
 }
 
 /// Milliseconds from the listed commit to the plans, in another process.
@@ -113,12 +121,6 @@ struct Look {
     files: usize,
     planned: usize,
     reused: usize,
-}
-
-impl Look {
-    fn milliseconds(&self) -> f64 {
-        self.list + self.plan
-    }
 }
 
 async fn look(mirrors: &Mirrors, generator: &Generator, commit: &str) -> Look {

@@ -1,6 +1,6 @@
 //! One process: started, asked, ended.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{self, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use super::{Cause, Ended, Processes, STACK, SUBCOMMAND};
 use crate::app::planner::process::{Response, SentUpgrade, frame};
 
-/// So many messages may wait to be taken; each may be large.
+/// So many bundles of messages may wait to be taken: one that may be large, and small ones that came with it.
 const WAITING: usize = 4;
 /// The exit code of a Rust program that panics.
 const PANIC: i32 = 101;
@@ -25,7 +25,9 @@ const PANIC: i32 = 101;
 pub(super) struct Process {
     child: Child,
     requests: mpsc::SyncSender<Vec<u8>>,
-    answers: mpsc::Receiver<io::Result<Vec<u8>>>,
+    answers: mpsc::Receiver<Vec<io::Result<Vec<u8>>>>,
+    /// What came and was not taken yet.
+    came: VecDeque<io::Result<Vec<u8>>>,
     work: &'static str,
     patience: Duration,
     memory: u64,
@@ -74,6 +76,7 @@ impl Process {
             child,
             requests,
             answers,
+            came: VecDeque::new(),
             work: processes.work,
             patience: processes.patience,
             memory: processes.memory,
@@ -88,7 +91,7 @@ impl Process {
             return Err(self.ended(open));
         }
         loop {
-            let message = match self.answers.recv_timeout(self.patience) {
+            let message = match self.next() {
                 Ok(Ok(message)) => message,
                 Ok(Err(_)) | Err(mpsc::RecvTimeoutError::Disconnected) => return Err(self.ended(open)),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -141,6 +144,16 @@ impl Process {
                     }
                 }
             }
+        }
+    }
+
+    /// The next message.
+    fn next(&mut self) -> Result<io::Result<Vec<u8>>, mpsc::RecvTimeoutError> {
+        loop {
+            if let Some(message) = self.came.pop_front() {
+                return Ok(message);
+            }
+            self.came.extend(self.answers.recv_timeout(self.patience)?);
         }
     }
 
@@ -225,11 +238,17 @@ fn write(mut input: ChildStdin, requests: &mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-fn read(output: ChildStdout, answers: &mpsc::SyncSender<io::Result<Vec<u8>>>) {
+fn read(output: ChildStdout, answers: &mpsc::SyncSender<Vec<io::Result<Vec<u8>>>>) {
     let mut output = BufReader::with_capacity(1 << 16, output);
     while let Some(message) = frame::read(&mut output, frame::LONGEST_RESPONSE).transpose() {
-        let is_broken = message.is_err();
-        if answers.send(message).is_err() || is_broken {
+        let mut is_broken = message.is_err();
+        let mut bundle = vec![message];
+        while !is_broken && frame::is_whole(output.buffer()) {
+            let message = frame::read(&mut output, frame::LONGEST_RESPONSE).transpose();
+            is_broken = !matches!(message, Some(Ok(_)));
+            bundle.extend(message);
+        }
+        if answers.send(bundle).is_err() || is_broken {
             break;
         }
     }

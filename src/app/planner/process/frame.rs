@@ -36,6 +36,12 @@ pub fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
+/// Whether bytes that came begin with a whole frame.
+pub fn is_whole(came: &[u8]) -> bool {
+    let length = came.first_chunk().map(|length| u32::from_be_bytes(*length) as usize);
+    length.is_some_and(|length| came.len() - 4 >= length)
+}
+
 /// Reads a frame's message of at most `longest` bytes, still JSON; `None` where the input ends before it.
 ///
 /// # Errors
@@ -86,6 +92,7 @@ mod tests {
         assert_eq!(decode::<serde_json::Value>(&read(&mut from, 1_000).unwrap().unwrap()).unwrap(), deep);
         assert_eq!(decode::<String>(&read(&mut from, 1_000).unwrap().unwrap()).unwrap(), "second");
         assert!(read(&mut from, 1_000).unwrap().is_none());
+        assert!(is_whole(&sent) && !is_whole(&sent[..20]) && !is_whole(&sent[..3]) && is_whole(&[0; 4]));
         assert!(read(&mut &sent[..20], 1_000).is_err(), "an end in the middle");
         assert!(read(&mut sent.as_slice(), 300).is_err(), "a length that no message has");
         assert!(encode(&deep, 300).is_err());

@@ -107,7 +107,13 @@ impl Out<'_> {
     fn try_say(&self, response: &Response) -> io::Result<()> {
         // The message is made outside of the lock: it is what costs.
         let frame = frame::encode(response, frame::LONGEST_RESPONSE)?;
-        let written = frame::write(&mut *locked(&self.answers), &frame);
+        let mut answers = locked(&self.answers);
+        // That an upgrade is the same as before is said of most: whoever waits for the rest need not hear of each.
+        let written = match response {
+            Response::Planned(_, Ok(SentUpgrade::Same(_))) => answers.write_all(&frame),
+            _ => frame::write(&mut *answers, &frame),
+        };
+        drop(answers);
         if let Err(error) = written {
             locked(&self.failed).get_or_insert(error);
         }
