@@ -244,7 +244,8 @@ impl Run<'_> {
         })
     }
 
-    /// The newest pull request of each proposal that may be opened: whether it is hangs on what became of that.
+    /// The newest pull request of each proposal that may be opened: whether it is hangs on what became of that. It
+    /// was not open when the run began, so that a merge of it is in the base's tip, which was read after that.
     async fn earlier(self, all: &BTreeMap<ProposalId, Wanted>) -> Result<Earlier, SyncError> {
         let mut by_branch: BTreeMap<String, &ProposalId> = BTreeMap::new();
         for (proposal, _) in all.iter().filter(|(proposal, wanted)| self.may_open(proposal, wanted)) {
