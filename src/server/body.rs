@@ -229,6 +229,7 @@ mod tests {
             let bodies = bodies.clone();
             stalled.spawn(async move { bodies.read(&announcing(LIMIT), stalling(10), LIMIT, |_| {}).await });
         }
+        tokio::task::yield_now().await;
         let headers = announcing(LIMIT);
         let honest = bodies.read(&headers, in_parts(LIMIT), LIMIT, |_| {});
         let honest = tokio::time::timeout(Duration::from_secs(60), honest).await.expect("there is room");
