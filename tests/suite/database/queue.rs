@@ -350,8 +350,9 @@ async fn many_workers_never_share_a_repository_and_lose_no_request() {
             tasks.spawn(async move {
                 for _ in 0..40 {
                     let repository = random.random_range(0..REPOSITORIES);
-                    jobs.enqueue(&request(repository, Cause::Event)).await.unwrap();
+                    // Counted first: another worker may have it done before this one goes on.
                     asked.lock().unwrap().entry(repository).or_default().0 += 1;
+                    jobs.enqueue(&request(repository, Cause::Event)).await.unwrap();
                     run_one(&jobs, &held, &asked).await;
                 }
             });
