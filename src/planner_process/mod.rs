@@ -12,6 +12,7 @@
 mod child;
 mod exceeded;
 mod fleet;
+mod memory;
 mod pool;
 mod trial;
 
@@ -32,6 +33,8 @@ use crate::app::planner::process::{FleetRequest, Judging, Request, Response, Tre
 use crate::app::planner::{LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use fleet::RemoteFleet;
 use pool::Pool;
+
+pub use memory::share_of_memory;
 
 /// Which program, how many of it, and what each may take.
 #[derive(Debug, Clone)]

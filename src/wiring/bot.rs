@@ -17,7 +17,7 @@ use capstan::config::{Config, INTERNAL_LISTEN};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan::planner_process::{ProcessPlanner, Processes, share_of_memory};
 use capstan::server::{self, Listeners, Parts, Probe, ServerError};
 use capstan::telemetry;
 use capstan_report::BlockKey;
@@ -115,7 +115,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
             work: "Planning",
             count: config.work.workers,
             idle: config.work.workers,
-            memory: config.work.planner_memory,
+            memory: share_of_memory(config.work.planner_memory, config.work.workers),
             patience: config.work.planner,
             remembered: Some(config.state_dir.join("beyond-limits.json")),
         })),
