@@ -135,6 +135,7 @@ async fn read<T: DeserializeOwned>(
         Unread::Broken(_) => unreadable(&why),
         Unread::NoRoom => denied(&Denied::TooMuch(why.to_string())),
     })?;
+    let bytes = bytes.whole();
     // Serde's message may quote what was sent, and so may name a join code: place and kind say enough.
     serde_json::from_slice(&bytes).map_err(|error| {
         unreadable(&format_args!(

@@ -3,12 +3,13 @@
 //! *Expected flow.* A small body takes no room but its connection's. A larger one takes room as its bytes arrive, never
 //! for bytes that were only announced: who announces much and sends nothing takes nothing. Where the room is full, one
 //! body at a time, the first in the queue, goes on in a lane that is as long as the largest body; the others wait,
-//! unread, until some are done.
+//! unread, until some are done. What arrived lies in blocks, which never move: it is put together once it is believed.
 //!
 //! *Guarantees.* Memory is bounded whoever sends. There is always one who can be read to the end, so nobody waits for
 //! somebody who waits for him; and who does not keep the pace that ends in time gives his room up, so those who drip
 //! hold up nobody for long.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +25,8 @@ use tokio::time::{Instant, timeout_at};
 const SMALL_BYTES: usize = 64 << 10;
 /// Room is counted in these.
 const UNIT_BYTES: usize = 1 << 10;
-/// A buffer is made for so many times what has come: seldom moved, and little larger than what was sent.
-const AHEAD: usize = 8;
+/// What has come is kept in blocks of that size.
+const BLOCK_BYTES: usize = 64 << 10;
 
 /// Reads bodies.
 #[derive(Clone)]
@@ -37,15 +38,70 @@ pub(super) struct Bodies {
 
 /// A body, and the room that it takes.
 pub(super) struct Received {
+    blocks: Blocks,
+    room: Room,
+}
+
+impl Received {
+    /// Puts it together.
+    pub(super) fn whole(self) -> Whole {
+        Whole { bytes: self.blocks.whole(), _room: self.room }
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.blocks.bytes
+    }
+}
+
+/// A body in one piece, and the room that it takes.
+pub(super) struct Whole {
     bytes: Vec<u8>,
     _room: Room,
 }
 
-impl std::ops::Deref for Received {
+impl std::ops::Deref for Whole {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+/// Bytes as they came.
+#[derive(Default)]
+struct Blocks {
+    blocks: VecDeque<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Blocks {
+    fn push(&mut self, mut part: &[u8]) {
+        self.bytes += part.len();
+        while !part.is_empty() {
+            let last = self.blocks.back_mut().filter(|last| last.len() < BLOCK_BYTES);
+            let Some(last) = last else {
+                // Most bodies are small.
+                let is_first = self.blocks.is_empty();
+                self.blocks.push_back(if is_first { Vec::new() } else { Vec::with_capacity(BLOCK_BYTES) });
+                continue;
+            };
+            let (now, later) = part.split_at(part.len().min(BLOCK_BYTES - last.len()));
+            last.extend_from_slice(now);
+            part = later;
+        }
+    }
+
+    /// In one piece. Each block goes when it was copied.
+    fn whole(mut self) -> Vec<u8> {
+        if self.blocks.len() < 2 {
+            return self.blocks.pop_front().unwrap_or_default();
+        }
+        let mut whole = Vec::with_capacity(self.bytes);
+        while let Some(block) = self.blocks.pop_front() {
+            whole.extend_from_slice(&block);
+        }
+        whole
     }
 }
 
@@ -98,24 +154,24 @@ impl Bodies {
         let late =
             || Unread::Broken(format!("it came too slowly to end within {} s", self.timeout.as_secs()));
 
-        let mut bytes = Vec::with_capacity(length.min(SMALL_BYTES));
+        let mut blocks = Blocks::default();
         let mut pace = None;
         let mut room = Room::default();
         loop {
-            let is_large = announced.is_some_and(|length| length > SMALL_BYTES) || bytes.len() > SMALL_BYTES;
+            let is_large = announced.is_some_and(|length| length > SMALL_BYTES) || blocks.bytes > SMALL_BYTES;
             if is_large && pace.is_none() {
                 pace = Some(Pace { began: Instant::now(), length, timeout: self.timeout });
             }
-            let look_again = pace.as_ref().map_or(ends, |pace| pace.next_look(bytes.len()).min(ends));
+            let look_again = pace.as_ref().map_or(ends, |pace| pace.next_look(blocks.bytes).min(ends));
             let frame = match timeout_at(look_again, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(error))) => return Err(Unread::Broken(error.to_string())),
-                Ok(None) => return Ok(Received { bytes, _room: room }),
+                Ok(None) => return Ok(Received { blocks, room }),
                 Err(_) => return Err(late()),
             };
             // Trailers say nothing that is asked for.
             let Ok(part) = frame.into_data() else { continue };
-            let arrived = bytes.len() + part.len();
+            let arrived = blocks.bytes + part.len();
             if arrived > limit {
                 return Err(Unread::TooLarge(format!("it did not end after {limit} bytes")));
             }
@@ -128,10 +184,7 @@ impl Bodies {
                     pace.began += asked.elapsed();
                 }
             }
-            if arrived > bytes.capacity() {
-                bytes.reserve_exact(arrived.saturating_mul(AHEAD).min(length.max(arrived)) - bytes.len());
-            }
-            bytes.extend_from_slice(&part);
+            blocks.push(&part);
         }
     }
 
@@ -278,13 +331,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_came_in_parts_of_any_size_is_the_same_in_one_piece() {
+        for part in [1, 1_000, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 5 * BLOCK_BYTES] {
+            let sent: Vec<u8> = (0..3 * BLOCK_BYTES + 5).map(|at| (at % 251) as u8).collect();
+            let mut blocks = Blocks::default();
+            sent.chunks(part).for_each(|part| blocks.push(part));
+            assert_eq!(blocks.whole(), sent, "{part}");
+        }
+        assert_eq!(Blocks::default().whole(), [0; 0]);
+    }
+
     #[tokio::test]
     async fn small_bodies_never_wait_for_room() {
         let bodies = Bodies::new(LIMIT, LIMIT, Duration::from_millis(200));
         let whole = || Body::from(vec![b' '; LIMIT]);
         let large = bodies.read(&announcing(LIMIT), whole(), LIMIT, |_| {}).await;
         let small = bodies.read(&announcing(2), Body::from("{}"), LIMIT, |_| {}).await;
-        assert_eq!(small.ok().as_deref(), Some(&b"{}"[..]));
+        assert_eq!(small.ok().map(Received::whole).as_deref(), Some(&b"{}"[..]));
         let another = bodies.read(&announcing(LIMIT), whole(), LIMIT, |_| {}).await;
         assert!(matches!(another, Err(Unread::NoRoom)), "as long as the first is there");
         drop(large);

@@ -89,6 +89,7 @@ async fn accept(
         ));
     }
 
+    let body = body.whole();
     let delivery = match read_delivery(guid, event, &body, shared.clock.now()) {
         Ok(Reading::Store(delivery)) => delivery,
         Ok(Reading::OfNoInterest) => return Ok("of no interest"),
