@@ -1,4 +1,5 @@
-//! Frames: the length of a message in bytes, four of them, the highest first, and the message as JSON.
+//! Frames: the length of a message in bytes, four of them, the highest first, and the message as MessagePack with the
+//! names of fields: most of it is texts, which JSON would escape.
 
 use std::io::{self, Read, Write};
 
@@ -12,13 +13,16 @@ pub const LONGEST_REQUEST: u32 = 256 << 20;
 /// hold some of each process.
 pub const LONGEST_RESPONSE: u32 = 32 << 20;
 
+/// So deep a message may be nested: values of objects are, 200 deep.
+const MOST_NESTED: usize = 2_000;
+
 /// A message as a frame of at most `longest` bytes.
 ///
 /// # Errors
 /// A message that is too long.
 pub fn encode(message: &impl Serialize, longest: u32) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; 4];
-    serde_json::to_writer(&mut frame, message)?;
+    rmp_serde::encode::write_named(&mut frame, message).map_err(io::Error::other)?;
     let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= longest);
     let length = length.ok_or_else(|| {
         io::Error::other(format!("the message takes more than the {} MiB that it may", longest >> 20))
@@ -42,7 +46,7 @@ pub fn is_whole(came: &[u8]) -> bool {
     length.is_some_and(|length| came.len() - 4 >= length)
 }
 
-/// Reads a frame's message of at most `longest` bytes, still JSON; `None` where the input ends before it.
+/// Reads a frame's message of at most `longest` bytes, not decoded yet; `None` where the input ends before it.
 ///
 /// # Errors
 /// The reader's; an end in the middle of a frame; a length that no message has.
@@ -66,17 +70,15 @@ pub fn read(from: &mut impl Read, longest: u32) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(message))
 }
 
-/// A message from its JSON.
+/// A message from what a frame holds.
 ///
 /// # Errors
 /// No such message.
-pub fn decode<T: DeserializeOwned>(message: &[u8]) -> serde_json::Result<T> {
-    let mut deserializer = serde_json::Deserializer::from_slice(message);
-    // Values of manifests may be nested deeper than JSON usually is; budgets bound how deep.
-    deserializer.disable_recursion_limit();
-    let value = T::deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(value)
+pub fn decode<T: DeserializeOwned>(message: &[u8]) -> io::Result<T> {
+    let mut deserializer = rmp_serde::Deserializer::from_read_ref(message);
+    // Values of manifests may be nested deeply; budgets bound how deep.
+    deserializer.set_max_depth(MOST_NESTED);
+    T::deserialize(&mut deserializer).map_err(io::Error::other)
 }
 
 #[cfg(test)]
