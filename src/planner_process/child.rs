@@ -160,7 +160,6 @@ impl Process {
     fn upgrade(&mut self, sent: SentUpgrade) -> Result<Arc<Upgrade>, String> {
         match sent {
             SentUpgrade::New(number, upgrade) => {
-                let upgrade = Arc::new(*upgrade);
                 self.upgrades.insert(number, Arc::clone(&upgrade));
                 Ok(upgrade)
             }

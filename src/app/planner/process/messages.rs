@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
@@ -245,7 +246,7 @@ pub struct Opened {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum SentUpgrade {
     /// One that was not sent before; it will be called so.
-    New(u64, Box<Upgrade>),
+    New(u64, Arc<Upgrade>),
     /// One that was.
     Same(u64),
 }

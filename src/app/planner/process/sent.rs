@@ -23,7 +23,7 @@ impl Sent {
         }
         self.last += 1;
         self.known.insert(place, (self.last, Arc::downgrade(upgrade)));
-        SentUpgrade::New(self.last, Box::new(upgrade.as_ref().clone()))
+        SentUpgrade::New(self.last, Arc::clone(upgrade))
     }
 
     /// It was not sent after all.
