@@ -23,6 +23,9 @@ mod templates;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use self::row::Row;
 pub use self::row::{Keys, KindRole, Loss, Machines, Stage, Treatment, VersionRole, Workers, is_cluster_api};
 use self::table::TABLES;
@@ -32,15 +35,35 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     TABLES.iter().flat_map(|rows| rows.iter())
 }
 
+/// The rows that may fit a kind, in their order: they are asked for each object again and again.
+struct Index {
+    /// Those that fit a kind which one of them spells out.
+    by_kind: HashMap<&'static str, Vec<&'static Row>>,
+    /// Those that go by the ending of a kind, for all others.
+    by_ending: Vec<&'static Row>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let kinds = || rows().flat_map(|row| row.kinds.iter().copied());
+    let spelled_out = kinds().filter(|pattern| !pattern.starts_with('*'));
+    let fitting = |kind: &'static str| (kind, rows().filter(|row| row.fits_kind(kind)).collect());
+    let goes_by_ending = |row: &&Row| row.kinds.iter().any(|pattern| pattern.starts_with('*'));
+    Index { by_kind: spelled_out.map(fitting).collect(), by_ending: rows().filter(goes_by_ending).collect() }
+});
+
+fn rows_for(kind: &str) -> impl Iterator<Item = &'static Row> {
+    INDEX.by_kind.get(kind).unwrap_or(&INDEX.by_ending).iter().copied()
+}
+
 fn row(group: &str, kind: &str) -> Option<&'static Row> {
-    rows().find(|row| row.fits_group(group) && row.fits_kind(kind))
+    rows_for(kind).find(|row| row.fits_group(group) && row.fits_kind(kind))
 }
 
 /// The same for a fragment or a reference that may not say its group.
 fn row_of_fragment(group: Option<&str>, kind: &str) -> Option<&'static Row> {
     match group {
         Some(group) => row(group, kind),
-        None => rows().find(|row| row.is_told_by_kind(kind)),
+        None => rows_for(kind).find(|row| row.is_told_by_kind(kind)),
     }
 }
 

@@ -211,3 +211,28 @@ fn node_groups_that_a_provider_runs_are_told_by_their_kind() {
         assert!(!is_managed_pool(kind), "{kind}");
     }
 }
+
+#[test]
+fn the_index_finds_what_all_rows_would() {
+    let of_table = rows().flat_map(|row| row.kinds.iter()).map(|pattern| pattern.replace('*', "Some"));
+    let others =
+        ["", "Some", "ConfigMap", "Template", "DevMachineTemplate", "SomeMachinePool"].map(String::from);
+    let mut found = 0;
+    for kind in of_table.chain(others) {
+        let groups =
+            ["", "apps", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "addons.projectsveltos.io"];
+        for group in groups.into_iter().chain(["controlplane.cluster.x-k8s.io", "config.projectsveltos.io"]) {
+            let wanted = rows().find(|row| row.fits_group(group) && row.fits_kind(&kind));
+            let is_it = match (row(group, &kind), wanted) {
+                (Some(is), Some(wanted)) => std::ptr::eq(is, wanted),
+                (is, wanted) => is.is_none() && wanted.is_none(),
+            };
+            assert!(is_it, "{group} {kind}");
+            found += usize::from(wanted.is_some());
+        }
+        let wanted = rows().find(|row| row.is_told_by_kind(&kind));
+        let is = row_of_fragment(None, &kind);
+        assert_eq!(is.map(std::ptr::from_ref), wanted.map(std::ptr::from_ref), "{kind}");
+    }
+    assert!(found > 200, "{found}");
+}
