@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test check bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane flux
+.PHONY: help demo demo-fleet test check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux
 
 CARGO ?= cargo
 
@@ -18,7 +18,7 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
 
-test: prepare-test conformance-descriptions kubectl plane advisories ## everything that CI runs: format, lints, docs, audit, all tests
+test: prepare-test conformance-descriptions kubectl plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -30,6 +30,10 @@ check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib
+
+docs: ## the pages of docs/ as a book, target/book/index.html
+	@command -v mdbook >/dev/null || { echo "make docs needs mdBook: cargo install mdbook" >&2; exit 1; }
+	mdbook build docs
 
 bench: prepare-build kubectl plane flux ## figures, measured side by side and printed as tables
 	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
@@ -69,6 +73,10 @@ kubectl:
 # A real management cluster, built once (about nine minutes) and started by the tests that need one.
 plane:
 	@tests/controlplane/build
+
+# The real helm, which renders the chart in deploy/ for the tests: built once (about four minutes).
+helm:
+	@tests/helm/build
 
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
 use capstan::app::worker::Heartbeats;
-use capstan::config::Intake;
+use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
@@ -43,20 +43,24 @@ fn main() {
         let database = Arc::new(Database::open(&url, Arc::new(SystemClock)).await.unwrap());
         let parts = Parts {
             deliveries: database.clone(),
-            fleet: database,
+            fleet: database.clone(),
+            pages: database,
+            visitors: None,
             github: Probe::new(|| async { Ok(()) }),
             workers: Heartbeats::default(),
-            metrics: telemetry::install_metrics().unwrap(),
+            metrics: telemetry::install_metrics(telemetry::Program::Bot).unwrap(),
             webhook_secrets: vec![SECRET.into()],
             web_url: "https://github.com".parse().unwrap(),
             clock: Arc::new(SystemClock),
             agents: None,
             intake: Intake::default(),
+            mode: Mode::Live,
         };
         let any = "127.0.0.1:0".parse().unwrap();
         let listeners = Listeners {
             public: server::bind(any, "--listen").await.unwrap(),
             internal: server::bind(any, "--internal-listen").await.unwrap(),
+            metrics: None,
         };
         let address = listeners.public.local_addr().unwrap();
         let serving = tokio::spawn(server::serve(listeners, parts, async {

@@ -9,6 +9,7 @@
 //! | `src/model` | names, places, findings, snapshots, the table of kinds |
 //! | `src/yaml` | lossless documents: strict reading, editing behind a gate |
 //! | `src/kustomize` | rendering, schemas, conversion between API versions |
+//! | `src/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `src/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
 //! | `src/live` | rollouts, applying, what reconcilers and the bot say to each other |
 //! | `src/report` | bodies, checks, comments |
@@ -24,6 +25,7 @@
 //! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
+//! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
 //! | [`state_folder`] | the reconciler's state folder: its lock, and who had it before | nothing |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
@@ -45,11 +47,15 @@
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
+//! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `app/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
+//! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
-//! | a call to GitHub | `app/ports/code_host.rs`, then [`github`] |
+//! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
+//! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `app/ports/pages.rs` and `database/pages.rs` |
 //! | what is stored | `migrations`, [`database`] |
+//! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/suite/docs` holds them against the programs |
 //!
 //! # The walk of a push
 //!
@@ -112,6 +118,7 @@ pub mod cli;
 pub mod config;
 pub mod controllers;
 pub mod database;
+pub mod dry_run;
 pub mod git;
 pub mod github;
 pub mod k8s;

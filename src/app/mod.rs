@@ -11,4 +11,5 @@ pub mod ports;
 pub mod reconcile;
 pub mod retention;
 pub mod sync;
+pub mod visitors;
 pub mod worker;

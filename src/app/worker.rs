@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
-use super::sync::{Ports, SyncError, Synced, notify_consumers, sync_and_consumers};
+use super::sync::{Ports, SetUp, SyncError, Synced, notify_consumers, sync_and_consumers, tell_failure};
 
 /// How long a claim lasts without a heartbeat.
 const LEASE: Duration = Duration::from_secs(60);
@@ -184,6 +184,7 @@ impl Worker {
                 tracing::error!(repository = %job.name, error = %error, "the work on a repository stopped in the middle");
                 let reason =
                     "the work on it stopped in the middle: a fault of Capstan's, which its log shows";
+                tell(&self.ports, job, reason).await;
                 self.jobs.fail(job, reason, None).await.map(drop)
             }
         }
@@ -230,10 +231,29 @@ pub async fn perform(
         Err(_) => {
             let reason = format!("it took more than the {} s that it may", deadline.as_secs());
             tracing::warn!(repository = %job.name, duration_ms, reason, "repository could not be brought up to date");
+            tell(ports, job, &reason).await;
             jobs.fail(job, &reason, None).await?;
         }
     }
     Ok(())
+}
+
+/// Tells on the pull requests of a job that ended without a word that it did, as far as GitHub can be asked.
+async fn tell(ports: &Ports, job: &ClaimedJob, reason: &str) {
+    let telling = async {
+        match ports.host.repository(job.installation, &job.name).await {
+            Ok(repository) if repository.id == job.repository => {
+                tell_failure(ports, &repository, SetUp::NotLooked, reason).await;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(repository = %job.name, error = %error, "the failure could not be told on pull requests");
+            }
+        }
+    };
+    if tokio::time::timeout(LEASE / 2, telling).await.is_err() {
+        tracing::warn!(repository = %job.name, "the failure could not be told on pull requests in time");
+    }
 }
 
 async fn run(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<Synced, SyncError> {

@@ -25,7 +25,7 @@ pub struct Arguments {
     #[arg(long, global = true, value_name = "REV")]
     pub at: Option<String>,
     /// A checkout of the repository that holds the releases, where .capstan.yaml names another one; for
-    /// `plan`, `upgrade`, `releases`, `clusters` and `adopt`
+    /// `plan`, `upgrade`, `create`, `releases`, `clusters` and `adopt`
     #[arg(long, global = true, value_name = "DIR")]
     pub releases: Option<PathBuf>,
     /// What to do.
@@ -163,10 +163,16 @@ pub enum Command {
     Clusters(List),
     /// Find the release that a cluster's base comes from, for clusters that record none
     Adopt(Adopt),
+    /// Print or write the .capstan.yaml that fits a repository without one, and what it finds
+    Init(Init),
+    /// Make a new cluster from a release: print its files as a diff, or write them to the work tree
+    Create(Create),
     /// Print the JSON Schema of .capstan.yaml
     Schema(Schema),
     /// Print the rule catalogue, or one rule with its reason
     Rules(Rules),
+    /// Render the providers of a management cluster, as the Cluster API operator would
+    Providers(Providers),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -176,7 +182,12 @@ impl Command {
     pub(super) const fn asks_for_releases(&self) -> bool {
         matches!(
             self,
-            Self::Plan(_) | Self::Upgrade(_) | Self::Releases(_) | Self::Clusters(_) | Self::Adopt(_)
+            Self::Plan(_)
+                | Self::Upgrade(_)
+                | Self::Create(_)
+                | Self::Releases(_)
+                | Self::Clusters(_)
+                | Self::Adopt(_)
         )
     }
 }
@@ -325,6 +336,43 @@ pub struct Adopt {
     pub output: Format,
 }
 
+/// `capstan init`
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Make this release, e.g. aws/v1.0.0, out of a cluster's base instead
+    #[arg(long, value_name = "PROVIDER/VERSION", requires = "from")]
+    pub release: Option<String>,
+    /// The cluster that the release is made from, e.g. gauss/peu01
+    #[arg(long, value_name = "CLUSTER", requires = "release")]
+    pub from: Option<String>,
+    /// Write to the work tree, all files or none; what is there is never overwritten
+    #[arg(long, conflicts_with = "at")]
+    pub write: bool,
+    /// Output format [default: text, of a release diff]
+    #[arg(short, long, value_enum)]
+    pub output: Option<Format>,
+}
+
+/// `capstan create`
+#[derive(Debug, Args)]
+pub struct Create {
+    /// The new cluster's folder, e.g. gauss/peu01
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: String,
+    /// The release that it is made from, e.g. aws/v21.0.0
+    #[arg(long, value_name = "RELEASE")]
+    pub from: String,
+    /// A value of one of the release's variables; as often as it has variables without a default
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write to the work tree, all files or none; what is there is never overwritten
+    #[arg(long, conflicts_with = "at")]
+    pub write: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "diff")]
+    pub output: Format,
+}
+
 /// `capstan schema`
 #[derive(Debug, Args)]
 pub struct Schema {}
@@ -338,6 +386,54 @@ pub struct Rules {
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,
+}
+
+/// `capstan providers`
+#[derive(Debug, Args)]
+pub struct Providers {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ProvidersCommand,
+}
+
+/// What can be done with provider objects.
+#[derive(Debug, Subcommand)]
+pub enum ProvidersCommand {
+    /// Print the objects of all providers below a path as they would be applied; credentials included
+    Render {
+        /// What is rendered.
+        #[command(flatten)]
+        inputs: ProviderInputs,
+        /// Output format
+        #[arg(short, long, value_enum, default_value = "yaml")]
+        output: Format,
+    },
+    /// List the images of all providers below a path after overrides, one a line
+    Images {
+        /// What is rendered.
+        #[command(flatten)]
+        inputs: ProviderInputs,
+        /// Output format
+        #[arg(short, long, value_enum, default_value = "text")]
+        output: Format,
+    },
+}
+
+/// What provider objects are rendered from.
+#[derive(Debug, Args)]
+pub struct ProviderInputs {
+    /// A file or folder with provider objects [default: the whole repository]
+    #[arg(value_name = "PATH")]
+    pub path: Option<String>,
+    /// A variable that the config Secrets of the repository lack; may be given several times
+    #[arg(long = "variable", value_name = "NAME=VALUE")]
+    pub variables: Vec<String>,
+    /// A YAML file of such variables, names to values
+    #[arg(long, value_name = "FILE")]
+    pub variables_file: Option<PathBuf>,
+    /// The clusterctl.yaml that the operator is started with: its `images` override images last
+    #[arg(long, value_name = "FILE")]
+    pub clusterctl_config: Option<PathBuf>,
 }
 
 /// `capstan completions`

@@ -4,10 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::spelling;
-use capstan_model::tree::Tree;
-use capstan_plan::cluster::ReleaseName;
+use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::release::ReleaseContent;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
@@ -198,6 +197,21 @@ impl Context<'_> {
         bar.finish_and_clear();
         all
     }
+}
+
+/// A file or folder that was typed, in whichever of the trees has it.
+pub(super) fn path_in(trees: &[&dyn Tree], typed: &str) -> Result<RepoPath, Failure> {
+    let missing = || {
+        Failure::Usage(format!(
+            "there is no file or folder `{typed}` in the repository (paths start at its root)"
+        ))
+    };
+    let path = match typed.trim_start_matches("./").trim_end_matches('/') {
+        "" | "." if !typed.starts_with('/') => return Ok(RepoPath::root()),
+        trimmed => RepoPath::parse(trimmed).map_err(|_| missing())?,
+    };
+    let exists = |tree: &&dyn Tree| tree.entry(&path).is_some() || !tree.entries_in(&path).is_empty();
+    if trees.iter().any(exists) { Ok(path) } else { Err(missing()) }
 }
 
 /// How many clusters of so many are done. Draws nothing where standard error is no terminal.

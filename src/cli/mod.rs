@@ -13,12 +13,16 @@ mod clusters;
 mod completions;
 mod context;
 mod crds;
+mod create;
 mod diff;
 mod explain;
 mod failure;
+mod init;
+mod init_release;
 mod output;
 mod path;
 mod plan;
+mod providers;
 mod refusal;
 mod releases;
 mod render;
@@ -58,7 +62,7 @@ pub fn run(arguments: &Offline, open: Open<'_>) -> ExitCode {
 fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
     if arguments.releases.is_some() && !arguments.command.asks_for_releases() {
         return Err(Failure::Usage(
-            "`--releases` is for `plan`, `upgrade`, `releases`, `clusters` and `adopt`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
+            "`--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters` and `adopt`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
                 .to_owned(),
         ));
     }
@@ -72,8 +76,11 @@ fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
         Command::Releases(command) => releases::run(&context, command),
         Command::Clusters(command) => clusters::run(&context, command),
         Command::Adopt(command) => adopt::run(&context, command),
+        Command::Init(command) => init::run(&context, command),
+        Command::Create(command) => create::run(&context, command),
         Command::Schema(command) => schema::run(command),
         Command::Rules(command) => rules::run(command),
+        Command::Providers(command) => providers::run(&context, command),
         Command::Completions(command) => completions::run(command),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use capstan_model::ids::{ClusterId, ReleaseId};
-use capstan_plan::cluster::ReleaseName;
+use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_plan::path::{PathStep, UpgradePath, path_to_json};
 use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::patch;
+use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{self, Explanation};
 use indicatif::ProgressBar;
 use serde_json::Value;
@@ -26,6 +27,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
     // What is printed stands on a terminal by itself; a bar would be drawn over it.
     let bar = if io::stdout().is_terminal() { ProgressBar::hidden() } else { progress(clusters.len()) };
+    let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
     let mut outcome = Outcome::Done;
     fleet.plan_each(
@@ -33,7 +35,8 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         target.as_ref(),
         |cluster, planned| {
             let (planned, explanation) = explained(planned, command.explain);
-            (said(command.output, cluster, &planned, explanation.as_ref()), outcome_of(&planned))
+            let said = said(command.output, cluster, &planned, explanation.as_ref(), title.as_ref());
+            (said, outcome_of(&planned))
         },
         |(said, of_one)| {
             bar.inc(1);
@@ -64,14 +67,20 @@ enum Said {
     Complained(ClusterId, Refused),
 }
 
-fn said(format: Format, cluster: &ClusterId, planned: &Planned, explained: Option<&Explanation>) -> Said {
+fn said(
+    format: Format,
+    cluster: &ClusterId,
+    planned: &Planned,
+    explained: Option<&Explanation>,
+    title: Option<&TitleTemplate>,
+) -> Said {
     Said::Printed(match (format, planned) {
         (Format::Json | Format::Yaml, _) => Elements::written(format, element(cluster, planned, explained)),
         (Format::Text, Ok(upgrade)) => {
             text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()
         }
         (Format::Text, Err(refused)) => text::refused(cluster, refused),
-        (Format::Markdown, Ok(upgrade)) => text::markdown(upgrade),
+        (Format::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
         (Format::Markdown, Err(refused)) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
         (Format::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
         (Format::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),

@@ -1,9 +1,7 @@
 //! `capstan rules [ID]`
 
-use std::fmt::Write;
-
 use capstan_model::finding::{Change, Severity};
-use capstan_plan::policy::{self, About, Example, Files};
+use capstan_plan::policy::{self, About};
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
@@ -18,9 +16,7 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
         (Format::Text, None) => {
             let rows: Vec<Vec<String>> = rules
                 .iter()
-                .map(|rule| {
-                    vec![rule.entry.id().to_owned(), severity(rule).to_owned(), rule.summary.to_owned()]
-                })
+                .map(|rule| vec![rule.entry.id().to_owned(), severity(rule).to_owned(), rule.summary()])
                 .collect();
             output::print(&text::table(&["rule", "severity", "finds"], &rows))?;
         }
@@ -52,46 +48,15 @@ const fn severity(rule: &About) -> &'static str {
     }
 }
 
+/// The rule's page, with what the catalogue knows besides.
 fn page(rule: &About) -> String {
-    let mut text = format!(
-        "# {}\n\nSeverity: {}\n\n{}\n\n{}\n\nSource: {}\n",
+    let text = rule.page().split_once("\n\n").map_or_else(|| rule.page(), |(_heading, text)| text);
+    format!(
+        "# {}\n\nSeverity: {}\n\nPage: {}\n\n{text}\nThe comment `# <--` marks what the finding names.\n\n",
         rule.entry.id(),
         severity(rule),
-        rule.summary,
-        rule.reason,
-        rule.source
-    );
-    text.push_str("\nThe comment `# <--` marks what the finding names.\n");
-    let mut shown = Vec::new();
-    for (word, example) in [("Bad", &rule.bad), ("Good", &rule.good)] {
-        for (when, files) in parts(example) {
-            // The good one most often starts from the same files as the bad one.
-            if files.is_empty() || shown.contains(&files) {
-                continue;
-            }
-            shown.push(files);
-            let _ = write!(text, "\n## {word}{when}\n");
-            files.iter().for_each(|file| write_file(&mut text, file));
-        }
-    }
-    text.push('\n');
-    text
-}
-
-fn parts(example: &Example) -> [(&'static str, Files); 2] {
-    match example {
-        Example::Tree(files) => [("", files), ("", &[])],
-        Example::Change { before, after } => [(" (before)", before), (" (after)", after)],
-        Example::Upgrade(files) => [(" (upgraded to its newest release)", files), ("", &[])],
-    }
-}
-
-fn write_file(text: &mut String, (path, content): &(&str, &str)) {
-    let _ = match content.trim_end() {
-        // A symbolic link has no content of its own.
-        "" => write!(text, "\n`{path}`\n"),
-        content => write!(text, "\n`{path}`:\n\n```yaml\n{content}\n```\n"),
-    };
+        rule.page_path(),
+    )
 }
 
 fn to_json(rule: &About) -> Value {
@@ -99,8 +64,9 @@ fn to_json(rule: &About) -> Value {
         "id": rule.entry.id(),
         "severity": rule.entry.severity(),
         "mayChange": rule.entry.change() == Change::Free,
-        "summary": rule.summary,
-        "reason": rule.reason,
-        "source": rule.source,
+        "summary": rule.summary(),
+        "reason": rule.reason(),
+        "source": rule.source(),
+        "page": rule.page_path(),
     })
 }

@@ -5,9 +5,12 @@ use std::fmt::Write;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::proposal::{PlanDigest, SourceState};
+use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, SidebarStanding, SourceState};
+use capstan_plan::settings::TitleTemplate;
 
-use capstan_plan::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, whole_of};
+use capstan_plan::upgrade::{
+    Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, Versions, whole_of,
+};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -211,8 +214,8 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The upgrade as a pull request would show it.
-pub(super) fn markdown(upgrade: &Upgrade) -> String {
+/// The upgrade as a pull request would show it; `title` is what the settings call it.
+pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> String {
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
             upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
@@ -226,11 +229,14 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
+        decisions: &Decisions::default(),
+        drafted: Drafted::No,
         reporter: None,
+        sidebar: &SidebarStanding::default(),
     };
     format!(
         "## {}\n\n{}\n",
-        capstan_report::proposal_title(&proposal),
+        capstan_report::proposal_title(title, upgrade, &source, Versions::Move),
         capstan_report::visible_text(&proposal)
     )
 }

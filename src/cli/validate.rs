@@ -11,7 +11,7 @@ use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
 
 use super::arguments::{FindingsFormat, Validate};
-use super::context::today;
+use super::context::{self, today};
 use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
 
@@ -24,7 +24,11 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
     };
     let trees: Vec<&dyn Tree> =
         [Some(&now), before.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
-    let asked = command.paths.iter().map(|typed| path(&trees, typed)).collect::<Result<Vec<_>, Failure>>()?;
+    let asked = command
+        .paths
+        .iter()
+        .map(|typed| context::path_in(&trees, typed))
+        .collect::<Result<Vec<_>, Failure>>()?;
     let checked = check(&now, before.as_ref());
     let findings: Vec<&Finding> =
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
@@ -87,21 +91,6 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
     Checked { findings, looked_at }
 }
 
-/// A file or folder that was typed; it may be gone since `--from`.
-fn path(trees: &[&dyn Tree], typed: &str) -> Result<RepoPath, Failure> {
-    let missing = || {
-        Failure::Usage(format!(
-            "there is no file or folder `{typed}` in the repository (paths start at its root)"
-        ))
-    };
-    let path = match typed.trim_start_matches("./").trim_end_matches('/') {
-        "" | "." if !typed.starts_with('/') => return Ok(RepoPath::root()),
-        trimmed => RepoPath::parse(trimmed).map_err(|_| missing())?,
-    };
-    let exists = |tree: &&dyn Tree| tree.entry(&path).is_some() || !tree.entries_in(&path).is_empty();
-    if trees.iter().any(exists) { Ok(path) } else { Err(missing()) }
-}
-
 fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
     asked.is_empty()
         || finding
@@ -130,7 +119,12 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
             for finding in findings {
                 output::print(&format!("{}\n", text::finding(finding)))?;
             }
-            output::print(&format!("{summary}\n"))
+            output::print(&format!("{summary}\n"))?;
+            if findings.is_empty() {
+                Ok(())
+            } else {
+                output::print("`capstan rules RULE` says what a rule means\n")
+            }
         }
     }
 }

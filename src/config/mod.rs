@@ -4,6 +4,8 @@
 //! Secrets come from files or the environment, never as flags: those are visible to every process of the
 //! machine. `Debug` never shows one.
 
+mod login;
+mod place;
 mod private;
 mod reconciler;
 mod sources;
@@ -17,20 +19,39 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tempfile::TempDir;
 use url::Url;
 
+pub use login::{CALLBACK, Login};
+use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder};
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
 
+/// Whether what is decided is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// It is.
+    #[default]
+    Live,
+    /// Everything is computed, and nothing is written.
+    DryRun,
+}
+
 /// Everything that `capstan serve` is told.
 #[derive(Debug)]
 pub struct Config {
+    /// Whether what is decided is done.
+    pub mode: Mode,
+    /// The folder that a dry run works in instead of the state directory; it goes with this value.
+    pub scratch: Option<TempDir>,
     /// Where GitHub and reconcilers connect.
     pub listen: SocketAddr,
     /// Where people and monitoring connect; `None` where nobody said: [`INTERNAL_LISTEN`], then.
     pub internal_listen: Option<SocketAddr>,
+    /// Where monitoring alone connects; `None` where it uses the internal listener.
+    pub metrics_listen: Option<SocketAddr>,
     /// What those who connect may cost.
     pub intake: Intake,
     /// How long records are kept that are only looked up.
@@ -39,12 +60,14 @@ pub struct Config {
     pub public_url: Option<Url>,
     /// `sqlite:` or `postgres:` URL; may hold a password.
     pub database_url: SecretString,
-    /// For mirrors and the SQLite database; exists and can be written to.
+    /// For mirrors and the SQLite database; exists and can be written to. In a dry run that of `scratch`.
     pub state_dir: PathBuf,
     /// A key of this bot's own, 32 bytes in base64: outlives the App's.
     pub key: SecretString,
     /// The GitHub App.
     pub github: GithubApp,
+    /// How people sign in; `None` where nobody does.
+    pub login: Option<Login>,
     /// How much is done at once, and how much of the machine it may take.
     pub work: Work,
 }
@@ -161,8 +184,12 @@ impl Config {
         let mut problems = Vec::new();
         let mut checked = Checked { problems: &mut problems };
 
-        let listen = checked.take(listen(&sources, 8080));
-        let internal_listen = checked.take(internal_listen(&sources));
+        let mode = checked.take(mode(&sources));
+        let is_dry = mode == Some(Mode::DryRun);
+        // Whoever tries it has a bot running, perhaps.
+        let listen = checked.take(listen(&sources, if is_dry { 0 } else { 8080 }));
+        let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
+        let metrics_listen = checked.take(optional_listen(&sources, "metrics-listen"));
         let intake = checked.take(intake(&sources));
         let retention = checked.take(retention(&sources));
         let public_url = checked.take(public_url(&sources));
@@ -170,14 +197,18 @@ impl Config {
         let app_id = checked.take(app_id(&sources));
         let private_key = checked.take(private_key(&sources, environment));
         let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
-        let state_dir = checked.take(state_dir(&sources, environment));
-        let database_url = checked.take(database_url(&sources, state_dir.as_deref()));
+        let place = mode.and_then(|mode| Place::of(mode, &sources, environment, &mut checked));
         let work = checked.take(work(&sources));
-        let key = state_dir.as_deref().and_then(|state_dir| checked.take(key(&sources, state_dir)));
+        let login = match &public_url {
+            Some(public_url) => checked.take(login::login(&sources, environment, public_url.as_ref())),
+            None => None,
+        };
 
         match (
+            mode,
             listen,
             internal_listen,
+            metrics_listen,
             intake,
             retention,
             public_url,
@@ -185,14 +216,15 @@ impl Config {
             app_id,
             private_key,
             webhook_secrets,
-            state_dir,
-            database_url,
-            key,
+            place,
             work,
+            login,
         ) {
             (
+                Some(mode),
                 Some(listen),
                 Some(internal_listen),
+                Some(metrics_listen),
                 Some(intake),
                 Some(retention),
                 Some(public_url),
@@ -200,20 +232,23 @@ impl Config {
                 Some(app_id),
                 Some(private_key),
                 Some(webhook_secrets),
-                Some(state_dir),
-                Some(database_url),
-                Some(key),
+                Some(place),
                 Some(work),
+                Some(login),
             ) => Ok(Self {
+                mode,
+                scratch: place.scratch,
                 listen,
                 internal_listen,
+                metrics_listen,
                 intake,
                 retention,
                 public_url,
-                database_url,
-                state_dir,
-                key,
+                database_url: place.database_url,
+                state_dir: place.state_dir,
+                key: place.key,
                 github: GithubApp { api_url, app_id, private_key, webhook_secrets },
+                login,
                 work,
             }),
             _ => Err(ConfigError { problems }),
@@ -255,13 +290,22 @@ impl Checked<'_> {
     }
 }
 
+fn mode(sources: &Sources) -> Result<Mode, String> {
+    let Some(setting) = sources.setting("dry-run") else { return Ok(Mode::Live) };
+    match setting.text.as_str() {
+        "true" => Ok(Mode::DryRun),
+        "false" => Ok(Mode::Live),
+        _ => Err(setting.wrong("is neither `true` nor `false`")),
+    }
+}
+
 fn listen(sources: &Sources, default_port: u16) -> Result<SocketAddr, String> {
     let default = SocketAddr::from(([127, 0, 0, 1], default_port));
     sources.setting("listen").map_or(Ok(default), |setting| address(&setting))
 }
 
-fn internal_listen(sources: &Sources) -> Result<Option<SocketAddr>, String> {
-    sources.setting("internal-listen").map(|setting| address(&setting)).transpose()
+fn optional_listen(sources: &Sources, name: &'static str) -> Result<Option<SocketAddr>, String> {
+    sources.setting(name).map(|setting| address(&setting)).transpose()
 }
 
 fn address(setting: &Setting) -> Result<SocketAddr, String> {
@@ -445,10 +489,11 @@ fn webhook_secrets(sources: &Sources, environment: Environment<'_>) -> Result<Ve
     }
 }
 
-fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf, String> {
+/// The state directory, and how it was given.
+fn state_path(sources: &Sources, environment: Environment<'_>) -> Result<(PathBuf, String), String> {
     let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let (path, origin) = match sources.setting("state-dir") {
-        Some(setting) => (setting.path(), setting.described()),
+    match sources.setting("state-dir") {
+        Some(setting) => Ok((setting.path(), setting.described())),
         None => {
             let state_home = absolute("XDG_STATE_HOME")
                 .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
@@ -458,9 +503,13 @@ fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf,
                 )?;
             let path = state_home.join("capstan");
             let origin = format!("state-dir (the default, {})", path.display());
-            (path, origin)
+            Ok((path, origin))
         }
-    };
+    }
+}
+
+fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf, String> {
+    let (path, origin) = state_path(sources, environment)?;
     make_private_folder(&path).map_err(|error| {
         format!(
             "{origin} cannot be used: {error}; give a folder that this user may write to and nobody else looks \
@@ -480,14 +529,19 @@ fn key(sources: &Sources, state_dir: &Path) -> Result<SecretString, String> {
     }
 }
 
+/// The database in a folder.
+fn sqlite_in(folder: &Path) -> Result<SecretString, String> {
+    let file = folder.join("capstan.sqlite");
+    // A URL, so that `?` and `%` in a folder's name mean themselves.
+    Url::from_file_path(&file)
+        .map(|url| format!("sqlite://{}", url.path()).into())
+        .map_err(|()| format!("state-dir: {} cannot be written as a URL", file.display()))
+}
+
 fn database_url(sources: &Sources, state_dir: Option<&Path>) -> Result<SecretString, String> {
     let Some(setting) = sources.setting("database-url") else {
         // Without a state directory that problem is told already, and this is not used.
-        let file = state_dir.unwrap_or(Path::new("/")).join("capstan.sqlite");
-        // A URL, so that `?` and `%` in a folder's name mean themselves.
-        return Url::from_file_path(&file)
-            .map(|url| format!("sqlite://{}", url.path()).into())
-            .map_err(|()| format!("state-dir: {} cannot be written as a URL", file.display()));
+        return sqlite_in(state_dir.unwrap_or(Path::new("/")));
     };
     // Never quotes the URL: it may hold a password.
     let scheme = setting.text.split_once(':').map_or("", |(scheme, _)| scheme);

@@ -13,7 +13,7 @@ use std::path::Path;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 /// How the names begin of what Capstan's programs make in a state folder.
 const OURS: &[&str] =
@@ -95,15 +95,20 @@ pub(super) fn kept_or_made_key(path: &Path) -> Result<SecretString, String> {
         Ok(false) => {}
         Err(error) => return Err(format!("{shown}: cannot be read: {error}")),
     }
-    let mut key = [0; KEY_BYTES];
-    SystemRandom::new().fill(&mut key).map_err(|_| format!("{shown}: the system gives no random bytes"))?;
-    let text = STANDARD.encode(key);
-    match write_new(path, &format!("{text}\n")) {
-        Ok(()) => Ok(text.into()),
+    let key = random_key().map_err(|why| format!("{shown}: {why}"))?;
+    match write_new(path, &format!("{}\n", key.expose_secret())) {
+        Ok(()) => Ok(key),
         // Another process made one at the same time: that is the key, for both.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => given_key(path),
         Err(error) => Err(format!("{shown}: cannot be made: {error}")),
     }
+}
+
+/// A new key, which nothing keeps.
+pub(super) fn random_key() -> Result<SecretString, String> {
+    let mut key = [0; KEY_BYTES];
+    SystemRandom::new().fill(&mut key).map_err(|_| "the system gives no random bytes".to_owned())?;
+    Ok(STANDARD.encode(key).into())
 }
 
 /// A file that is whole, or not there, whenever the power goes; never one that there is already, and its owner's alone

@@ -27,6 +27,7 @@ pub(super) fn typed(path: Option<&PathBuf>) -> Option<String> {
 const SERVE: &[&str] = &[
     "listen",
     "internal-listen",
+    "metrics-listen",
     "connections",
     "header-timeout-seconds",
     "body-timeout-seconds",
@@ -40,10 +41,13 @@ const SERVE: &[&str] = &[
     "github-app-id",
     "github-private-key-file",
     "github-webhook-secret-file",
+    "github-client-id",
+    "github-client-secret-file",
     "workers",
     "job-seconds",
     "planner-seconds",
     "planner-memory-mib",
+    "dry-run",
 ];
 
 /// Flags of `capstan serve`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
@@ -53,14 +57,19 @@ pub struct ServeOptions {
     /// YAML file with settings, named like the flags [env: CAPSTAN_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Address and port of the webhook, the reconcilers' API and /healthz [env: CAPSTAN_LISTEN] [default:
-    /// 127.0.0.1:8080]
+    /// Address and port of the webhook, the reconcilers' API, /healthz, and the pages where people sign in [env:
+    /// CAPSTAN_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
-    /// Address and port of the fleet page, /readyz and /metrics, for which nobody logs in [env:
-    /// CAPSTAN_INTERNAL_LISTEN] [default: 127.0.0.1:8082]
+    /// Address and port of /readyz and /metrics, for which nobody signs in, and of the pages where it is a loopback
+    /// address [env: CAPSTAN_INTERNAL_LISTEN] [default: 127.0.0.1:8082]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub internal_listen: Option<String>,
+    /// Address and port of a further listener with /metrics, /readyz and /healthz, and without the fleet page: for
+    /// monitoring that reaches it by network, while --internal-listen stays on loopback [env:
+    /// CAPSTAN_METRICS_LISTEN] [default: none]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics_listen: Option<String>,
     /// Connections to --listen at a time; where there are more, those are closed that said nothing for longest
     /// [env: CAPSTAN_CONNECTIONS] [default: half of the file handles that this process may have, at most 512]
     #[arg(long, value_name = "NUMBER")]
@@ -109,6 +118,14 @@ pub struct ServeOptions {
     /// secret itself in CAPSTAN_GITHUB_WEBHOOK_SECRET]
     #[arg(long, value_name = "FILE")]
     pub github_webhook_secret_file: Option<PathBuf>,
+    /// Client id of the App: with it, people sign in through GitHub to see the pages on --listen [env:
+    /// CAPSTAN_GITHUB_CLIENT_ID]
+    #[arg(long, value_name = "ID")]
+    pub github_client_id: Option<String>,
+    /// File with the App's client secret [env: CAPSTAN_GITHUB_CLIENT_SECRET_FILE, or the secret itself in
+    /// CAPSTAN_GITHUB_CLIENT_SECRET]
+    #[arg(long, value_name = "FILE")]
+    pub github_client_secret_file: Option<PathBuf>,
     /// How many repositories are worked on at once, each with a planning process [env: CAPSTAN_WORKERS]
     /// [default: 4]
     #[arg(long, value_name = "NUMBER")]
@@ -122,6 +139,16 @@ pub struct ServeOptions {
     /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEMORY_MIB] [default: 1024]
     #[arg(long, value_name = "MIB")]
     pub planner_memory_mib: Option<String>,
+    /// Compute everything and write nothing: the log says what would be written, the pages show what would be there
+    /// [env: CAPSTAN_DRY_RUN]
+    #[arg(
+        long,
+        value_name = "true|false",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub dry_run: Option<String>,
 }
 
 impl Flags for ServeOptions {
@@ -135,6 +162,7 @@ impl Flags for ServeOptions {
         match name {
             "listen" => self.listen.clone(),
             "internal-listen" => self.internal_listen.clone(),
+            "metrics-listen" => self.metrics_listen.clone(),
             "connections" => self.connections.clone(),
             "header-timeout-seconds" => self.header_timeout_seconds.clone(),
             "body-timeout-seconds" => self.body_timeout_seconds.clone(),
@@ -148,10 +176,13 @@ impl Flags for ServeOptions {
             "github-app-id" => self.github_app_id.clone(),
             "github-private-key-file" => typed(self.github_private_key_file.as_ref()),
             "github-webhook-secret-file" => typed(self.github_webhook_secret_file.as_ref()),
+            "github-client-id" => self.github_client_id.clone(),
+            "github-client-secret-file" => typed(self.github_client_secret_file.as_ref()),
             "workers" => self.workers.clone(),
             "job-seconds" => self.job_seconds.clone(),
             "planner-seconds" => self.planner_seconds.clone(),
             "planner-memory-mib" => self.planner_memory_mib.clone(),
+            "dry-run" => self.dry_run.clone(),
             _ => None,
         }
     }
@@ -353,6 +384,7 @@ fn read_file(
         let text = match value {
             serde_json::Value::String(text) => text,
             serde_json::Value::Number(number) => number.to_string(),
+            serde_json::Value::Bool(answer) => answer.to_string(),
             serde_json::Value::Null => continue,
             _ => return Err(format!("{shown}{place}: `{name}` must be text or a number")),
         };

@@ -9,7 +9,7 @@ const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n-----END RSA
 
 /// A folder, and an environment in which everything needed is set.
 struct Place {
-    folder: tempfile::TempDir,
+    folder: TempDir,
     variables: HashMap<String, String>,
 }
 
@@ -385,4 +385,46 @@ fn the_key_is_kept_or_the_one_that_is_given() {
     let problems = place.problems(&options);
     assert!(problems.contains("FOLDER/key holds no key: expected 32 random bytes in base64"), "{problems}");
     assert!(!problems.contains("hunter2"));
+}
+
+#[test]
+fn people_sign_in_where_everything_for_that_is_given() {
+    let place = Place::new();
+    assert!(place.load(&ServeOptions::default()).unwrap().login.is_none());
+    let client = "Iv1.0123456789abcdef";
+    let place = place
+        .set("CAPSTAN_GITHUB_CLIENT_ID", client)
+        .set("CAPSTAN_GITHUB_CLIENT_SECRET", "the client secret".replace(' ', "-").as_str());
+    assert!(
+        place.problems(&ServeOptions::default()).contains("public-url is missing: with github-client-id")
+    );
+    let at = |url: &str| ServeOptions { public_url: Some(url.to_owned()), ..ServeOptions::default() };
+    let login = place.load(&at("https://capstan.example")).unwrap().login.unwrap();
+    assert_eq!(login.client_id, client);
+    assert_eq!(login.client_secret.expose_secret(), "the-client-secret");
+    assert_eq!(login.callback.as_str(), "https://capstan.example/login/callback");
+    assert!(place.load(&at("http://localhost:8080")).unwrap().login.is_some());
+    for (url, problem) in [
+        (
+            "http://capstan.example",
+            "public-url: `http://capstan.example/` must begin with https:// where people sign in",
+        ),
+        (
+            "http://capstan.svc",
+            "public-url: `http://capstan.svc/` must begin with https:// where people sign in",
+        ),
+        ("https://example.com/capstan", "must hold no path where people sign in"),
+    ] {
+        assert!(place.problems(&at(url)).contains(problem), "{url}: {}", place.problems(&at(url)));
+    }
+    let place = place.unset("CAPSTAN_GITHUB_CLIENT_SECRET");
+    let problems = place.problems(&at("https://capstan.example"));
+    assert!(
+        problems.starts_with("github-client-secret-file is missing: give a file with a client secret"),
+        "{problems}"
+    );
+    let place =
+        place.set("CAPSTAN_GITHUB_CLIENT_SECRET", "two words").set("CAPSTAN_GITHUB_CLIENT_ID", "12 34");
+    let problems = place.problems(&at("https://capstan.example"));
+    assert!(problems.contains("is no client id") && !problems.contains("two words"), "{problems}");
 }

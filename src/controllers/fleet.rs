@@ -178,6 +178,8 @@ impl FleetLoop {
         beside.cancel();
         let _ended = tokio::join!(follows, preflights);
         state.counted.clear(&self.fleet.key);
+        // A gauge cannot be taken back, and its last value would be told for ever: nothing compares with this one.
+        metrics::gauge!("capstan_source_up", "fleet" => self.fleet.key.to_string()).set(f64::NAN);
     }
 
     /// Who may act for this management cluster is for all to see who look at its Fleet.
@@ -461,7 +463,7 @@ impl FleetLoop {
             Ok(None) => Requeue::Now,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
-                metrics::counter!("capstan_failures_total", "cause" => error.kind()).increment(1);
+                metrics::counter!("capstan_reconciler_failures_total", "cause" => error.kind()).increment(1);
                 Requeue::Retry
             }
         };

@@ -1,14 +1,4 @@
-//! What the reconciler counts, under the names of its metrics.
-//!
-//! | metric | |
-//! |---|---|
-//! | `capstan_applied_objects_total{kind}` | objects that were written |
-//! | `capstan_deleted_objects_total{kind}` | objects that were deleted |
-//! | `capstan_reconcile_duration_seconds{result}` | how long reconciliations take |
-//! | `capstan_failures_total{cause}` | reconciliations that failed or were refused, by cause |
-//! | `capstan_clusters{fleet,phase}` | clusters by phase, or by what holds them up |
-//! | `capstan_source_up{fleet}` | whether the source was read last time |
-//! | `capstan_leader` | whether this process leads |
+//! How many clusters of a Fleet stand where, and how reconciliations end, as metrics ([`crate::telemetry::METRICS`]).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,7 +40,7 @@ impl Counted {
         metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result)
             .record(took.as_secs_f64());
         if let Some(cause) = cause {
-            metrics::counter!("capstan_failures_total", "cause" => cause).increment(1);
+            metrics::counter!("capstan_reconciler_failures_total", "cause" => cause).increment(1);
         }
         if !matches!(outcome.ended, Ended::Interrupted(_)) {
             self.states.insert(id.clone(), state(&outcome.ended, &outcome.status));

@@ -55,7 +55,7 @@ impl PreflightWorker {
                 Ok(work) => work,
                 Err(error) => {
                     tracing::warn!(fleet = %worker.fleet.key, %error, "the bot has no work to give");
-                    metrics::counter!("capstan_failures_total", "cause" => "bot").increment(1);
+                    metrics::counter!("capstan_reconciler_failures_total", "cause" => "bot").increment(1);
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => {}
                         () = stop.cancelled() => {}
@@ -97,7 +97,7 @@ impl PreflightWorker {
             return Answered::NotYet;
         }
         let took = started.elapsed();
-        metrics::histogram!("capstan_preflight_seconds").record(took.as_secs_f64());
+        metrics::histogram!("capstan_preflight_duration_seconds").record(took.as_secs_f64());
         if let Err(error) = self.source.bot.answer(question, &answers, took).await {
             tracing::warn!(fleet = %self.fleet.key, commit = short(&question.commit), %error, "a preflight's answer was not taken");
         }

@@ -10,7 +10,7 @@ use ulid::Ulid;
 
 use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, RecordsError,
+    Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press, RecordsError,
     RepositoryName,
 };
 
@@ -83,7 +83,7 @@ macro_rules! claim {
 
 const TAKE_HINTS: &str = "
     UPDATE deliveries SET lease = $1 WHERE repository = $2 AND state = 'waiting'
-    RETURNING pull_request, comment, head";
+    RETURNING pull_request, comment, head, guid, received_at_ms, pressed_by, pressed";
 
 /// `$1` repository, `$2` lease, `$3` now.
 const COMPLETE: &str = "
@@ -110,7 +110,7 @@ const PUT_OFF: &str = "
     WHERE repository = $1 AND lease = $2 AND state = 'running'";
 
 type ClaimedRow = (i64, i64, String, i64);
-type HintRow = (Option<i64>, Option<i64>, Option<String>);
+type HintRow = (Option<i64>, Option<i64>, Option<String>, String, i64, Option<String>, Option<String>);
 
 #[async_trait]
 impl Jobs for Database {
@@ -436,7 +436,11 @@ const fn held(rows: u64) -> Lease {
 
 fn collect_hints(rows: Vec<HintRow>) -> Hints {
     let mut hints = Hints::default();
-    for (pull_request, comment, head) in rows {
+    for (pull_request, comment, head, delivery, at_ms, by, button) in rows {
+        if let (Some(by), Some(button), Some(head)) = (by, button, head.clone()) {
+            hints.presses.push(Press { at: timestamp(at_ms), delivery, by, button, head });
+            continue;
+        }
         if let (Some(pull_request), Some(comment)) = (pull_request, comment) {
             hints.comments.push(CommentHint {
                 comment: comment.cast_unsigned(),
@@ -452,6 +456,7 @@ fn collect_hints(rows: Vec<HintRow>) -> Hints {
     hints.comments.dedup();
     hints.heads.sort_unstable();
     hints.heads.dedup();
+    hints.presses.sort_unstable();
     hints
 }
 

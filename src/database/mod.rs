@@ -14,6 +14,7 @@ mod deliveries;
 mod fleet;
 mod jobs;
 mod open;
+mod pages;
 mod preflights;
 mod records;
 mod retention;

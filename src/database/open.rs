@@ -60,6 +60,24 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0007_refused_writes.sql"),
         include_str!("../../migrations/postgres/0007_refused_writes.sql"),
     ),
+    (
+        8,
+        "page",
+        include_str!("../../migrations/sqlite/0008_page.sql"),
+        include_str!("../../migrations/postgres/0008_page.sql"),
+    ),
+    (
+        9,
+        "dashboards",
+        include_str!("../../migrations/sqlite/0009_dashboards.sql"),
+        include_str!("../../migrations/postgres/0009_dashboards.sql"),
+    ),
+    (
+        10,
+        "buttons",
+        include_str!("../../migrations/sqlite/0010_buttons.sql"),
+        include_str!("../../migrations/postgres/0010_buttons.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.
@@ -121,6 +139,17 @@ impl Database {
         };
         Ok(Self { engine, clock, work: Arc::new(Notify::new()) })
     }
+
+    /// The SQLite file that opening this URL would create; `None` where it is there, and of every other URL.
+    pub fn missing_file(url: &str) -> Option<PathBuf> {
+        let of_sqlite = url.starts_with("sqlite:") && !is_in_memory(url);
+        let options = of_sqlite.then(|| SqliteConnectOptions::from_str(url).ok())??;
+        Some(options.get_filename().to_path_buf()).filter(|file| !file.exists())
+    }
+}
+
+fn is_in_memory(url: &str) -> bool {
+    url.contains(":memory:") || url.contains("mode=memory")
 }
 
 /// Opens the file and migrates it, one process at a time.
@@ -135,7 +164,7 @@ async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
         .busy_timeout(Duration::from_secs(5));
     let path = Path::new(options.get_filename()).to_path_buf();
     let broken = |source| OpenError::Sqlite { path: path.clone(), source };
-    let in_memory = url.contains(":memory:") || url.contains("mode=memory");
+    let in_memory = is_in_memory(url);
     if !in_memory {
         // SQLite gives what it puts beside the file the same mode.
         let private = || std::fs::File::options().create(true).append(true).mode(0o600).open(&path);

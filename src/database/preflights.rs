@@ -325,6 +325,7 @@ pub(super) fn watched(row: WatchedRow) -> Result<WatchedRepository, RecordsError
                 .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?,
             default_branch,
             archived: false,
+            fork: false,
             node_id,
             clone_url,
             html_url,

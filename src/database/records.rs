@@ -9,13 +9,14 @@ use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, ProposalRecord, Records, RecordsError,
-    RefusedWrite,
+    AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord,
+    Records, RecordsError, RefusedWrite,
 };
 
 /// Writes that were refused and that nobody has tried for so long are forgotten.
 const A_MONTH_MS: i64 = 30 * 24 * 3_600_000;
 
+type CheckRow = (i64, String, Option<String>, Option<String>, Option<String>);
 type ProposalRow = (String, String, Option<i64>, String, String, String, i64);
 
 #[async_trait]
@@ -82,29 +83,43 @@ impl Records for Database {
         head: &CommitId,
         name: &str,
     ) -> Result<Option<CheckRecord>, RecordsError> {
-        let sql = "SELECT check_run, content FROM checks WHERE repository = $1 AND head = $2 AND name = $3";
-        let row: Option<(i64, String)> = read!(self, pool => sqlx::query_as(sql)
+        let sql = "SELECT check_run, content, conclusion, title, pressed FROM checks WHERE repository = $1 AND head = $2 AND name = $3";
+        let row: Option<CheckRow> = read!(self, pool => sqlx::query_as(sql)
             .bind(repository.cast_signed())
             .bind(head.as_str())
             .bind(name)
             .fetch_optional(pool)
             .await)
         .map_err(failed("reading a check"))?;
-        Ok(row.map(|(check_run, content)| CheckRecord {
+        Ok(row.map(|(check_run, content, conclusion, title, pressed)| CheckRecord {
             repository,
             head: head.clone(),
             name: name.to_owned(),
             check_run: check_run.cast_unsigned(),
             content,
+            verdict: verdict(conclusion, title),
+            pressed,
         }))
     }
 
+    async fn is_set_up(&self, repository: u64) -> Result<bool, RecordsError> {
+        let sql = "SELECT source FROM campaigns WHERE repository = $1 LIMIT 1";
+        let row: Option<(String,)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(repository.cast_signed())
+            .fetch_optional(pool)
+            .await)
+        .map_err(failed("looking for campaigns"))?;
+        Ok(row.is_some())
+    }
+
     async fn save_check(&self, record: &CheckRecord) -> Result<(), RecordsError> {
-        let sql = "INSERT INTO checks (repository, head, name, check_run, content, saved_at_ms)
-                   VALUES ($1, $2, $3, $4, $5, $6)
+        let sql =
+            "INSERT INTO checks (repository, head, name, check_run, content, saved_at_ms, conclusion, title, pressed)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                    ON CONFLICT (repository, head, name) DO UPDATE SET
                        check_run = excluded.check_run, content = excluded.content,
-                       saved_at_ms = excluded.saved_at_ms";
+                       saved_at_ms = excluded.saved_at_ms, conclusion = excluded.conclusion,
+                       title = excluded.title, pressed = excluded.pressed";
         write!(self, pool => sqlx::query(sql)
             .bind(record.repository.cast_signed())
             .bind(record.head.as_str())
@@ -112,6 +127,9 @@ impl Records for Database {
             .bind(record.check_run.cast_signed())
             .bind(&record.content)
             .bind(self.now_ms())
+            .bind(record.verdict.as_ref().map(|verdict| &verdict.conclusion))
+            .bind(record.verdict.as_ref().map(|verdict| &verdict.title))
+            .bind(record.pressed.as_ref())
             .execute(pool)
             .await
             .map(drop))
@@ -199,6 +217,32 @@ impl Records for Database {
         .map_err(failed("forgetting a refused write"))
     }
 
+    async fn dashboard(&self, repository: u64) -> Result<Option<KnownDashboard>, RecordsError> {
+        let sql = "SELECT issue, record FROM dashboards WHERE repository = $1";
+        let row: Option<(Option<i64>, String)> =
+            read!(self, pool => sqlx::query_as(sql).bind(repository.cast_signed()).fetch_optional(pool).await)
+                .map_err(failed("reading what is known of the dashboard"))?;
+        let known = |(issue, record): (Option<i64>, String)| KnownDashboard {
+            repository,
+            issue: issue.map(i64::cast_unsigned),
+            record,
+        };
+        Ok(row.map(known))
+    }
+
+    async fn save_dashboard(&self, known: &KnownDashboard) -> Result<(), RecordsError> {
+        let sql = "INSERT INTO dashboards (repository, issue, record) VALUES ($1, $2, $3)
+                   ON CONFLICT (repository) DO UPDATE SET issue = excluded.issue, record = excluded.record";
+        write!(self, pool => sqlx::query(sql)
+            .bind(known.repository.cast_signed())
+            .bind(known.issue.map(u64::cast_signed))
+            .bind(&known.record)
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("saving what is known of the dashboard"))
+    }
+
     async fn save_campaigns(
         &self,
         repository: u64,
@@ -226,6 +270,11 @@ impl Records for Database {
     }
 }
 
+/// What a check said; nothing while it is in progress.
+fn verdict(conclusion: Option<String>, title: Option<String>) -> Option<CheckVerdict> {
+    Some(CheckVerdict { conclusion: conclusion?, title: title? })
+}
+
 /// The proposal that a row is of; else why it is none.
 fn proposal_of(target: &str, kind: &str) -> Result<ProposalId, String> {
     let target = Target::parse(target).ok_or_else(|| format!("`{target}` is no target"))?;
@@ -250,26 +299,30 @@ impl Database {
             sqlx::query("DELETE FROM campaigns WHERE repository = $1").bind(repository).execute(&mut *tx).await?;
             for campaign in campaigns {
                 sqlx::query(
-                    "INSERT INTO campaigns (repository, source_kind, source, changed_at_ms)
-                     VALUES ($1, $2, $3, $4)",
+                    "INSERT INTO campaigns (repository, source_kind, source, changed_at_ms, open_limit, hour_limit)
+                     VALUES ($1, $2, $3, $4, $5, $6)",
                 )
                 .bind(repository)
                 .bind(campaign.kind.as_str())
                 .bind(&campaign.source)
                 .bind(now_ms)
+                .bind(campaign.limits.map(|limits| i64::from(limits.open)))
+                .bind(campaign.limits.map(|limits| i64::from(limits.per_hour)))
                 .execute(&mut *tx)
                 .await?;
             }
             for rows in targets.chunks(256) {
                 let mut insert = sqlx::QueryBuilder::new(
-                    "INSERT INTO campaign_targets (repository, target, source_kind, state, reason) ",
+                    "INSERT INTO campaign_targets (repository, target, source_kind, state, reason, at_source, offered) ",
                 );
                 insert.push_values(rows, |mut row, (kind, target)| {
                     row.push_bind(repository)
                         .push_bind(target.target.as_str())
                         .push_bind(kind.as_str())
                         .push_bind(&target.state)
-                        .push_bind(&target.reason);
+                        .push_bind(&target.reason)
+                        .push_bind(&target.at)
+                        .push_bind(&target.offered);
                 });
                 insert.build().execute(&mut *tx).await?;
             }

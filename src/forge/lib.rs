@@ -38,17 +38,18 @@
 //! | [`signing`] | the forge's signature on commits | `random`, `store` |
 //! | [`outbox`] | deliveries made and to be made | `clock` |
 //! | [`state`] | what the forge knows beside Git | `app_key`, `clock`, `error`, `faults`, `log`, `outbox`, `store` |
-//! | [`views`] | the JSON of GitHub's API | `clock`, `outbox`, `signing`, `state`, `store` |
+//! | [`views`] | the JSON of GitHub's API | `clock`, `outbox`, `signing`, `state`, `store`, `url_encoding` |
 //! | [`actions`] | what may be done, with what follows | `clock`, `error`, `outbox`, `random`, `signing`, `state`, `store`, `views` |
 //! | [`api`] | the REST API | `actions`, `clock`, `error`, `random`, `signing`, `state`, `store`, `url_encoding`, `views` |
-//! | [`graphql`] | the GraphQL API | `api`, `clock`, `error`, `state`, `store` |
+//! | [`graphql`] | the GraphQL API | `actions`, `api`, `clock`, `error`, `state`, `store` |
 //! | [`http`] | requests and answers | `error` |
 //! | [`shared`] | the state behind its lock | `state` |
 //! | [`authenticate`] | who asks | `api`, `clock`, `error`, `http`, `shared`, `state` |
 //! | [`pages`] | pages for people | `actions`, `clock`, `error`, `http`, `shared`, `state`, `url_encoding` |
+//! | [`oauth`] | signing in through the App in a browser | `error`, `http`, `random`, `shared`, `state`, `url_encoding` |
 //! | [`smart_http`] | Git over HTTP | `api`, `error`, `shared`, `state`, `store` |
 //! | [`deliver`] | sends deliveries | `outbox`, `shared` |
-//! | [`server`] | the HTTP server | `api`, `authenticate`, `clock`, `error`, `faults`, `graphql`, `http`, `log`, `pages`, `random`, `shared`, `smart_http`, `state`, `url_encoding` |
+//! | [`server`] | the HTTP server | `api`, `authenticate`, `clock`, `error`, `faults`, `graphql`, `http`, `log`, `oauth`, `pages`, `random`, `shared`, `smart_http`, `state`, `url_encoding` |
 //! | [`forge`] | a running forge, and who plays on it | `actions`, `app_key`, `clock`, `deliver`, `error`, `faults`, `log`, `outbox`, `random`, `server`, `shared`, `signing`, `state`, `store`, `views` |
 
 // GitHub's large objects are written out in one `json!` each.
@@ -66,6 +67,7 @@ mod forge;
 mod graphql;
 mod http;
 mod log;
+mod oauth;
 mod outbox;
 mod pages;
 mod random;
@@ -82,10 +84,11 @@ pub use actions::NewPull;
 pub use error::ApiError;
 pub use faults::{Fault, Matching, Strike};
 pub use forge::{
-    AppCredentials, CheckView, CommentView, CommitView, Edit, Forge, ForgeError, Options, PullState,
-    PullView, StatusView,
+    AppCredentials, CheckView, CommentView, CommitView, Edit, Enterprise, Forge, ForgeError, IssueView,
+    Options, PullState, PullView, StatusView,
 };
 pub use log::{Exchange, Recording, Surface};
 pub use outbox::{Delivery, Order};
-pub use state::{MergeMethod, Permission, ReviewState, Selection};
+pub use random::CANARY;
+pub use state::{MergeMethod, Permission, Protection, ReviewState, Selection};
 pub use store::StoreError;

@@ -11,6 +11,14 @@ pub(crate) fn random_text(prefix: &str) -> String {
     format!("{prefix}{hex}")
 }
 
+/// What stands in every secret that a forge makes, so that one that leaks is recognised wherever it turns up.
+pub const CANARY: &str = "c4n4ry5ecret";
+
+/// Random text that nobody else may see.
+pub(crate) fn random_secret(prefix: &str) -> String {
+    random_text(&format!("{prefix}{CANARY}"))
+}
+
 /// A random identifier in the form of a UUID, as deliveries carry it.
 pub(crate) fn random_guid() -> String {
     let text = random_text("");

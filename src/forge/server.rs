@@ -24,7 +24,7 @@ use crate::shared::Shared;
 use crate::smart_http::{self, GitRequest};
 use crate::state::State;
 use crate::url_encoding::{decode, parse_query};
-use crate::{graphql, pages};
+use crate::{graphql, oauth, pages};
 
 /// The reason to close a connection without an answer.
 #[derive(Debug)]
@@ -94,11 +94,27 @@ struct Address<'a> {
     path: &'a str,
 }
 
-fn address(path: &str) -> Address<'_> {
-    let path = path.strip_prefix("/api/v3").unwrap_or(path);
-    if path == "/graphql" || path == "/api/graphql" {
+/// Where the API is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    /// At the root, and below `/api` as well.
+    Anywhere,
+    /// Below `/api` alone, as GitHub Enterprise Server has it.
+    BelowApi,
+}
+
+fn address(path: &str, base: Base) -> Address<'_> {
+    let below_api = path.strip_prefix("/api/v3");
+    if path == "/api/graphql" || (path == "/graphql" && base == Base::Anywhere) {
         return Address { surface: Surface::GraphQl, path: "/graphql" };
     }
+    if base == Base::BelowApi
+        && below_api.is_none()
+        && api::is_api(path.trim_start_matches('/').split('/').next().unwrap_or_default())
+    {
+        return Address { surface: Surface::Pages, path };
+    }
+    let path = below_api.unwrap_or(path);
     let mut segments = path.trim_start_matches('/').split('/');
     let first = segments.next().unwrap_or_default();
     let surface = match (first, segments.next(), segments.next()) {
@@ -118,7 +134,8 @@ fn answer(
     request: &HttpRequest,
     struck: Option<(Strike, Fault)>,
 ) -> (HttpResponse, Option<Fault>) {
-    let address = address(&request.path);
+    let base = if shared.lock().enterprise.is_some() { Base::BelowApi } else { Base::Anywhere };
+    let address = address(&request.path, base);
     let actor = authenticate(shared, request);
     let who = actor.as_ref().map_or_else(|_| "nobody".to_owned(), Actor::describe);
     let response = match (&struck, actor) {
@@ -157,6 +174,7 @@ fn answer(
 fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor: &Actor) -> HttpResponse {
     match address.surface {
         Surface::Git => git(shared, request, address.path, actor),
+        Surface::Pages if address.path.starts_with("/login/oauth/") => oauth::answer(shared, request),
         Surface::Pages => pages::answer(shared, request),
         Surface::Rest | Surface::GraphQl => {
             let body = match request.body.as_ref() {
@@ -169,7 +187,8 @@ fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor:
             let query = parse_query(&request.query);
             let mut state = shared.lock();
             let url = format!("{}{}", state.web, request.path);
-            let mut call = Call { state: &mut state, actor, query: &query, body: &body, url: &url };
+            let accept = request.header("accept").unwrap_or_default();
+            let mut call = Call { state: &mut state, actor, query: &query, body: &body, url: &url, accept };
             if address.surface == Surface::GraphQl {
                 return match actor {
                     Actor::Nobody | Actor::App => HttpResponse::error(&ApiError::new(401, "Bad credentials")),
@@ -235,6 +254,9 @@ fn common_headers(response: &mut HttpResponse, state: &mut State) {
         ];
         response.headers.extend(limits.map(|(name, value)| (name.to_owned(), value)));
     }
+    let version =
+        state.enterprise.iter().map(|version| ("x-github-enterprise-version".to_owned(), version.clone()));
+    response.headers.extend(version);
     response.headers.push(("x-github-request-id".to_owned(), random_guid()));
     response.headers.push(("x-github-media-type".to_owned(), "github.v3; format=json".to_owned()));
 }

@@ -102,13 +102,19 @@ pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> 
         return Ok(Connection { transport: Box::new(transport), key: None });
     }
     let mut transport = http::connect::<http::reqwest::Remote>(parsed, Protocol::V2, false);
-    transport.configure(&http_options(access)).map_err(explained)?;
+    transport.configure(&http_options(url, access)).map_err(explained)?;
     Ok(Connection { transport: Box::new(transport), key: None })
 }
 
-fn http_options(access: &Access) -> http::Options {
+fn http_options(url: &str, access: &Access) -> http::Options {
+    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(plain_http::is_private));
+    let is_private = host.unwrap_or(false);
     let client = http::reqwest::Options {
-        configure_client: Some(Box::new(|client| Ok(client.timeout(STALLED)))),
+        configure_client: Some(Box::new(move |client| {
+            let client = client.timeout(STALLED);
+            // Nobody asks a proxy for this machine or this cluster, as for the API.
+            Ok(if is_private { client.no_proxy() } else { client })
+        })),
         configure_request: None,
     };
     let extra_headers = match access {

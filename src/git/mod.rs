@@ -8,6 +8,7 @@
 
 mod access;
 mod branch;
+mod changed_tree;
 mod checkout;
 mod checkout_error;
 mod commit_tree;
@@ -26,6 +27,7 @@ mod workspace;
 
 pub use access::Access;
 pub use branch::BranchSource;
+pub use changed_tree::changed_tree;
 pub use checkout::Checkout;
 pub use checkout_error::CheckoutError;
 pub use file_writer::{WriteFailure, write_all_or_nothing};

@@ -169,7 +169,7 @@ fn add_unnamed(unnamed: BTreeMap<(RepoPath, BString), BlobId>, listed: &mut Vec<
 }
 
 /// The files in a folder, of a list that is ordered by path.
-fn stored_in<'s>(stored: &'s [StoredFile], folder: &RepoPath) -> &'s [StoredFile] {
+pub(super) fn stored_in<'s>(stored: &'s [StoredFile], folder: &RepoPath) -> &'s [StoredFile] {
     if folder.is_root() {
         return stored;
     }

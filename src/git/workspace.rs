@@ -5,6 +5,7 @@ use std::sync::Arc;
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, RepoPath, Tree, TreeId};
 
+use super::changed_tree::ChangedTree;
 use super::{Checkout, CheckoutError, write_all_or_nothing};
 use crate::app::ports::{PastFolder, Workspace, WorkspaceError};
 
@@ -27,6 +28,18 @@ impl Workspace for Checkout {
 
     fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder> {
         self.last_with_folder(folders)
+    }
+
+    fn changed(
+        &self,
+        before: &Arc<dyn Tree>,
+        changes: &[FileChange],
+    ) -> Result<Arc<dyn Tree>, WorkspaceError> {
+        let hash = self.objects.with(|repository| repository.object_hash());
+        let changed = ChangedTree::of(Arc::clone(before), hash, changes);
+        let changed = changed
+            .ok_or_else(|| WorkspaceError::Failed("cannot compute the ids of new files".to_owned()))?;
+        Ok(Arc::new(changed))
     }
 
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError> {

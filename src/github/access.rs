@@ -12,11 +12,19 @@ pub(super) enum Task {
     Fetch,
     /// To read what the API shows.
     Read,
+    /// To ask whether somebody belongs to a team.
+    AskTeam,
     /// To write trees, commits and branches.
     Commit,
     /// To open and change pull requests.
     Propose,
-    /// To comment and react.
+    /// To ask teams for reviews, which GitHub finds only for who may see an organisation's members.
+    AskReview,
+    /// To make pull requests drafts, or ready: GitHub asks for both rights.
+    Draft,
+    /// To merge pull requests, or have GitHub merge them.
+    Merge,
+    /// To comment and react, and to keep the dashboard issue.
     Answer,
     /// To report checks and statuses.
     Report,
@@ -41,8 +49,11 @@ impl Task {
                 ("pull_requests", "read"),
                 ("statuses", "read"),
             ],
+            Self::AskTeam => &[("members", "read")],
             Self::Commit => &[("contents", "write")],
             Self::Propose => &[("pull_requests", "write")],
+            Self::AskReview => &[("members", "read"), ("pull_requests", "write")],
+            Self::Draft | Self::Merge => &[("contents", "write"), ("pull_requests", "write")],
             Self::Answer => &[("issues", "write")],
             Self::Report => &[("checks", "write"), ("statuses", "write")],
         }
@@ -50,7 +61,7 @@ impl Task {
 
     /// Whether it changes nothing: what is public may be read without any right.
     pub(super) const fn only_reads(self) -> bool {
-        matches!(self, Self::Find | Self::Fetch | Self::Read)
+        matches!(self, Self::Find | Self::Fetch | Self::Read | Self::AskTeam)
     }
 }
 

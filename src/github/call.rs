@@ -5,6 +5,17 @@ use http::Method;
 use super::access::{Access, Task};
 use crate::app::ports::Repository;
 
+/// Whom GitHub's limits count a call against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum CountedFor {
+    /// The App itself.
+    App,
+    /// An installation, by GitHub's id, whatever the task.
+    Installation(u64),
+    /// A person, by a digest of their token.
+    Person(u64),
+}
+
 /// As whom a call is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Identity {
@@ -12,6 +23,8 @@ pub(super) enum Identity {
     App,
     /// One of its installations, for a task.
     Installation(Access),
+    /// A person who signed in, by a digest of their token.
+    Person(u64),
 }
 
 impl Identity {
@@ -30,11 +43,11 @@ impl Identity {
         Self::Installation(Access::find(installation))
     }
 
-    /// The installation; `None` for the App itself. GitHub's limits count by these.
-    pub(super) const fn installation(self) -> Option<u64> {
+    pub(super) const fn counted_for(self) -> CountedFor {
         match self {
-            Self::App => None,
-            Self::Installation(access) => Some(access.installation),
+            Self::App => CountedFor::App,
+            Self::Installation(access) => CountedFor::Installation(access.installation),
+            Self::Person(digest) => CountedFor::Person(digest),
         }
     }
 }
@@ -67,7 +80,12 @@ pub(super) struct Call {
     pub(super) body: Option<serde_json::Value>,
     pub(super) effect: Effect,
     pub(super) keep: Keep,
+    /// The media types that are taken.
+    pub(super) accept: &'static str,
 }
+
+/// What GitHub's API answers with.
+const MEDIA_TYPE: &str = "application/vnd.github+json";
 
 impl Call {
     pub(super) fn new(
@@ -78,7 +96,8 @@ impl Call {
         effect: Effect,
     ) -> Self {
         let (segments, query) = (Vec::new(), Vec::new());
-        Self { identity, method, route, doing, segments, query, body: None, effect, keep: Keep::No }
+        let (body, keep, accept) = (None, Keep::No, MEDIA_TYPE);
+        Self { identity, method, route, doing, segments, query, body, effect, keep, accept }
     }
 
     pub(super) fn get(identity: Identity, route: &'static str, doing: String) -> Self {
@@ -89,8 +108,16 @@ impl Call {
         Self::new(identity, Method::POST, route, doing, Effect::Writes)
     }
 
+    pub(super) fn put(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::PUT, route, doing, Effect::Writes)
+    }
+
     pub(super) fn patch(identity: Identity, route: &'static str, doing: String) -> Self {
         Self::new(identity, Method::PATCH, route, doing, Effect::Writes)
+    }
+
+    pub(super) fn delete(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::DELETE, route, doing, Effect::Writes)
     }
 
     /// The path, a part each; parts are escaped where needed.

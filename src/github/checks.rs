@@ -1,19 +1,22 @@
 //! Check runs.
 
 use capstan_model::tree::CommitId;
+use capstan_plan::verbs::{Button, Verb};
 use capstan_report::{Annotation, AnnotationLevel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::app::ports::{CheckConclusion, CheckRun, CodeHostError, NewCheckRun, Repository};
+use crate::app::ports::{
+    ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CodeHostError, NewCheckRun, Repository,
+};
 
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
 use super::transport::GitHub;
 
-/// GitHub takes this many annotations a call; further ones are added by updates.
-const ANNOTATIONS_PER_CALL: usize = 50;
+/// GitHub shows so many buttons.
+const BUTTONS: usize = 3;
 /// What GitHub takes, in characters (of a message: in bytes, hence the smaller number).
 const SUMMARY_CHARACTERS: usize = 65_535;
 const TITLE_CHARACTERS: usize = 255;
@@ -30,6 +33,12 @@ struct CheckPayload {
     name: String,
     external_id: Option<String>,
     conclusion: Option<String>,
+    output: Option<OutputPayload>,
+}
+
+#[derive(Deserialize)]
+struct OutputPayload {
+    annotations_count: Option<usize>,
 }
 
 impl CheckPayload {
@@ -45,16 +54,8 @@ impl CheckPayload {
             name: self.name,
             external_id: self.external_id.unwrap_or_default(),
             conclusion,
+            annotations: self.output.and_then(|output| output.annotations_count).unwrap_or(0),
         }
-    }
-}
-
-fn word(conclusion: CheckConclusion) -> &'static str {
-    match conclusion {
-        CheckConclusion::Success => "success",
-        CheckConclusion::Neutral => "neutral",
-        CheckConclusion::Failure => "failure",
-        CheckConclusion::ActionRequired => "action_required",
     }
 }
 
@@ -77,6 +78,12 @@ fn annotation(annotation: &Annotation) -> Value {
     value
 }
 
+/// A button: GitHub tells which was pressed by its identifier.
+fn action(verb: Verb) -> Option<Value> {
+    let Button { label, description } = verb.button()?;
+    Some(json!({"label": label, "description": description, "identifier": verb.word()}))
+}
+
 fn output(check: &NewCheckRun, annotations: &[Annotation]) -> Value {
     json!({
         "title": cut_to(&check.title, TITLE_CHARACTERS),
@@ -85,21 +92,42 @@ fn output(check: &NewCheckRun, annotations: &[Annotation]) -> Value {
     })
 }
 
-/// Everything but the annotations of later calls.
-fn body(check: &NewCheckRun, annotations: &[Annotation]) -> Value {
+/// A run with these annotations more.
+#[derive(Clone, Copy)]
+enum Body {
+    /// More follow.
+    Unfinished,
+    /// They are the last.
+    Whole,
+}
+
+fn body(check: &NewCheckRun, annotations: &[Annotation], body: Body) -> Value {
+    let (conclusion, external_id) = match body {
+        Body::Whole => (check.conclusion, &check.external_id),
+        Body::Unfinished => (None, &check.unfinished_id),
+    };
     let mut body = json!({
         "name": check.name,
-        "external_id": check.external_id,
+        "external_id": external_id,
         "output": output(check, annotations),
+        "actions": check.buttons.iter().filter_map(|verb| action(*verb)).take(BUTTONS).collect::<Vec<_>>(),
     });
-    match check.conclusion {
+    match conclusion {
         Some(conclusion) => {
             body["status"] = "completed".into();
-            body["conclusion"] = word(conclusion).into();
+            body["conclusion"] = conclusion.as_str().into();
         }
         None => body["status"] = "in_progress".into(),
     }
     body
+}
+
+/// What goes with the first call, and as what.
+fn first_part(check: &NewCheckRun) -> (&[Annotation], Body) {
+    match check.annotations.split_at_checked(ANNOTATIONS_PER_CALL) {
+        Some((first, rest)) if !rest.is_empty() => (first, Body::Unfinished),
+        _ => (&check.annotations, Body::Whole),
+    }
 }
 
 impl GitHub {
@@ -125,8 +153,8 @@ impl GitHub {
         repository: &Repository,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError> {
-        let (first, rest) = check.annotations.split_at(check.annotations.len().min(ANNOTATIONS_PER_CALL));
-        let mut body = body(check, first);
+        let (first, part) = first_part(check);
+        let mut body = body(check, first, part);
         body["head_sha"] = check.head.as_str().into();
         let doing = format!("reporting check {} on {} of {}", check.name, check.head, repository.name);
         let identity = Identity::doing(Task::Report, repository);
@@ -134,8 +162,7 @@ impl GitHub {
             .in_repository(repository, &["check-runs"])
             .body(body);
         let made: CheckPayload = self.send(&call).await?.content()?;
-        self.add_annotations(repository, made.id, check, rest).await?;
-        Ok(made.into_check_run())
+        self.after_first(repository, made, check, first.len(), part).await
     }
 
     pub(super) async fn write_check_run_again(
@@ -144,24 +171,44 @@ impl GitHub {
         id: u64,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError> {
-        let (first, rest) = check.annotations.split_at(check.annotations.len().min(ANNOTATIONS_PER_CALL));
-        let made: CheckPayload = self.change_check_run(repository, id, check, body(check, first)).await?;
-        self.add_annotations(repository, id, check, rest).await?;
-        Ok(made.into_check_run())
+        let (first, part) = first_part(check);
+        let made = self.change_check_run(repository, id, check, body(check, first, part)).await?;
+        self.after_first(repository, made, check, first.len(), part).await
     }
 
-    async fn add_annotations(
+    async fn after_first(
+        &self,
+        repository: &Repository,
+        made: CheckPayload,
+        check: &NewCheckRun,
+        sent: usize,
+        part: Body,
+    ) -> Result<CheckRun, CodeHostError> {
+        match part {
+            Body::Whole => Ok(made.into_check_run()),
+            Body::Unfinished => self.send_rest_of_check_run(repository, made.id, sent, check).await,
+        }
+    }
+
+    /// Adds what comes after the first `sent` annotations; the last call concludes the run, so that a run with a
+    /// conclusion has all of them.
+    pub(super) async fn send_rest_of_check_run(
         &self,
         repository: &Repository,
         id: u64,
+        sent: usize,
         check: &NewCheckRun,
-        annotations: &[Annotation],
-    ) -> Result<(), CodeHostError> {
-        for some in annotations.chunks(ANNOTATIONS_PER_CALL) {
-            let _made =
-                self.change_check_run(repository, id, check, json!({"output": output(check, some)})).await?;
+    ) -> Result<CheckRun, CodeHostError> {
+        let mut rest = check.annotations.get(sent..).unwrap_or_default();
+        loop {
+            let (some, more) = rest.split_at(rest.len().min(ANNOTATIONS_PER_CALL));
+            let part = if more.is_empty() { Body::Whole } else { Body::Unfinished };
+            let made = self.change_check_run(repository, id, check, body(check, some, part)).await?;
+            if more.is_empty() {
+                return Ok(made.into_check_run());
+            }
+            rest = more;
         }
-        Ok(())
     }
 
     async fn change_check_run(

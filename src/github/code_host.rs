@@ -3,14 +3,15 @@
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Wording};
+use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::proposal::{Draft, MergeView, Review};
 use secrecy::SecretString;
 
 use crate::app::ports::{
     BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
-    CreatedReference, EarlierPullRequest, Installation, MergeQueueState, MovedReference, NewCheckRun,
-    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction,
-    Repository, RepositoryName,
+    CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueText, MergeAnswer, MergeCall,
+    MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, Permission,
+    PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository, RepositoryName, SidebarPart,
 };
 
 use super::access::{Access, Task};
@@ -52,7 +53,7 @@ impl CodeHost for GitHub {
         &self,
         repository: &Repository,
         branches: &[String],
-        base: &str,
+        base: Option<&str>,
     ) -> Outcome<Vec<EarlierPullRequest>> {
         self.list_newest_pull_requests(repository, branches, base).await
     }
@@ -81,6 +82,56 @@ impl CodeHost for GitHub {
         self.read_merge_queue_state(repository, pull).await
     }
 
+    async fn reviews(
+        &self,
+        repository: &Repository,
+        pulls: &[&PullRequest],
+    ) -> Outcome<Vec<(u64, Vec<Review>)>> {
+        self.read_reviews(repository, pulls).await
+    }
+
+    async fn merge_view(&self, repository: &Repository, pull: &PullRequest) -> Outcome<MergeView> {
+        self.read_merge_view(repository, pull).await
+    }
+
+    async fn merge(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        head: &CommitId,
+        call: MergeCall,
+    ) -> Outcome<MergeAnswer> {
+        self.write_merge(repository, pull, head, call).await
+    }
+
+    async fn belongs_to_team(&self, repository: &Repository, team: &Team, login: &str) -> Outcome<bool> {
+        self.read_membership(repository, team, login).await
+    }
+
+    async fn set_draft(&self, repository: &Repository, pull: &PullRequest, draft: Draft) -> Outcome<()> {
+        self.write_draft(repository, pull, draft).await
+    }
+
+    async fn add_to_sidebar(
+        &self,
+        repository: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Outcome<Vec<String>> {
+        self.write_sidebar(repository, number, part, names).await
+    }
+
+    async fn remove_from_sidebar(
+        &self,
+        repository: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Outcome<()> {
+        self.clear_sidebar(repository, number, part, names).await
+    }
+
     async fn permission(&self, repository: &Repository, login: &str) -> Outcome<Permission> {
         self.read_permission(repository, login).await
     }
@@ -95,6 +146,26 @@ impl CodeHost for GitHub {
 
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Outcome<Wording> {
         self.read_wording(repository, comment).await
+    }
+
+    async fn issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
+        self.read_issue(repository, number).await
+    }
+
+    async fn issues_by(&self, repository: &Repository, author: &str) -> Outcome<Vec<Issue>> {
+        self.list_issues_by(repository, author).await
+    }
+
+    async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Outcome<IssueText> {
+        self.read_issue_text(repository, issue).await
+    }
+
+    async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> Outcome<Issue> {
+        self.open_issue(repository, issue).await
+    }
+
+    async fn edit_issue(&self, repository: &Repository, number: u64, edit: &IssueEdit) -> Outcome<()> {
+        self.change_issue(repository, number, edit).await
     }
 
     async fn check_runs(
@@ -200,6 +271,15 @@ impl CodeHost for GitHub {
         check: &NewCheckRun,
     ) -> Outcome<CheckRun> {
         self.write_check_run_again(repository, id, check).await
+    }
+
+    async fn finish_check_run(
+        &self,
+        repository: &Repository,
+        run: &CheckRun,
+        check: &NewCheckRun,
+    ) -> Outcome<CheckRun> {
+        self.send_rest_of_check_run(repository, run.id, run.annotations, check).await
     }
 
     async fn create_commit_status(

@@ -1,6 +1,6 @@
 //! Comments, reactions, and what a person may do.
 
-use capstan_plan::command::Wording;
+use capstan_plan::command::{Team, Wording};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -146,6 +146,33 @@ impl GitHub {
                 .body(json!({"content": content}));
         // 201, or 200 where the reaction stands already.
         self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
+    }
+
+    pub(super) async fn read_membership(
+        &self,
+        repository: &Repository,
+        team: &Team,
+        login: &str,
+    ) -> Result<bool, CodeHostError> {
+        #[derive(Deserialize)]
+        struct Membership {
+            state: String,
+        }
+        let (organisation, slug) = (team.organisation.as_str(), team.slug.as_str());
+        let doing = format!("reading whether {login} belongs to {organisation}/{slug}");
+        let identity = Identity::doing(Task::AskTeam, repository);
+        let route = "/orgs/{org}/teams/{team_slug}/memberships/{username}";
+        let call = Call::get(identity, route, doing).path(&[
+            "orgs",
+            organisation,
+            "teams",
+            slug,
+            "memberships",
+            login,
+        ]);
+        let found = self.send(&call).await?.content_if_found::<Membership>()?;
+        // Whoever was invited and has not accepted is none yet.
+        Ok(found.is_some_and(|membership| membership.state == "active"))
     }
 
     pub(super) async fn read_permission(

@@ -13,6 +13,10 @@ use crate::app::ports::CodeHostError;
 /// The route of GraphQL, for metrics and for finding its URL.
 pub(super) const GRAPHQL: &str = "/graphql";
 
+/// GitHub Enterprise Server has had `updateRefs` as a preview for long, which is to be asked for; where it is none, that
+/// changes nothing (<https://docs.github.com/en/enterprise-server@3.10/graphql/overview/schema-previews>).
+const WITH_PREVIEWS: &str = "application/vnd.github+json, application/vnd.github.update-refs-preview+json";
+
 /// What a GraphQL call came back with.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct GraphQl<T> {
@@ -28,6 +32,21 @@ pub(super) struct GraphQlError {
     pub(super) kind: Option<String>,
     #[serde(default)]
     pub(super) message: String,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+struct Extensions {
+    #[serde(default)]
+    code: Option<String>,
+}
+
+impl GraphQlError {
+    /// Whether the server has no such field: an older GitHub Enterprise Server refuses the whole query then.
+    pub(super) fn is_undefined_field(&self) -> bool {
+        self.extensions.code.as_deref() == Some("undefinedField")
+    }
 }
 
 /// The error that a GraphQL answer without the node that was asked for is.
@@ -73,8 +92,11 @@ impl GitHub {
         variables: serde_json::Value,
         effect: Effect,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        let call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
+        let mut call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
             .body(serde_json::json!({"query": query, "variables": variables}));
+        if effect == Effect::Writes {
+            call.accept = WITH_PREVIEWS;
+        }
         let answer: GraphQl<T> = self.send(&call).await?.content()?;
         // GraphQL says so with 200.
         if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {

@@ -41,6 +41,8 @@ pub(super) struct RepositoryPayload {
     /// Disabled by GitHub's staff: as read-only as an archived one.
     #[serde(default)]
     disabled: bool,
+    #[serde(default)]
+    fork: bool,
     clone_url: String,
     html_url: String,
 }
@@ -53,6 +55,7 @@ impl RepositoryPayload {
             name: RepositoryName::parse(&self.full_name)?,
             default_branch: self.default_branch,
             archived: self.archived || self.disabled,
+            fork: self.fork,
             node_id: self.node_id,
             clone_url: self.clone_url,
             html_url: self.html_url,

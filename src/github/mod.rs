@@ -18,12 +18,17 @@ mod git_data;
 mod graphql;
 mod installation_token;
 mod installations;
+mod issues;
+mod merging;
 mod newest_pulls;
+mod people;
 mod pulls;
 mod references;
+mod sidebar;
 mod tokens;
 mod transport;
 mod words;
 
 pub use credentials::{AppCredentials, PrivateKeyError};
+pub use people::GitHubSignIn;
 pub use transport::{ConnectError, GitHub, GitHubLimits};

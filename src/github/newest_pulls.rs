@@ -88,7 +88,7 @@ impl GitHub {
         &self,
         repository: &Repository,
         branches: &[String],
-        base: &str,
+        base: Option<&str>,
     ) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
         let mut seen = Vec::new();
         for branches in branches.chunks(BRANCHES) {
@@ -126,7 +126,7 @@ impl GitHub {
         &self,
         repository: &Repository,
         branches: &[String],
-        base: &str,
+        base: Option<&str>,
     ) -> Result<Vec<Seen>, CodeHostError> {
         let doing = listing(repository);
         let indices: Vec<usize> = (0..branches.len()).collect();
@@ -140,10 +140,9 @@ impl GitHub {
             })
             .collect();
         let query = format!(
-            "query($id: ID!, $base: String!{definitions}) {{ node(id: $id) {{ ... on Repository {{ {fields}}} }} }}"
+            "query($id: ID!, $base: String{definitions}) {{ node(id: $id) {{ ... on Repository {{ {fields}}} }} }}"
         );
-        let mut variables =
-            Map::from_iter([("id".to_owned(), json!(repository.node_id)), ("base".to_owned(), json!(base))]);
+        let mut variables = of_node(repository, base);
         variables.extend(branches.iter().enumerate().map(|(at, branch)| (format!("h{at}"), json!(branch))));
         let mut pages = self.fields_of(repository, &doing, &query, variables).await?;
         let mut all = Vec::new();
@@ -160,7 +159,7 @@ impl GitHub {
         &self,
         repository: &Repository,
         branch: &str,
-        base: &str,
+        base: Option<&str>,
         mut page: Page,
     ) -> Result<Option<Seen>, CodeHostError> {
         let doing = listing(repository);
@@ -172,15 +171,11 @@ impl GitHub {
                 return Ok(None);
             };
             let query = format!(
-                "query($id: ID!, $base: String!, $head: String!, $after: String!) {{ node(id: $id) {{ ... on Repository {{ \
+                "query($id: ID!, $base: String, $head: String!, $after: String!) {{ node(id: $id) {{ ... on Repository {{ \
                  page: pullRequests(headRefName: $head, baseRefName: $base, first: {MORE}, after: $after, {ORDER}) {{ {SEEN} }} }} }} }}"
             );
-            let variables = Map::from_iter([
-                ("id".to_owned(), json!(repository.node_id)),
-                ("base".to_owned(), json!(base)),
-                ("head".to_owned(), json!(branch)),
-                ("after".to_owned(), json!(after)),
-            ]);
+            let mut variables = of_node(repository, base);
+            variables.extend([("head".to_owned(), json!(branch)), ("after".to_owned(), json!(after))]);
             let mut fields = self.fields_of(repository, &doing, &query, variables).await?;
             page = read(&doing, serde_json::from_value(fields.remove("page").unwrap_or_default()))?;
         }
@@ -226,6 +221,14 @@ impl GitHub {
 
 const ORDER: &str = "orderBy: {field: CREATED_AT, direction: DESC}";
 const SEEN: &str = "nodes { id number updatedAt isCrossRepository } pageInfo { hasNextPage endCursor }";
+
+/// The variables of both queries. A variable that is not sent leaves its argument away, so that nothing is filtered by it
+/// (<https://spec.graphql.org/October2021/#sec-Coercing-Field-Arguments>).
+fn of_node(repository: &Repository, base: Option<&str>) -> Map<String, Value> {
+    let mut variables = Map::from_iter([("id".to_owned(), json!(repository.node_id))]);
+    variables.extend(base.map(|base| ("base".to_owned(), json!(base))));
+    variables
+}
 
 fn alias(number: u64) -> String {
     format!("p{number}")

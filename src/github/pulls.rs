@@ -1,6 +1,9 @@
 //! Pull requests.
 
+use std::sync::atomic::Ordering;
+
 use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{Draft, Sidebar};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
@@ -13,7 +16,7 @@ use crate::app::ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
-use super::graphql::missing_node;
+use super::graphql::{GraphQlError, missing_node};
 use super::transport::GitHub;
 use super::words;
 
@@ -40,6 +43,12 @@ struct PullPayload {
     auto_merge: Option<serde::de::IgnoredAny>,
     #[serde(default)]
     labels: Vec<LabelPayload>,
+    #[serde(default)]
+    assignees: Vec<UserPayload>,
+    #[serde(default)]
+    requested_reviewers: Vec<UserPayload>,
+    #[serde(default)]
+    requested_teams: Vec<TeamPayload>,
     created_at: jiff::Timestamp,
     closed_at: Option<jiff::Timestamp>,
     merged_at: Option<jiff::Timestamp>,
@@ -76,6 +85,11 @@ struct LabelPayload {
     name: String,
 }
 
+#[derive(Deserialize)]
+struct TeamPayload {
+    slug: String,
+}
+
 impl PullPayload {
     fn into_pull_request(self, repository: &Repository) -> PullRequest {
         let state = match (self.merged_at, self.state.as_str()) {
@@ -100,7 +114,16 @@ impl PullPayload {
             merge_commit: self.merge_commit_sha.filter(|_| !stale).and_then(|sha| CommitId::parse(&sha).ok()),
             mergeable: self.mergeable,
             auto_merge: self.auto_merge.is_some(),
-            labels: self.labels.into_iter().map(|label| label.name).collect(),
+            sidebar: Sidebar {
+                labels: self.labels.into_iter().map(|label| label.name).collect(),
+                assignees: self.assignees.into_iter().map(|user| user.login).collect(),
+                // Only teams of the owner can be asked.
+                reviewers: {
+                    let owner = repository.name.owner();
+                    let teams = self.requested_teams.into_iter().map(|team| format!("{owner}/{}", team.slug));
+                    self.requested_reviewers.into_iter().map(|user| user.login).chain(teams).collect()
+                },
+            },
             created_at: self.created_at,
             closed_at: self.closed_at,
             html_url: self.html_url,
@@ -196,15 +219,27 @@ impl GitHub {
         }
         let doing =
             format!("reading reviews and queue of pull request {} of {}", pull.number, repository.name);
-        let answer = self
-            .query::<Data>(
-                Identity::reading(repository),
-                doing.clone(),
-                "query($id: ID!) { node(id: $id) { ... on PullRequest { \
-                 reviewDecision isInMergeQueue autoMergeRequest { enabledAt } } } }",
-                json!({"id": pull.node_id}),
-            )
-            .await?;
+        let ask = async |queue: &str| {
+            let query = format!(
+                "query($id: ID!) {{ node(id: $id) {{ ... on PullRequest {{ \
+                 reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
+            );
+            let (identity, variables) = (Identity::reading(repository), json!({"id": pull.node_id}));
+            self.query::<Data>(identity, doing.clone(), &query, variables).await
+        };
+        let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
+            ask("").await?
+        } else {
+            let answer = ask("isInMergeQueue").await?;
+            if answer.data.is_none() && answer.errors.iter().any(GraphQlError::is_undefined_field) {
+                if !self.lacks_merge_queues.swap(true, Ordering::Relaxed) {
+                    tracing::info!("this GitHub Enterprise Server has no merge queues: none is asked for");
+                }
+                ask("").await?
+            } else {
+                answer
+            }
+        };
         let Some(node) = answer.data.and_then(|data| data.node) else {
             return Err(missing_node(doing, answer.errors));
         };
@@ -252,6 +287,36 @@ impl GitHub {
         }
         let opened: PullPayload = answer.content()?;
         Ok(CreatedPullRequest::Created(Box::new(opened.into_pull_request(repository))))
+    }
+
+    pub(super) async fn write_draft(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        draft: Draft,
+    ) -> Result<(), CodeHostError> {
+        #[derive(Deserialize)]
+        struct Data {
+            changed: Option<serde::de::IgnoredAny>,
+        }
+        let (becomes, mutation) = match draft {
+            Draft::Draft => (
+                "a draft",
+                "mutation($input: ConvertPullRequestToDraftInput!) { changed: convertPullRequestToDraft(input: $input) { clientMutationId } }",
+            ),
+            Draft::Ready => (
+                "ready for review",
+                "mutation($input: MarkPullRequestReadyForReviewInput!) { changed: markPullRequestReadyForReview(input: $input) { clientMutationId } }",
+            ),
+        };
+        let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
+        let input = json!({"input": {"pullRequestId": pull.node_id}});
+        let identity = Identity::doing(Task::Draft, repository);
+        let answer = self.mutate::<Data>(identity, doing.clone(), mutation, input).await?;
+        match answer.data.and_then(|data| data.changed) {
+            Some(_) => Ok(()),
+            None => Err(missing_node(doing, answer.errors)),
+        }
     }
 
     pub(super) async fn change_pull_request(

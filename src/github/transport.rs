@@ -2,6 +2,7 @@
 //! reads, metrics. What is asked stands in `call`, GraphQL in `graphql`.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,13 +20,12 @@ use url::Url;
 use crate::app::ports::CodeHostError;
 
 use super::answer::{Answer, asked_to_wait, cut};
-use super::call::{Call, Effect, Identity, Keep};
+use super::call::{Call, CountedFor, Effect, Identity, Keep};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
 use super::graphql::GRAPHQL;
 use super::tokens::{Rights, Tokens};
 
-const MEDIA_TYPE: &str = "application/vnd.github+json";
 const API_VERSION: &str = "2022-11-28";
 
 /// Bounds of what a call may cost.
@@ -81,16 +81,18 @@ pub enum ConnectError {
 pub struct GitHub {
     rest: Url,
     graphql: Url,
-    client: Client,
+    pub(super) client: Client,
     pub(super) credentials: AppCredentials,
     pub(super) tokens: Tokens,
     pub(super) limits: GitHubLimits,
     pub(super) slug: OnceCell<String>,
     pub(super) memory: Memory,
-    lanes: Mutex<HashMap<Option<u64>, Arc<Lane>>>,
+    /// The server is older than merge queues: it was asked for one, and knows no such field.
+    pub(super) lacks_merge_queues: AtomicBool,
+    lanes: Mutex<HashMap<CountedFor, Arc<Lane>>>,
 }
 
-/// What all calls of one installation share.
+/// What all calls share that GitHub counts together: those of an installation, of a person, of the App.
 pub(super) struct Lane {
     concurrent: Semaphore,
     /// GitHub asks that writes are made one after the other.
@@ -142,6 +144,7 @@ impl GitHub {
             tokens: Tokens::default(),
             slug: OnceCell::new(),
             memory: Memory::new(limits.remembered_bytes),
+            lacks_merge_queues: AtomicBool::new(false),
             lanes: Mutex::default(),
             limits,
         })
@@ -149,7 +152,16 @@ impl GitHub {
 
     pub(super) fn lane(&self, identity: Identity) -> Arc<Lane> {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.entry(identity.installation()).or_insert_with(|| {
+        let counted_for = identity.counted_for();
+        // Installations are few and stay. People are counted by their tokens, of which each sign-in brings a new one:
+        // a lane of theirs goes once it says nothing that a new one would not.
+        if matches!(counted_for, CountedFor::Person(_)) {
+            lanes.retain(|known, lane| {
+                let is_in_use = Arc::strong_count(lane) > 1;
+                !matches!(known, CountedFor::Person(_)) || is_in_use || lane.still_quiet().is_some()
+            });
+        }
+        let lane = lanes.entry(counted_for).or_insert_with(|| {
             Arc::new(Lane {
                 concurrent: Semaphore::new(self.limits.concurrent),
                 writes: Semaphore::new(1),
@@ -161,7 +173,16 @@ impl GitHub {
 
     /// Makes a call. Answers of every status come back, except those that ask to wait.
     pub(super) async fn send(&self, call: &Call) -> Result<Answer, CodeHostError> {
-        let Identity::Installation(access) = call.identity else { return self.send_as_app(call).await };
+        let access = match call.identity {
+            Identity::Installation(access) => access,
+            Identity::App => return self.send_as_app(call).await,
+            // Made as the App it would be told more than the person may know.
+            Identity::Person(_) => {
+                let reason = "a call of a person's was to be made without their token".to_owned();
+                let doing = call.doing.clone();
+                return Err(CodeHostError::Unexpected { doing, status: 401, reason });
+            }
+        };
         let token = self.token_for(access).await?;
         let answer = self.send_with(call, &token.secret).await?;
         // Revoked or expired before its time; or the owner has granted more since. Neither answer has an effect, so
@@ -191,7 +212,8 @@ impl GitHub {
         self.send_with(call, &token).await
     }
 
-    async fn send_with(&self, call: &Call, token: &SecretString) -> Result<Answer, CodeHostError> {
+    /// Makes a call with a token that is given.
+    pub(super) async fn send_with(&self, call: &Call, token: &SecretString) -> Result<Answer, CodeHostError> {
         let lane = self.lane(call.identity);
         let closed =
             |_| CodeHostError::Unreachable { doing: call.doing.clone(), reason: "shutting down".to_owned() };
@@ -220,9 +242,10 @@ impl GitHub {
         let unreachable =
             |reason: String| CodeHostError::Unreachable { doing: call.doing.clone(), reason: cut(&reason) };
         let url = self.url(call);
-        let key = match call.identity.installation() {
-            None => format!("app {url}"),
-            Some(id) => format!("installation {id} {url}"),
+        let key = match call.identity.counted_for() {
+            CountedFor::App => format!("app {url}"),
+            CountedFor::Installation(id) => format!("installation {id} {url}"),
+            CountedFor::Person(digest) => format!("person {digest:016x} {url}"),
         };
         let remembered = if call.keep == Keep::ForNextTime { self.memory.recall(&key) } else { None };
         let request = build_request(call, &url, token, remembered.as_ref())
@@ -345,7 +368,7 @@ fn build_request(
     let mut request = Request::builder()
         .method(call.method.clone())
         .uri(url.as_str())
-        .header(ACCEPT, MEDIA_TYPE)
+        .header(ACCEPT, call.accept)
         .header("x-github-api-version", API_VERSION)
         .header(AUTHORIZATION, authorization);
     if let Some(remembered) = remembered {
@@ -378,14 +401,14 @@ fn more_pages(headers: &HeaderMap) -> Option<bool> {
 }
 
 fn count(call: &Call, status: Option<StatusCode>) {
-    let status = status.map_or_else(|| "none".to_owned(), |status| status.as_u16().to_string());
+    let code = status.map_or_else(|| "none".to_owned(), |status| status.as_u16().to_string());
     let method = call.method.to_string();
-    metrics::counter!("capstan_github_requests_total", "method" => method, "route" => call.route, "status" => status)
+    metrics::counter!("capstan_github_requests_total", "method" => method, "route" => call.route, "code" => code)
         .increment(1);
 }
 
 /// An error of the HTTP client and its causes; requests, and with them tokens, are no part of it.
-fn explain(error: &reqwest::Error) -> String {
+pub(super) fn explain(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {

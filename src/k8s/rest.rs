@@ -180,7 +180,7 @@ impl Rest {
             .as_ref()
             .map_or_else(|_| "none".to_owned(), |response| response.status().as_u16().to_string());
         let method = call.method.to_string();
-        metrics::histogram!("capstan_apiserver_request_seconds", "method" => method.clone())
+        metrics::histogram!("capstan_apiserver_request_duration_seconds", "method" => method.clone())
             .record(begun.elapsed().as_secs_f64());
         metrics::counter!("capstan_apiserver_requests_total", "method" => method, "code" => code)
             .increment(1);

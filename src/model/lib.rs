@@ -1,8 +1,8 @@
 //! The ground floor of Capstan's heart: what a repository and its objects are called, and the facts that everybody else
 //! reads here.
 //!
-//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `plan`, `live`,
-//! `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
+//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `providers`,
+//! `plan`, `live`, `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
 //! numbers. Facts come in as values, decisions go out as values. Content is reached through [`tree::Tree`], a snapshot
 //! that gives the same bytes for the same path for ever, so that laziness costs no purity.
 //!
@@ -14,6 +14,7 @@
 //! | [`dns_name`] | what Kubernetes takes for a name | nothing |
 //! | [`object`] | identity and field paths of Kubernetes objects | nothing |
 //! | [`plain_http`] | where http without encryption keeps a secret | nothing |
+//! | [`rest`] | why nothing is offered to a target, in a word | nothing |
 //! | [`spelling`] | the nearest right word for a wrong one | nothing |
 //! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
 //! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
@@ -33,6 +34,7 @@ pub mod ids;
 pub mod kinds;
 pub mod object;
 pub mod plain_http;
+pub mod rest;
 pub mod source;
 pub mod spelling;
 pub mod target;

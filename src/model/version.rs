@@ -79,8 +79,8 @@ impl fmt::Display for KubernetesMinor {
 
 /// A version of Kubernetes as manifests write it: `v1.30.2`, `1.30.2`, `v1.30.2+rke2r1`, or for
 /// managed control planes `1.30`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct KubernetesVersion {
     text: String,
     minor: KubernetesMinor,
@@ -127,6 +127,14 @@ impl KubernetesVersion {
 impl fmt::Display for KubernetesVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+impl TryFrom<String> for KubernetesVersion {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is no version of Kubernetes"))
     }
 }
 

@@ -4,7 +4,7 @@
 //! pull requests wait; those that are open are kept current whatever the limits say.
 
 use crate::proposal::{Action, Command, ProposalId};
-use crate::settings::ProposalLimits;
+use crate::settings::ProposalSettings;
 
 /// What counts against the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,9 +48,9 @@ pub struct Waiting {
 
 /// Chooses whose turn it is: those with something open and those that a person asked for, then new ones within the
 /// limits, in their order. `shown` is what GitHub shows. Without limits nobody waits.
-pub fn turn(candidates: &[Candidate<'_>], limits: Option<&ProposalLimits>, shown: Load) -> Selection {
+pub fn turn(candidates: &[Candidate<'_>], limits: Option<&ProposalSettings>, shown: Load) -> Selection {
     let opens = |one: &Candidate<'_>| matches!(one.action, Action::Open { .. });
-    let is_asked = |one: &Candidate<'_>| one.command == Command::Replan;
+    let is_asked = |one: &Candidate<'_>| matches!(one.command, Command::Replan | Command::Offer);
     let ids = |which: &dyn Fn(&Candidate<'_>) -> bool| -> Vec<ProposalId> {
         candidates.iter().filter(|one| which(one)).map(|one| one.proposal.clone()).collect()
     };
@@ -72,7 +72,7 @@ pub fn turn(candidates: &[Candidate<'_>], limits: Option<&ProposalLimits>, shown
     Selection { now, waiting: selection.waiting }
 }
 
-fn select(candidates: Vec<ProposalId>, limits: &ProposalLimits, load: Load) -> Selection {
+fn select(candidates: Vec<ProposalId>, limits: &ProposalSettings, load: Load) -> Selection {
     let mut queue = candidates;
     queue.sort_by_cached_key(|proposal| {
         let first = limits.order.iter().position(|glob| glob.matches(proposal.target.as_str()));
@@ -107,15 +107,16 @@ fn to_u32(count: usize) -> u32 {
 mod tests {
     use super::*;
     use crate::settings::Glob;
+    use capstan_model::rest::Rest;
     use capstan_model::target::Target;
 
     fn clusters(ids: &[&str]) -> Vec<ProposalId> {
         ids.iter().map(|id| ProposalId::of_release(Target::parse(id).unwrap())).collect()
     }
 
-    fn limits(open: u32, per_hour: u32) -> ProposalLimits {
+    fn limits(open: u32, per_hour: u32) -> ProposalSettings {
         let order = ["*/canary*"].iter().map(|glob| Glob::parse(glob).unwrap()).collect();
-        ProposalLimits { open, per_hour, order }
+        ProposalSettings { open, per_hour, order, ..ProposalSettings::default() }
     }
 
     #[test]
@@ -146,11 +147,12 @@ mod tests {
 
     #[test]
     fn what_is_open_and_what_a_person_asked_for_never_waits_and_what_closes_makes_room() {
-        use crate::proposal::BranchStep;
+        use crate::proposal::{BranchStep, Closer};
         let ids = clusters(&["a/1", "a/2", "a/3", "a/4", "a/5"]);
         let open = Action::Open { branch: BranchStep::Create };
         let update = Action::Update { pull: 7, branch: BranchStep::Keep };
-        let close = Action::Close { pull: 8, why: "done".to_owned() };
+        let (by, rest) = (Closer::Capstan, Rest::Current);
+        let close = Action::Close { pull: 8, why: "done".to_owned(), by, rest };
         let actions = [&open, &update, &close, &open, &open];
         let candidate = |(at, proposal)| Candidate {
             proposal,

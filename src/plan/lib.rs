@@ -7,22 +7,28 @@
 //! |---|---|---|
 //! | [`giant_swarm`] | where clusters of Giant Swarm name their release (U16) | nothing |
 //! | [`patch`] | unified diffs that `git apply` accepts | nothing |
-//! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | nothing |
-//! | [`command`] | the grammar of slash-commands, and whose are obeyed | `settings` |
+//! | [`verbs`] | the verbs of slash-commands: what follows each, and who may | nothing |
+//! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | `verbs` |
+//! | [`command`] | how comments are read, and whose commands are obeyed | `settings`, `verbs` |
 //! | [`layout`] | which folders are releases and which are clusters; where definitions lie | `giant_swarm`, `settings` |
 //! | [`boundary`] | what a cluster's folder may bring to its management cluster | `layout`, `settings` |
 //! | [`templates`] | who names templates, rotation, names | `settings` |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it | `layout` |
+//! | [`onboarding`] | first contact: the settings that fit a repository which has none | `flux`, `giant_swarm`, `layout`, `settings` |
 //! | [`substitution`] | templated scalars: expressions, variables and what binds them (U3) | `flux` |
 //! | [`release`] | what one release holds | `layout`, `settings`, `substitution` |
 //! | [`cluster`] | what one cluster folder holds | `giant_swarm`, `layout`, `release`, `settings` |
+//! | [`first_release`] | the first release, made from a cluster's base | `cluster`, `substitution` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`inference`] | which release a base comes from that records none | `merge` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
 //! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
-//! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade` |
+//! | [`creation`] | a new cluster, made from a release | `flux`, `layout`, `merge`, `settings`, `substitution`, `upgrade` |
+//! | [`retirement`] | a cluster that is to go: its tombstone, and what goes with it | `upgrade` |
+//! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
+//! | [`forecast`] | what would be offered after a merge: which clusters are looked at, and which upgrades are the worst | `proposal`, `settings`, `upgrade` |
 //! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
 //!
 //! # The rules of an upgrade
@@ -56,17 +62,23 @@ pub mod campaign;
 pub mod classes;
 pub mod cluster;
 pub mod command;
+pub mod creation;
+pub mod first_release;
 pub mod flux;
+pub mod forecast;
 pub mod giant_swarm;
 pub mod inference;
 pub mod layout;
 pub mod merge;
+pub mod onboarding;
 pub mod patch;
 pub mod path;
 pub mod policy;
 pub mod proposal;
 pub mod release;
+pub mod retirement;
 pub mod settings;
 pub mod substitution;
 pub mod templates;
 pub mod upgrade;
+pub mod verbs;

@@ -100,14 +100,14 @@ impl Process {
                         self.work,
                         self.patience.as_secs_f64()
                     );
-                    return Err(Ended { why, open, cause: Cause::Slow });
+                    return Err(Ended::of(Cause::Slow, why, open));
                 }
             };
             let response: Response = match frame::decode(&message) {
                 Ok(response) => response,
                 Err(error) => {
                     let why = format!("The planning process said what cannot be read: {error}.");
-                    return Err(Ended { why, open, cause: Cause::Others });
+                    return Err(Ended::of(Cause::Others, why, open));
                 }
             };
             match response {
@@ -124,7 +124,7 @@ impl Process {
                 }
                 Response::TooLong(why) => {
                     let why = format!("The answer of the planning process is too long: {why}.");
-                    return Err(Ended { why, open, cause: Cause::Content });
+                    return Err(Ended::of(Cause::Content, why, open));
                 }
                 Response::Forgotten(numbers) => {
                     numbers.iter().for_each(|number| drop(self.upgrades.remove(number)));
@@ -193,7 +193,7 @@ impl Process {
             ),
             Cause::Others => format!("The planning process ended {how}; its last words stand in the log."),
         };
-        Ended { why, open, cause }
+        Ended::of(cause, why, open)
     }
 
     /// How it ended. Its output may end before it does, by a little; nothing is asked of it any more.

@@ -72,14 +72,14 @@ impl Exceeded {
             kept.filter(|kept| kept.version == VERSION).map(|kept| kept.requests).unwrap_or_default()
         {
             let cause = if slow_since.is_some() { Cause::Slow } else { Cause::Content };
-            exceeded.insert(sha256, Known { ended: Ended { why, open, cause }, slow_since });
+            exceeded.insert(sha256, Known { ended: Ended::of(cause, why, open), slow_since });
         }
         exceeded
     }
 
     /// How a request ended, where it was beyond the limits.
     pub(super) fn get(&self, request: &str) -> Option<Ended> {
-        self.by_request.get(request).filter(|known| known.holds()).map(|known| known.ended.clone())
+        self.by_request.get(request).filter(|known| known.holds()).map(|known| known.ended.told_again())
     }
 
     /// Remembers how a request ended, if what was asked of is to blame; that it took too long, for a while.
@@ -136,8 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("exceeded.json");
         let cluster = ClusterId::new(capstan_model::tree::RepoPath::parse("gauss/peu01").unwrap());
-        let ended =
-            Ended { why: "too much".to_owned(), open: [cluster.clone()].into(), cause: Cause::Content };
+        let ended = Ended::of(Cause::Content, "too much".to_owned(), [cluster.clone()].into());
         let mut first = Exceeded::read(Some(&file));
         first.keep("one".to_owned(), &ended);
         first.keep("slow".to_owned(), &Ended { cause: Cause::Slow, ..ended.clone() });

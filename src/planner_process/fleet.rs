@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::tree::Tree;
+use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
+use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Retarget, Upgrade};
+use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
+use capstan_plan::verbs::ClusterFrom;
 
 use super::child::Answer;
 use super::{Ended, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
+use crate::app::generator::NotPossible;
 use crate::app::planner::process::{FleetRequest, Opened, Releases, Request, Response, TreeRef};
 use crate::app::planner::{OpenFleet, PlannerFailed, Plans, ReleasesFailed};
 
@@ -46,6 +50,45 @@ impl RemoteFleet {
         });
         plans.append(&mut planned);
         asked
+    }
+
+    /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
+    fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
+        let mut plans: BTreeMap<ClusterId, Plan> = BTreeMap::new();
+        let mut deaths = 0;
+        while let Err(ended) = self.plan(only.cloned(), &mut plans) {
+            if !ended.cause.is_theirs() || ended.open.is_empty() {
+                return Err(ended.into());
+            }
+            // Several threads plan: which of the clusters it was is seen when each is alone.
+            let suspects = ended.open.clone();
+            for suspect in &suspects {
+                let alone = BTreeSet::from([suspect.clone()]);
+                let found =
+                    if suspects.len() == 1 { Err(ended.clone()) } else { self.plan(Some(alone), &mut plans) };
+                if let Err(ended) = found {
+                    if !ended.cause.is_theirs() {
+                        return Err(ended.into());
+                    }
+                    deaths += usize::from(!ended.is_known);
+                    plans.insert(suspect.clone(), Err(ended.why));
+                }
+            }
+            if deaths > MOST_EXCEEDED {
+                break;
+            }
+        }
+        let clusters = self.opened.scopes.iter().filter_map(|scope| scope.target.cluster());
+        let clusters = clusters.filter(|cluster| only.is_none_or(|only| only.contains(*cluster)));
+        let plan = |cluster: &ClusterId| {
+            let unplanned = || {
+                Err(format!(
+                    "{cluster} is not planned yet: more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits in this look. The next look gets further"
+                ))
+            };
+            (ProposalId::of_release(cluster.clone()), plans.remove(cluster).unwrap_or_else(unplanned))
+        };
+        Ok(clusters.map(plan).collect())
     }
 }
 
@@ -98,45 +141,51 @@ impl OpenFleet for RemoteFleet {
         self.request.retarget.push(proposal.clone());
     }
 
+    fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
+        self.request.asked.retain(|(known, _)| known != proposal);
+        self.request.asked.extend(release.map(|release| (proposal.clone(), release)));
+    }
+
+    fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
+        self.request.settled.retain(|(known, _)| known != proposal);
+        if !settled.is_empty() {
+            self.request.settled.push((proposal.clone(), settled));
+        }
+    }
+
+    fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
+        self.request.rolled_back.retain(|known| known != proposal);
+        if versions == Versions::Stay {
+            self.request.rolled_back.push(proposal.clone());
+        }
+    }
+
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         let names = names.into_iter().map(|(cluster, names)| (cluster, names.as_ref().clone()));
         self.request.names = names.collect();
     }
 
-    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
-        let mut plans: BTreeMap<ClusterId, Plan> = BTreeMap::new();
-        let mut exceeded = 0;
-        while let Err(ended) = self.plan(None, &mut plans) {
-            if !ended.cause.is_theirs() || ended.open.is_empty() {
-                return Err(ended.into());
-            }
-            // Several threads plan: which of the clusters it was is seen when each is alone.
-            let suspects = ended.open.clone();
-            for suspect in &suspects {
-                let alone = BTreeSet::from([suspect.clone()]);
-                let found =
-                    if suspects.len() == 1 { Err(ended.clone()) } else { self.plan(Some(alone), &mut plans) };
-                if let Err(ended) = found {
-                    if !ended.cause.is_theirs() {
-                        return Err(ended.into());
-                    }
-                    exceeded += 1;
-                    plans.insert(suspect.clone(), Err(ended.why));
-                }
-            }
-            if exceeded > MOST_EXCEEDED {
-                break;
-            }
+    fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {
+        let request = Request::Create { fleet: self.request.clone(), wanted: wanted.clone() };
+        match self.planner.last_part(&request)? {
+            Some(Response::Created(created)) => Ok(*created),
+            _ => Err(out_of_turn()),
         }
-        let clusters = self.opened.scopes.iter().filter_map(|scope| scope.target.cluster());
-        let plan = |cluster: &ClusterId| {
-            let unplanned = || {
-                Err(format!(
-                    "{cluster} was not planned: more than {MOST_EXCEEDED} other clusters of this repository cannot be planned within the limits"
-                ))
-            };
-            (ProposalId::of_release(cluster.clone()), plans.remove(cluster).unwrap_or_else(unplanned))
-        };
-        Ok(clusters.map(plan).collect())
+    }
+
+    fn retire(&self, cluster: &ClusterId) -> Result<Result<RetiredCluster, NotPossible>, PlannerFailed> {
+        let request = Request::Retire { fleet: self.request.clone(), cluster: cluster.clone() };
+        match self.planner.last_part(&request)? {
+            Some(Response::Retired(retired)) => Ok(*retired),
+            _ => Err(out_of_turn()),
+        }
+    }
+
+    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
+        self.plan_wanted(None)
+    }
+
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+        self.plan_wanted(Some(clusters))
     }
 }

@@ -24,9 +24,10 @@ use std::time::Duration;
 use capstan_kustomize::render::Folders;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
+use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::JudgedCluster;
+use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 
 use crate::app::planner::process::{FleetRequest, Judging, Request, Response, TreeRef};
@@ -69,7 +70,8 @@ pub struct ProcessPlanner {
     unrendered: Arc<Mutex<BTreeSet<(TreeId, ClusterId)>>>,
 }
 
-/// So many targets of one repository may be beyond the limits: each costs a process and the time that it may take.
+/// So many targets of one repository may be found beyond the limits in one call: each costs a process and the time that
+/// it may take. Those that are known to be cost nothing.
 const MOST_EXCEEDED: usize = 20;
 
 impl ProcessPlanner {
@@ -92,6 +94,14 @@ impl ProcessPlanner {
         known.extend(clusters.iter().filter_map(|cluster| Some((root?.clone(), cluster.clone()))));
     }
 
+    fn open_fleet(&self, request: FleetRequest) -> Result<Box<dyn OpenFleet>, OpenFailed> {
+        match self.ask(&Request::Open(request.clone()))? {
+            Response::Opened(opened) => Ok(Box::new(RemoteFleet::new(self.clone(), request, *opened))),
+            Response::BadSettings(problem) => Err(problem.into()),
+            _ => Err(out_of_turn().into()),
+        }
+    }
+
     /// How many processes ended in the middle of their work since it was made, for metrics.
     pub fn ended(&self) -> u64 {
         self.pool.ended()
@@ -106,6 +116,11 @@ impl ProcessPlanner {
         }
     }
 
+    /// The end of an answer that has other parts, too.
+    fn last_part(&self, request: &Request) -> Result<Option<Response>, PlannerFailed> {
+        Ok(self.pool.parts(request)?.pop())
+    }
+
     /// The parts of an answer that renders clusters of a snapshot: without those of them that are beyond the limits and
     /// `may_be_left_out`.
     fn ask_without(
@@ -115,18 +130,20 @@ impl ProcessPlanner {
         request: impl Fn(&LeftOut) -> Request,
     ) -> Result<Vec<Response>, PlannerFailed> {
         let mut left_out = LeftOut { clusters: self.unrendered(root), one_by_one: false };
+        let mut deaths = 0;
         loop {
             let ended = match self.pool.parts(&request(&left_out)) {
                 Ok(parts) => return Ok(parts),
                 Err(ended) => ended,
             };
             let goes_on = ended.cause.is_theirs()
-                && !ended.open.is_empty()
+                && !ended.open.is_subset(&left_out.clusters)
                 && ended.open.iter().all(&may_be_left_out)
-                && left_out.clusters.len() <= MOST_EXCEEDED;
+                && deaths <= MOST_EXCEEDED;
             if !goes_on {
                 return Err(ended.into());
             }
+            deaths += usize::from(!ended.is_known);
             if ended.open.len() > 1 && !left_out.one_by_one {
                 // Several threads render: which of the clusters it was is seen when each is alone.
                 left_out.one_by_one = true;
@@ -154,11 +171,35 @@ fn out_of_turn() -> PlannerFailed {
 
 impl Planner for ProcessPlanner {
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
+        self.open_fleet(FleetRequest::of(TreeRef::of(tree.as_ref()), today))
+    }
+
+    fn open_under(
+        &self,
+        tree: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<Box<dyn OpenFleet>, OpenFailed> {
         let request = FleetRequest::of(TreeRef::of(tree.as_ref()), today);
-        match self.ask(&Request::Open(request.clone()))? {
-            Response::Opened(opened) => Ok(Box::new(RemoteFleet::new(self.clone(), request, *opened))),
-            Response::BadSettings(problem) => Err(problem.into()),
-            _ => Err(out_of_turn().into()),
+        self.open_fleet(FleetRequest { settings: Some(settings.clone()), ..request })
+    }
+
+    fn judge_releases(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<JudgedReleases, PlannerFailed> {
+        let request = Request::JudgeReleases {
+            before: TreeRef::of(before.as_ref()),
+            after: TreeRef::of(after.as_ref()),
+            settings: settings.clone(),
+            today,
+        };
+        match self.ask(&request)? {
+            Response::JudgedReleases(judged) => Ok(*judged),
+            _ => Err(out_of_turn()),
         }
     }
 
@@ -271,6 +312,21 @@ impl Planner for ProcessPlanner {
             _ => Err(out_of_turn()),
         }
     }
+
+    fn onboard(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Option<Onboarding>, PlannerFailed> {
+        let root = tree.folder_id(&RepoPath::root());
+        let tree = TreeRef::of(tree.as_ref());
+        // A cluster that is beyond the limits is told as such; the others are looked at all the same.
+        let parts = self.ask_without(
+            root.as_ref(),
+            |_| true,
+            |left_out| Request::Onboard { tree: tree.clone(), today, unplanned: left_out.clusters.clone() },
+        )?;
+        match parts.into_iter().last() {
+            Some(Response::Onboarded(onboarding)) => Ok(onboarding.map(|onboarding| *onboarding)),
+            _ => Err(out_of_turn()),
+        }
+    }
 }
 
 /// A call that ended without its answer.
@@ -281,6 +337,19 @@ struct Ended {
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
     cause: Cause,
+    /// Whether it was known before it was asked: no process died of it this time.
+    is_known: bool,
+}
+
+impl Ended {
+    const fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
+        Self { why, open, cause, is_known: false }
+    }
+
+    /// One that is remembered.
+    fn told_again(&self) -> Self {
+        Self { is_known: true, ..self.clone() }
+    }
 }
 
 /// What ended a call.

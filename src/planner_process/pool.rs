@@ -30,10 +30,16 @@ struct State {
     exceeded: Exceeded,
 }
 
+fn count_failures(work: &'static str, by: u64) {
+    metrics::counter!("capstan_planner_process_failures_total", "work" => work).increment(by);
+}
+
 impl Pool {
     pub(super) fn new(processes: Processes) -> Self {
         let exceeded = Exceeded::read(processes.remembered.as_deref());
         let state = Mutex::new(State { exceeded, ..State::default() });
+        // Begins at 0, so that the first is seen as a step.
+        count_failures(processes.work, 0);
         Self { processes, state, given_back: Condvar::new(), ended: AtomicU64::new(0) }
     }
 
@@ -55,39 +61,32 @@ impl Pool {
 
     /// Asks a process, and takes the parts of its answer. What was beyond the limits is not asked again.
     pub(super) fn call(&self, request: &Request, take: &mut dyn FnMut(Answer)) -> Result<(), Ended> {
-        let frame = frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| Ended {
-            why: format!("What is to be planned cannot be asked: {error}."),
-            open: BTreeSet::new(),
-            cause: Cause::Content,
+        let ended = |cause, why| Ended::of(cause, why, BTreeSet::new());
+        let frame = frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| {
+            ended(Cause::Content, format!("What is to be planned cannot be asked: {error}."))
         })?;
         let key = sha256(&frame);
         if let Some(ended) = self.state().exceeded.get(&key) {
             return Err(ended);
         }
         let mirror = request.mirror();
-        let mut process = self.take(mirror.as_ref()).map_err(|error| Ended {
-            why: format!(
-                "The planning process {} cannot be started: {error}.",
-                self.processes.program.display()
-            ),
-            open: BTreeSet::new(),
-            cause: Cause::Others,
+        let mut process = self.take(mirror.as_ref()).map_err(|error| {
+            let program = self.processes.program.display();
+            ended(Cause::Others, format!("The planning process {program} cannot be started: {error}."))
         })?;
         match process.ask(frame, take) {
             Ok(answered) => {
                 self.give_back(Some((mirror, process)));
                 match answered {
                     Answered::Whole => Ok(()),
-                    Answered::Unavailable(why) => {
-                        Err(Ended { why, open: BTreeSet::new(), cause: Cause::Others })
-                    }
+                    Answered::Unavailable(why) => Err(ended(Cause::Others, why)),
                 }
             }
             Err(ended) => {
                 drop(process);
                 self.give_back(None);
                 self.ended.fetch_add(1, Ordering::Relaxed);
-                metrics::counter!("capstan_planner_processes_ended_total").increment(1);
+                count_failures(self.processes.work, 1);
                 tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended in the middle");
                 self.state().exceeded.keep(key, &ended);
                 Err(ended)

@@ -48,6 +48,7 @@ impl TrialRenders for ProcessPlanner {
         let tree = TreeRef::of(tree.as_ref());
         let mut clusters = clusters.to_vec();
         let mut failed = BTreeMap::new();
+        let mut deaths = 0;
         loop {
             let request =
                 Request::Try { tree: tree.clone(), settings: settings.clone(), clusters: clusters.clone() };
@@ -62,13 +63,15 @@ impl TrialRenders for ProcessPlanner {
             let at = clusters.iter().position(|cluster| ended.open.contains(cluster));
             let rest = at.map_or_else(Vec::new, |at| clusters.split_off(at));
             clusters = rest.into_iter().filter(|cluster| !ended.open.contains(cluster)).collect();
-            if failed.len() >= MOST_EXCEEDED {
+            deaths += usize::from(!ended.is_known);
+            if deaths > MOST_EXCEEDED {
                 let why = format!(
-                    "It was not rendered: {MOST_EXCEEDED} other clusters of this commit cannot be rendered within the \
-                     limits."
+                    "It is not rendered yet: more than {MOST_EXCEEDED} other clusters of this commit were found beyond \
+                     the limits in this look. The next look gets further."
                 );
-                failed
-                    .extend(clusters.into_iter().map(|cluster| (cluster, TrialFailed::TooSlow(why.clone()))));
+                let rest =
+                    clusters.into_iter().map(|cluster| (cluster, TrialFailed::Unavailable(why.clone())));
+                failed.extend(rest);
                 return Ok(failed);
             }
         }

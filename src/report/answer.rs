@@ -1,9 +1,16 @@
 //! Answers to slash-commands.
 
-use capstan_plan::command::Push;
+use capstan_model::finding::{Severities, Severity};
+use capstan_model::object::FieldPath;
+use capstan_model::wording::count;
+use capstan_plan::command::{Denied, Push};
+use capstan_plan::policy::About;
+use capstan_plan::proposal::{Decisions, Unsettled};
+use capstan_plan::upgrade::{Conflict, SettledConflict, Side, Upgrade};
 
 use super::body::{Proposal, visible_plan};
 use super::markdown::{MAX_BODY, code, prose};
+use super::standing::{hold_in_words, override_in_words};
 
 const MARKER: &str = "<!-- capstan-answer:";
 
@@ -36,6 +43,31 @@ pub fn refusal(command: &str) -> String {
     format!(
         "{} was not carried out: it needs write permission in this repository. Ask somebody who has it to comment it.\n",
         code(command, 200)
+    )
+}
+
+/// For somebody who may not use that command there.
+pub fn denied(command: &str, why: &Denied) -> String {
+    let command = code(command, 200);
+    match why {
+        Denied::ForkAuthor => format!(
+            "{command} was not carried out: who opens a pull request from a fork cannot have Capstan write to branches of this repository there. Ask somebody else to comment it.\n"
+        ),
+        Denied::NotOneOf { allowed, cluster } => {
+            let of =
+                cluster.as_ref().map_or_else(String::new, |cluster| format!(" for {}", code(cluster, 200)));
+            format!("{command} was not carried out: it needs{of} {}.\n", prose(&allowed.join(", or "), 900))
+        }
+    }
+}
+
+/// For a decision that has no place to stand in; `why` and `instead` are parts of a sentence.
+pub fn not_noted(command: &str, why: &str, instead: &str) -> String {
+    format!(
+        "{} was not carried out: it would be noted in the dashboard issue, and {}. Instead: {}.\n",
+        code(command, 200),
+        prose(why.trim_end_matches('.'), 600),
+        prose(instead, 300)
     )
 }
 
@@ -81,6 +113,143 @@ pub fn untold_refusal(command: &str, branch: &str) -> String {
 /// The plan of one cluster, at length.
 pub fn plan_answer(proposal: &Proposal<'_>) -> String {
     visible_plan(proposal, 55_000)
+}
+
+/// A rule, explained: what it finds, why, how bad that is here.
+pub fn rule_answer(rule: &About, severities: &Severities) -> String {
+    let id = rule.entry.id();
+    let severity = match severities.of(rule.entry) {
+        Some(Severity::Error) => "error",
+        Some(Severity::Warning) => "warning",
+        None => "off",
+    };
+    let is_own = severities.of(rule.entry) == Some(rule.entry.severity());
+    let set = if is_own { "" } else { ", as `policy` in `.capstan.yaml` says" };
+    format!(
+        "### `{id}`\n\nSeverity here: **{severity}**{set}.\n\n{}\n\n{}\n\nSource: <{}>\n\n`capstan rules {id}` shows it broken and kept.\n",
+        prose(&rule.summary(), 2_000),
+        prose(&rule.reason(), 4_000),
+        rule.source()
+    )
+}
+
+/// How one cluster stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Status<'a> {
+    /// The cluster.
+    pub target: &'a str,
+    /// The state of its proposal in a word, and why in sentences.
+    pub state: (&'a str, &'a str),
+    /// Its upgrade, or why it has none.
+    pub upgrade: Result<&'a Upgrade, &'a str>,
+    /// The pull request that carries it.
+    pub pull: Option<u64>,
+    /// What people decided by command.
+    pub decisions: &'a Decisions,
+    /// Who approved, and what is missing: a sentence each.
+    pub approvals: &'a [String],
+}
+
+/// The answer to `status`, of one cluster.
+pub fn status_answer(status: &Status<'_>) -> String {
+    let mut rows = Vec::new();
+    match status.upgrade {
+        Ok(upgrade) => {
+            let at = upgrade
+                .from
+                .as_ref()
+                .map_or_else(|| "unknown".to_owned(), |from| code(&from.to_string(), 200));
+            rows.push(("Release", at));
+            if let Some(to) = &upgrade.to {
+                rows.push(("Offered", code(&to.to_string(), 200)));
+                let blocking = upgrade.conflicts.iter().filter(|conflict| conflict.blocks).count();
+                let blocking =
+                    if blocking == 0 { String::new() } else { format!(", of which {blocking} block") };
+                rows.push(("Conflicts", format!("{}{blocking}", upgrade.conflicts.len())));
+                let errors =
+                    upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+                rows.push((
+                    "Findings",
+                    format!(
+                        "{}, of which {}",
+                        upgrade.findings.len(),
+                        count(errors, "is an error", "are errors")
+                    ),
+                ));
+                rows.push(("Machines", count(upgrade.rollouts.len(), "rollout", "rollouts")));
+            }
+        }
+        Err(why) => rows.push(("Plan", prose(why, 900))),
+    }
+    rows.push(("State", format!("**{}**: {}", status.state.0, prose(status.state.1, 900))));
+    rows.extend(status.pull.map(|pull| ("Pull request", format!("#{pull}"))));
+    rows.extend(
+        status.decisions.release.as_ref().map(|release| ("Asked for", code(&release.to_string(), 200))),
+    );
+    rows.extend(status.decisions.hold.as_ref().map(|hold| ("Hold", prose(&hold_in_words(hold), 900))));
+    let overrides = status.decisions.overrides.iter();
+    rows.extend(overrides.map(|one| ("Overridden", prose(&override_in_words(one), 900))));
+    rows.extend(status.decisions.settled.iter().map(|one| ("Settled", settled_in_words(one))));
+    rows.extend(status.approvals.iter().map(|words| ("Approvals", prose(words, 900))));
+    let mut text = format!("{}\n\n| | |\n|---|---|\n", code(status.target, 200));
+    for (what, value) in rows {
+        text.push_str(&format!("| {what} | {} |\n", value.replace('|', "\\|").replace('\n', " ")));
+    }
+    text
+}
+
+fn settled_in_words(one: &SettledConflict) -> String {
+    let whose = match one.side {
+        Side::Cluster => "the cluster's value is kept",
+        Side::Release => "the release's value is taken",
+    };
+    format!(
+        "{}: {whose}, as {} decided",
+        conflict_at(&one.object.kind, &one.object.name, &one.path),
+        code(&one.by, 80)
+    )
+}
+
+fn conflict_at(kind: &str, name: &str, path: &FieldPath) -> String {
+    code(&format!("{kind}/{name} {path}"), 300)
+}
+
+/// That a conflict was settled.
+pub fn settled(target: &str, one: &SettledConflict) -> String {
+    format!(
+        "{}: {}. It is forgotten when one of the three values changes.\n",
+        code(target, 200),
+        settled_in_words(one)
+    )
+}
+
+/// That a conflict was not settled, and which there are.
+pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> String {
+    const NAMED: usize = 20;
+    let (what, conflicts) = match why {
+        Unsettled::NoSuch(conflicts) if conflicts.is_empty() => {
+            return format!(
+                "{} was not carried out: the upgrade of {} has no conflict that could be settled.\n",
+                code(command, 300),
+                code(target, 200)
+            );
+        }
+        Unsettled::NoSuch(conflicts) => ("has no conflict there; these it has", conflicts),
+        Unsettled::Several(conflicts) => ("has several conflicts there; name the object too", conflicts),
+    };
+    let line = |conflict: &&Conflict| {
+        format!("- {}\n", conflict_at(&conflict.object.kind, &conflict.object.name, &conflict.path))
+    };
+    let mut text = format!(
+        "{} was not carried out: the upgrade of {} {what}:\n\n{}",
+        code(command, 300),
+        code(target, 200),
+        conflicts.iter().take(NAMED).map(line).collect::<String>()
+    );
+    if conflicts.len() > NAMED {
+        text.push_str(&format!("- and {} more\n", conflicts.len() - NAMED));
+    }
+    text
 }
 
 /// A sentence about one cluster.

@@ -12,11 +12,12 @@ use sha2::{Digest, Sha256};
 
 use capstan_model::digest::hex;
 use capstan_model::target::Target;
-use capstan_plan::proposal::{PlanDigest, ProposalId, SourceState};
+use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, ProposalId, Sidebar, SourceState, TitleDigest};
 use capstan_plan::upgrade::Retarget;
 
 const HEAD: &str = "<details><summary>Capstan's record</summary>";
 const FENCE: &str = "```capstan-record";
+const EXPLAINED: &str = "Written and read by Capstan; an edit here is ignored.";
 /// Codes of a block that are looked at.
 const CODES: usize = 4;
 
@@ -72,6 +73,8 @@ fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
 pub enum ClosedBy {
     /// Capstan: nothing was left to do.
     Capstan,
+    /// Capstan, because a person asked for it: what was offered is declined.
+    Person,
 }
 
 /// What a block says.
@@ -92,6 +95,14 @@ pub struct Block {
     pub text: String,
     /// Whether somebody asked for `retarget`: it holds as long as the proposal does.
     pub retarget: Retarget,
+    /// What people decided by command.
+    pub decisions: Decisions,
+    /// Whether Capstan made it a draft.
+    pub drafted: Drafted,
+    /// The title that Capstan wrote last; `None` in what an earlier Capstan wrote.
+    pub title: Option<TitleDigest>,
+    /// What was done for the settings beside the pull request.
+    pub sidebar: Sidebar,
     /// Set when Capstan closes the pull request.
     pub closed_by: Option<ClosedBy>,
 }
@@ -107,6 +118,14 @@ struct Payload {
     text: String,
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     retarget: bool,
+    #[serde(skip_serializing_if = "Decisions::is_empty", default)]
+    decisions: Decisions,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    drafted: bool,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    title: String,
+    #[serde(skip_serializing_if = "Sidebar::is_empty", default)]
+    sidebar: Sidebar,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     closed_by: Option<ClosedBy>,
 }
@@ -122,19 +141,13 @@ impl Block {
             plan: self.plan.to_string(),
             text: self.text.clone(),
             retarget: self.retarget == Retarget::Allowed,
+            decisions: self.decisions.clone(),
+            drafted: self.drafted == Drafted::ByCapstan,
+            title: self.title.as_ref().map_or_else(String::new, |title| title.as_str().to_owned()),
+            sidebar: self.sidebar.clone(),
             closed_by: self.closed_by,
         };
-        // One line of ASCII: what is not, and the backtick that could end the fence, is escaped.
-        let json = ascii(&serde_json::to_string(&payload).unwrap_or_default());
-        let codes = key.codes(json.as_bytes()).collect::<Vec<_>>().join("\n");
-        format!(
-            "\n{HEAD}\n\nWritten and read by Capstan; an edit here is ignored.\n\n{FENCE}\n{json}\n{codes}\n```\n\n</details>\n"
-        )
-    }
-
-    /// The body without the block that it has.
-    pub(super) fn strip(body: &str) -> &str {
-        body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible)
+        seal(&serde_json::to_string(&payload).unwrap_or_default(), key)
     }
 
     /// Reads the block in the body of the pull request `number`; `None` where there is none, it was tampered with, or it
@@ -147,15 +160,7 @@ impl Block {
         number: u64,
         proposal: &ProposalId,
     ) -> Option<Self> {
-        let (_, after) = body.rsplit_once(FENCE)?;
-        let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
-        let json = lines.next()?;
-        let own: Vec<String> = key.codes(json.as_bytes()).collect();
-        let mut codes = lines.take(CODES).take_while(|line| *line != "```");
-        if !codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))) {
-            return None;
-        }
-        let payload: Payload = serde_json::from_str(json).ok()?;
+        let payload: Payload = serde_json::from_str(unseal(body, key)?).ok()?;
         let source = SourceState::parse(&payload.source)?;
         let is_bound = payload.pull_request.is_some();
         let is_own = payload.repository == repository
@@ -173,9 +178,62 @@ impl Block {
             plan: PlanDigest::parse(&payload.plan)?,
             text: payload.text,
             retarget: if payload.retarget && is_bound { Retarget::Allowed } else { Retarget::Refused },
+            decisions: if is_bound { payload.decisions } else { Decisions::default() },
+            // What is opened as a draft is so by Capstan.
+            drafted: if payload.drafted { Drafted::ByCapstan } else { Drafted::No },
+            title: TitleDigest::noted(&payload.title),
+            // What it is opened with is written before anything stands beside it.
+            sidebar: if is_bound { payload.sidebar } else { Sidebar::default() },
             closed_by: payload.closed_by.filter(|_| is_bound),
         })
     }
+}
+
+/// What Capstan noted, as Markdown to stand at the end of a body: folded, with a code for each key.
+pub(super) fn seal(json: &str, key: &BlockKey) -> String {
+    // One line of ASCII: what is not, and the backtick that could end the fence, is escaped.
+    let json = ascii(json);
+    let codes = key.codes(json.as_bytes()).collect::<Vec<_>>().join("\n");
+    format!("\n{HEAD}\n\n{EXPLAINED}\n\n{FENCE}\n{json}\n{codes}\n```\n\n</details>\n")
+}
+
+/// What was noted in a body; `None` where it has no such note, or somebody changed it.
+pub(super) fn unseal<'b>(body: &'b str, key: &BlockKey) -> Option<&'b str> {
+    let (_, after) = body.rsplit_once(FENCE)?;
+    let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
+    let json = lines.next()?;
+    let own: Vec<String> = key.codes(json.as_bytes()).collect();
+    let mut codes = lines.take(CODES).take_while(|line| *line != "```");
+    codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))).then_some(json)
+}
+
+/// Whether a body ends with such a note, and nothing was written into it or below it.
+pub(super) fn ends_sealed(body: &str) -> bool {
+    let Some((_, after)) = body.rsplit_once(HEAD) else { return false };
+    let lines: Vec<&str> = after.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let [EXPLAINED, FENCE, _, codes @ .., "```", "</details>"] = lines.as_slice() else { return false };
+    codes.len() <= CODES && codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The body without what was noted at its end.
+pub(super) fn strip(body: &str) -> &str {
+    body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible)
+}
+
+/// How much room decisions take in a block, in bytes: all of the block has to fit into a body.
+pub fn room_for(decisions: &Decisions) -> usize {
+    if decisions.is_empty() {
+        return 0;
+    }
+    ascii(&serde_json::to_string(decisions).unwrap_or_default()).len() + 20
+}
+
+/// The same of what was done for the settings.
+pub(super) fn room_for_sidebar(sidebar: &Sidebar) -> usize {
+    if sidebar.is_empty() {
+        return 0;
+    }
+    ascii(&serde_json::to_string(sidebar).unwrap_or_default()).len() + 20
 }
 
 /// Compares without telling by its time where the first difference is.
@@ -183,7 +241,8 @@ fn equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |different, (x, y)| different | (x ^ y)) == 0
 }
 
-fn ascii(json: &str) -> String {
+/// JSON in letters that end neither a fence nor a tag, and mention nobody.
+pub(super) fn ascii(json: &str) -> String {
     use std::fmt::Write as _;
 
     let mut text = String::with_capacity(json.len());
@@ -203,7 +262,11 @@ fn ascii(json: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use capstan_model::ids::ReleaseName;
+    use capstan_model::object::{FieldPath, ObjectId};
     use capstan_model::source::SourceKind;
+    use capstan_plan::proposal::OnHold;
+    use capstan_plan::upgrade::{SettledConflict, Side};
 
     pub(crate) fn block(target: &str) -> Block {
         Block {
@@ -214,7 +277,40 @@ pub(super) mod tests {
             plan: PlanDigest::parse(&"1".repeat(32)).unwrap(),
             text: "abc".to_owned(),
             retarget: Retarget::Refused,
+            decisions: Decisions::default(),
+            drafted: Drafted::No,
+            title: Some(TitleDigest::of("Upgrade gauss/peu01 to aws/v22.0.0")),
+            sidebar: Sidebar::default(),
             closed_by: None,
+        }
+    }
+
+    fn decisions() -> Decisions {
+        let hold = OnHold {
+            by: "ada".to_owned(),
+            reason: Some("the `audit` of <ops> @all".to_owned()),
+            until: Some(jiff::civil::date(2026, 12, 1)),
+        };
+        let object = ObjectId {
+            group: "cluster.x-k8s.io".to_owned(),
+            kind: "MachineDeployment".to_owned(),
+            namespace: Some("org".to_owned()),
+            name: "web-md-0".to_owned(),
+        };
+        let settled = SettledConflict {
+            object,
+            path: FieldPath::parse("/spec/replicas").unwrap(),
+            side: Side::Release,
+            values: "0123".to_owned(),
+            by: "grace".to_owned(),
+        };
+        Decisions {
+            hold: Some(hold),
+            release: ReleaseName::parse("aws/v22.0.0"),
+            rollback: None,
+            overrides: Vec::new(),
+            settled: vec![settled],
+            approvals: Vec::new(),
         }
     }
 
@@ -236,7 +332,13 @@ pub(super) mod tests {
         for cluster in ["gauss/peu01", "odd `name` @all", "größe"] {
             let body = format!("Text.\n{}", block(cluster).render(&key));
             assert_eq!(Block::read(&body, &key, 7, 12, &id(cluster)), Some(block(cluster)));
-            let allowed = Block { retarget: Retarget::Allowed, ..block(cluster) };
+            let allowed = Block {
+                retarget: Retarget::Allowed,
+                decisions: decisions(),
+                drafted: Drafted::ByCapstan,
+                sidebar: Sidebar { labels: vec!["`kind` <größe>".to_owned()], ..Sidebar::default() },
+                ..block(cluster)
+            };
             assert_eq!(Block::read(&allowed.render(&key), &key, 7, 12, &id(cluster)), Some(allowed));
             assert_eq!(
                 Block::read(&body.replace('\n', "\r\n"), &key, 7, 12, &id(cluster)),
@@ -265,8 +367,13 @@ pub(super) mod tests {
     fn a_block_that_names_no_pull_request_decides_nothing() {
         let key = BlockKey::derive(b"secret");
         let opened = Block { pull_request: None, ..block("gauss/peu01") };
-        let decides =
-            Block { retarget: Retarget::Allowed, closed_by: Some(ClosedBy::Capstan), ..opened.clone() };
+        let decides = Block {
+            retarget: Retarget::Allowed,
+            decisions: decisions(),
+            sidebar: Sidebar { labels: vec!["capstan".to_owned()], ..Sidebar::default() },
+            closed_by: Some(ClosedBy::Capstan),
+            ..opened.clone()
+        };
         let read = |block: &Block| Block::read(&block.render(&key), &key, 7, 13, &id("gauss/peu01"));
         assert_eq!(read(&opened), Some(opened.clone()));
         assert_eq!(read(&decides), Some(opened));

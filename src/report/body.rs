@@ -1,11 +1,17 @@
 //! Title and body of a proposal's pull request.
 
-use super::markdown::{MAX_BODY, Page, code, one_line, plain, prose};
+use super::block::{room_for, room_for_sidebar};
+use super::markdown::{MAX_BODY, Page, code, one_line, prose};
+use super::merging::approvals_above;
+use super::pages::findings_head;
+use super::title::records_inferred;
 use super::{Block, BlockKey, tables};
 use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
 use capstan_model::wording::{count, sentence};
-use capstan_plan::proposal::{PlanDigest, ReleasesOrigin, SourceState};
+use capstan_plan::proposal::{
+    Decisions, Drafted, PlanDigest, ReleasesOrigin, SidebarStanding, SourceState, TitleDigest,
+};
 use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
 
 /// What a proposal's text is made from.
@@ -23,37 +29,23 @@ pub struct Proposal<'a> {
     pub command_prefix: &'a str,
     /// Whether it was made under `retarget`.
     pub retarget: Retarget,
+    /// What people decided by command.
+    pub decisions: &'a Decisions,
+    /// Whether Capstan made it a draft.
+    pub drafted: Drafted,
     /// The management cluster whose reconciler reports on this cluster, by its name.
     pub reporter: Option<&'a str>,
-}
-
-/// The title, at most 256 characters.
-pub fn proposal_title(proposal: &Proposal<'_>) -> String {
-    let to = proposal.source.source();
-    let target = plain(proposal.upgrade.target.as_str(), 90);
-    let to_name = plain(&to.to_string(), 70);
-    match &proposal.upgrade.from {
-        // Nothing was there to be refreshed: nobody had written it down.
-        Some(_) if records_inferred(proposal.upgrade, proposal.source) => {
-            format!("Record {target} at {to_name}")
-        }
-        Some(from) if from == to => format!("Refresh {target} to {to_name} as it is now"),
-        Some(from) => format!("Upgrade {target} from {} to {to_name}", plain(&from.to_string(), 70)),
-        None => format!("Upgrade {target} to {to_name}"),
-    }
-}
-
-/// Whether the source that is offered is the one that the target was found to be at.
-pub(super) fn records_inferred(upgrade: &Upgrade, source: &SourceState) -> bool {
-    upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.source())
+    /// How it stands with what the settings ask for beside it.
+    pub sidebar: &'a SidebarStanding,
 }
 
 /// The whole body: visible text and folded block, within GitHub's limit. `pull_request` is its number, where it has
-/// one yet.
+/// one yet; `title` is that which Capstan wrote last.
 pub fn proposal_body(
     proposal: &Proposal<'_>,
     repository: u64,
     pull_request: Option<u64>,
+    title: &TitleDigest,
     key: &BlockKey,
 ) -> String {
     let visible = visible_text(proposal);
@@ -65,9 +57,13 @@ pub fn proposal_body(
         plan: proposal.plan.clone(),
         text: text_digest(&visible),
         retarget: proposal.retarget,
+        decisions: proposal.decisions.clone(),
+        drafted: proposal.drafted,
+        title: Some(title.clone()),
+        sidebar: proposal.sidebar.done.clone(),
         closed_by: None,
     };
-    visible + &origin(proposal) + &block.render(key)
+    approvals_above(proposal.decisions) + &visible + &origin(proposal) + &block.render(key)
 }
 
 /// Where the release comes from. It is no part of the text that decides whether a body is up to date: the
@@ -87,13 +83,48 @@ pub fn text_digest(visible: &str) -> String {
 /// What people see. The block needs room of its own, so this is kept well below the limit.
 pub fn visible_text(proposal: &Proposal<'_>) -> String {
     // A target's id may be 4,096 bytes long, and six times that once escaped in the block.
-    let mut page = Page::new(MAX_BODY - 4_096 - 6 * proposal.upgrade.target.as_str().len().min(4_096));
+    let block = 4_096
+        + 6 * proposal.upgrade.target.as_str().len().min(4_096)
+        + room_for(proposal.decisions)
+        + room_for_sidebar(&proposal.sidebar.done)
+        + approvals_above(proposal.decisions).len();
+    let mut page = Page::new(MAX_BODY.saturating_sub(block));
     let next = next_steps(proposal);
     page.push(&summary(proposal));
+    page.push(&refused(proposal));
     let room = page.free().saturating_sub(next.len());
     sections(&mut page, proposal, room);
     page.push(&next);
     page.finish()
+}
+
+/// So many names are told of what GitHub does not take.
+const MOST_REFUSED: usize = 10;
+
+/// What GitHub does not take of what the settings ask for beside the pull request.
+fn refused(proposal: &Proposal<'_>) -> String {
+    let refused = &proposal.sidebar.refused;
+    let named = |what: &'static str, names: &[String]| -> Vec<String> {
+        names.iter().map(|name| format!("{what} {}", code(name, 100))).collect()
+    };
+    let mut all = [
+        named("the label", &refused.labels),
+        named("the assignee", &refused.assignees),
+        named("the reviewer", &refused.reviewers),
+    ]
+    .concat();
+    if all.is_empty() {
+        return String::new();
+    }
+    if all.len() > MOST_REFUSED {
+        let more = all.len() - MOST_REFUSED;
+        all.truncate(MOST_REFUSED);
+        all.push(format!("and {more} more"));
+    }
+    format!(
+        "\n> GitHub does not take what `upgrade.proposals` asks for: {}. See that it exists and may read this repository; it is tried again.\n",
+        all.join(", ")
+    )
 }
 
 /// The same without what to do next, for an answer to a comment.
@@ -130,7 +161,15 @@ fn summary(proposal: &Proposal<'_>) -> String {
             )
         }
         Some(from) => {
-            format!("Upgrades {target} from {} to {offered}.\n\n", code(&from.to_string(), 200))
+            let from = code(&from.to_string(), 200);
+            match &proposal.decisions.rollback {
+                Some(rollback) => format!(
+                    "Rolls {target} back from {from} to {offered}, as {} asked: what the newer one brought goes, what the cluster changed itself stays, and so do versions and images. Merged, {} is not offered to it again; a newer one is.\n\n",
+                    code(&rollback.by, 100),
+                    code(&rollback.leaves, 200),
+                ),
+                None => format!("Upgrades {target} from {from} to {offered}.\n\n"),
+            }
         }
         None => format!("Upgrades {target} to {offered}.\n\n"),
     };
@@ -211,7 +250,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         16_000,
         "components and apps",
     );
-    section("\n### Findings\n\n".to_owned(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
+    section(findings_head(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
     section(
         format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),
         &tables::change_rows(&upgrade.changes, kind),
@@ -240,7 +279,7 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
 }
 
 /// A word as a shell reads it back.
-fn shell_word(word: &str) -> String {
+pub(super) fn shell_word(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./@+=:,".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {
         word.to_owned()
@@ -251,4 +290,4 @@ fn shell_word(word: &str) -> String {
 
 #[cfg(test)]
 #[path = "body_tests.rs"]
-mod tests;
+pub(crate) mod tests;

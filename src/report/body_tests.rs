@@ -5,10 +5,13 @@ use crate::block::tests::id;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
-use capstan_plan::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side};
+use capstan_model::version::KubernetesVersion;
+use capstan_plan::proposal::Sidebar;
+use capstan_plan::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side, Versions};
 
 fn object(kind: &str) -> ObjectId {
     ObjectId {
@@ -35,12 +38,14 @@ fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change 
     }
 }
 
-fn upgrade() -> Upgrade {
+pub(crate) fn upgrade() -> Upgrade {
     Upgrade {
         target: Target::parse("gauss/peu01").unwrap(),
         from: SourceId::parse("aws/v21.0.0"),
         to: SourceId::parse("aws/v22.0.0"),
+        rest: Rest::default(),
         to_content: SourceContent::parse(&"a".repeat(40)),
+        kubernetes: KubernetesVersion::parse("v1.22.5"),
         basis: Basis::Known,
         files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
         changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],
@@ -53,6 +58,7 @@ fn upgrade() -> Upgrade {
             release: Some(json!(3)),
             kept: Side::Cluster,
             blocks: false,
+            settling: capstan_plan::upgrade::Settlement::default(),
         }],
         findings: vec![
             Finding::new(rules::KUBERNETES_MINOR_SKIP, "`v1.16.8` to `v1.21.4` skips minors")
@@ -71,13 +77,20 @@ fn upgrade() -> Upgrade {
     }
 }
 
+fn title_of(upgrade: &Upgrade) -> String {
+    with_proposal(upgrade, |proposal| crate::proposal_title(None, upgrade, proposal.source, Versions::Move))
+}
+
 fn body_of(upgrade: &Upgrade) -> String {
-    with_proposal(upgrade, |proposal| proposal_body(proposal, 7, None, &BlockKey::derive(b"secret")))
+    with_proposal(upgrade, |proposal| {
+        proposal_body(proposal, 7, None, &TitleDigest::of(""), &BlockKey::derive(b"secret"))
+    })
 }
 
 fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String) -> String {
     let source = SourceState::new(upgrade.to.clone().unwrap(), upgrade.to_content.clone());
     let plan = PlanDigest::of(&upgrade.files);
+    let (decisions, sidebar) = (Decisions::default(), SidebarStanding::default());
     let proposal = Proposal {
         upgrade,
         source: &source,
@@ -85,7 +98,10 @@ fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String)
         origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
+        decisions: &decisions,
+        drafted: Drafted::No,
         reporter: None,
+        sidebar: &sidebar,
     };
     write(&proposal)
 }
@@ -132,6 +148,26 @@ fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
     }
     assert!(body.contains("### What to do next"));
     assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, 12, &id("gauss/peu01")).is_some());
+
+    big.changes.truncate(500);
+    big.conflicts.truncate(500);
+    big.findings.truncate(500);
+    big.rollouts.truncate(500);
+    big.notes.truncate(500);
+    // As much as the settings may ask for, in letters that take most room in the record.
+    let labels: Vec<String> =
+        (0..20).map(|number| format!("{number:02}{}", "\u{1f600}".repeat(48))).collect();
+    let people: Vec<String> = (0..15).map(|number| format!("{number:02}{}", "x".repeat(198))).collect();
+    let much = Sidebar { labels, assignees: people.clone(), reviewers: people };
+    let sidebar = SidebarStanding { done: much.clone(), refused: much };
+    let (title, key) = (TitleDigest::of(""), BlockKey::derive(b"secret"));
+    let body = with_proposal(&big, |proposal| {
+        proposal_body(&Proposal { sidebar: &sidebar, ..*proposal }, 7, Some(12), &title, &key)
+    });
+    assert!(body.chars().count() <= 65_536, "{} characters", body.chars().count());
+    let block = Block::read(&body, &key, 7, 12, &id("gauss/peu01")).unwrap();
+    assert_eq!(block.sidebar, sidebar.done);
+    assert!(body.contains("asks for: the label `00\u{1f600}") && body.contains(", and 40 more."), "{body}");
 }
 
 #[test]
@@ -149,11 +185,11 @@ fn a_refresh_and_an_unknown_release_say_so() {
     let mut again = upgrade();
     again.from = again.to.clone();
     assert!(body_of(&again).starts_with("Release `aws/v22.0.0` has changed since `gauss/peu01` took it."));
-    assert_eq!(with_proposal(&again, proposal_title), "Refresh gauss/peu01 to aws/v22.0.0 as it is now");
+    assert_eq!(title_of(&again), "Refresh gauss/peu01 to aws/v22.0.0 as it is now");
     let mut inferred = again;
     inferred.basis = Basis::Inferred;
     assert!(body_of(&inferred).contains("which nobody had recorded"));
-    assert_eq!(with_proposal(&inferred, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
+    assert_eq!(title_of(&inferred), "Record gauss/peu01 at aws/v22.0.0");
     assert!(body_of(&inferred).contains("This records it and brings `gauss/peu01` up to date."));
     let mut unknown = upgrade();
     unknown.from = None;
@@ -165,10 +201,7 @@ fn a_refresh_and_an_unknown_release_say_so() {
 fn a_release_that_was_inferred_is_not_called_recorded() {
     let mut inferred = upgrade();
     inferred.basis = Basis::Inferred;
-    assert_eq!(
-        with_proposal(&inferred, proposal_title),
-        "Upgrade gauss/peu01 from aws/v21.0.0 to aws/v22.0.0"
-    );
+    assert_eq!(title_of(&inferred), "Upgrade gauss/peu01 from aws/v21.0.0 to aws/v22.0.0");
     let body = body_of(&inferred);
     assert!(
         body.starts_with(
@@ -180,7 +213,7 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
 
     // The cluster is at the release that is offered: there is nothing to do but to write that down.
     let found = Upgrade { from: inferred.to.clone(), changes: vec![], ..inferred };
-    assert_eq!(with_proposal(&found, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
+    assert_eq!(title_of(&found), "Record gauss/peu01 at aws/v22.0.0");
     let body = body_of(&found);
     assert!(
         body.starts_with(

@@ -3,15 +3,18 @@
 //! | concludes, first that fits | |
 //! |---|---|
 //! | failure | error findings that the base branch does not have (by rule, severity, object and path), or a live cluster rejects the change |
-//! | action required | the upgrade that it carries blocks, Capstan itself failed or cannot read the settings, or a required preflight has no answer |
+//! | action required | the upgrade that it carries blocks, approvals of it are missing, Capstan itself failed or cannot read the settings, or a required preflight has no answer |
 //! | pending | a live cluster is being asked |
 //! | neutral | an advisory preflight has no answer; GitHub lets it pass |
 //! | success | else, also where nothing is touched |
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::head_lines::{HeadFile, HeadLine};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
-use super::{preflight, tables};
+use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
+use super::pages::findings_head;
+use super::{outlook, preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
@@ -19,6 +22,7 @@ use capstan_model::tree::RepoPath;
 use capstan_model::wording::{count, sentence};
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
+use capstan_plan::verbs::Verb;
 use serde::{Deserialize, Serialize};
 
 /// Annotations sent at most: four calls. The summary names all findings that fit, and counts the rest.
@@ -37,12 +41,31 @@ pub struct Judged {
     pub blocked: Vec<String>,
     /// What Capstan could not do, with an id to look it up.
     pub failed: Option<String>,
+    /// What has to be done by people before it may be merged.
+    pub gates: Vec<Gate>,
     /// What a person should know: that the branch was edited, that a newer release waits.
     pub notes: Vec<String>,
     /// What the live clusters say, where there are reconcilers.
     pub preflights: Vec<Preflight>,
     /// What their silence counts for.
     pub preflight_mode: PreflightMode,
+    /// What the rules say of releases, where any differs.
+    pub releases: JudgedReleases,
+    /// Which clusters they would be offered to.
+    pub outlook: Option<ReleaseOutlook>,
+    /// What changed settings would change.
+    pub settings: Option<SettingsOutlook>,
+    /// The head's files that differ from those that were judged, of [`annotated_files`].
+    pub head_files: BTreeMap<RepoPath, HeadFile>,
+}
+
+/// Something that people have to do before a pull request may be merged: approve it, say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// A few words that begin with a small letter or a number.
+    pub title: String,
+    /// What is to be done, in sentences.
+    pub why: String,
 }
 
 /// What was judged.
@@ -88,6 +111,8 @@ pub struct CheckReport {
     pub summary: String,
     /// Places in files.
     pub annotations: Vec<Annotation>,
+    /// Verbs that have a button.
+    pub buttons: Vec<Verb>,
 }
 
 /// Conclusion of a check.
@@ -138,6 +163,7 @@ pub fn untouched() -> CheckReport {
         title: "No cluster is touched".to_owned(),
         summary: "This pull request changes nothing that a cluster is made of.\n".to_owned(),
         annotations: vec![],
+        buttons: vec![],
     }
 }
 
@@ -166,6 +192,7 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
         title: title.to_owned(),
         summary: page.finish(),
         annotations: vec![],
+        buttons: vec![],
     }
 }
 
@@ -185,27 +212,63 @@ fn is_beyond_limits(problem: &FileError) -> bool {
     problem.rule == rules::TOO_LARGE
 }
 
-/// Reports on a pull request that touches clusters.
-pub fn check(judged: &Judged) -> CheckReport {
-    let mut new = Vec::new();
-    let mut older = 0;
-    for cluster in &judged.clusters {
-        let known: HashSet<_> = cluster.judgement.before.iter().map(identity).collect();
-        for finding in &cluster.judgement.after {
+/// The findings that a change brings, and how many stood there before.
+struct Brought {
+    new: Vec<Finding>,
+    older: usize,
+}
+
+impl Brought {
+    fn by(judged: &Judged) -> Self {
+        let mut brought = Self { new: Vec::new(), older: 0 };
+        for cluster in &judged.clusters {
+            brought.sort_out(&cluster.judgement.before, &cluster.judgement.after);
+        }
+        brought.sort_out(&judged.releases.before, &judged.releases.after);
+        brought.new.extend(judged.findings.iter().cloned());
+        brought.new.extend(preflight::findings(&judged.preflights));
+        // What stands in a file that several clusters are made of is found with each of them.
+        let mut said = HashSet::new();
+        brought.new.retain(|finding| {
+            let place = finding.place.as_ref().map(ToString::to_string);
+            place.is_none() || said.insert((identity(finding), place, finding.message.clone()))
+        });
+        brought
+    }
+
+    fn sort_out(&mut self, before: &[Finding], after: &[Finding]) {
+        let known: HashSet<_> = before.iter().map(identity).collect();
+        for finding in after {
             if known.contains(&identity(finding)) {
-                older += 1;
+                self.older += 1;
             } else {
-                new.push(finding.clone());
+                self.new.push(finding.clone());
             }
         }
     }
-    new.extend(judged.findings.iter().cloned());
-    new.extend(preflight::findings(&judged.preflights));
-    let errors = new.iter().filter(|finding| finding.severity() == Severity::Error).count();
+
+    fn errors(&self) -> usize {
+        self.new.iter().filter(|finding| finding.severity() == Severity::Error).count()
+    }
+}
+
+/// The files in which something will be annotated: what they are in the head decides on which line.
+pub fn annotated_files(judged: &Judged) -> BTreeSet<RepoPath> {
+    to_annotate(&Brought::by(judged).new).filter_map(|finding| finding.file().cloned()).collect()
+}
+
+/// Reports on a pull request that touches clusters.
+pub fn check(judged: &Judged) -> CheckReport {
+    let brought = Brought::by(judged);
+    let errors = brought.errors();
     let says = meaning(&judged.preflights, judged.preflight_mode);
     let conclusion = if errors > 0 || says == Meaning::Rejected {
         Conclusion::Failure
-    } else if !judged.blocked.is_empty() || judged.failed.is_some() || says == Meaning::ActionRequired {
+    } else if !judged.blocked.is_empty()
+        || judged.failed.is_some()
+        || !judged.gates.is_empty()
+        || says == Meaning::ActionRequired
+    {
         Conclusion::ActionRequired
     } else if says == Meaning::Awaited {
         Conclusion::Pending
@@ -214,17 +277,19 @@ pub fn check(judged: &Judged) -> CheckReport {
     } else {
         Conclusion::Success
     };
+    let annotations = annotations(&brought.new, &judged.head_files);
     CheckReport {
         conclusion,
-        title: title(judged, errors, new.len() - errors),
-        summary: summary(judged, &new, older),
-        annotations: annotations(&new),
+        title: title(judged, errors, brought.new.len() - errors),
+        summary: summary(judged, &brought, annotations.len()),
+        annotations,
+        buttons: vec![],
     }
 }
 
 /// A finding is the same in two trees if rule, object and path are; one without an object, if its
 /// file is.
-fn identity(finding: &Finding) -> impl Eq + std::hash::Hash {
+fn identity(finding: &Finding) -> impl Eq + std::hash::Hash + use<> {
     let file = finding.object.is_none().then(|| finding.file().cloned());
     (finding.rule, finding.severity(), finding.object.clone(), finding.path.clone(), file)
 }
@@ -239,6 +304,7 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     if !judged.blocked.is_empty() {
         parts.push("the upgrade is blocked".to_owned());
     }
+    parts.extend(judged.gates.iter().map(|gate| gate.title.clone()));
     parts.extend(preflight::title(&judged.preflights, judged.preflight_mode).map(str::to_owned));
     if errors > 0 {
         parts.push(count(errors, "error", "errors"));
@@ -246,19 +312,24 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     if warnings > 0 {
         parts.push(count(warnings, "warning", "warnings"));
     }
+    parts.extend(judged.outlook.as_ref().map(outlook::release_title));
+    parts.extend(judged.settings.as_ref().and_then(outlook::settings_title));
     let changes: usize = judged.clusters.iter().map(|cluster| cluster.judgement.changes.len()).sum();
-    parts.push(format!(
-        "{} in {}",
-        count(changes, "change", "changes"),
-        count(judged.clusters.len(), "cluster", "clusters")
-    ));
+    if !judged.clusters.is_empty() || judged.outlook.is_none() {
+        parts.push(format!(
+            "{} in {}",
+            count(changes, "change", "changes"),
+            count(judged.clusters.len(), "cluster", "clusters")
+        ));
+    }
     if tables::replaces(&rollouts) {
         parts.push(format!("{} {}", tables::machines(&rollouts), tables::what_becomes(&rollouts)));
     }
     sentence(&parts.join(", "))
 }
 
-fn summary(judged: &Judged, new: &[Finding], older: usize) -> String {
+fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
+    let Brought { new, older } = brought;
     let mut page = Page::new(MAX_BODY);
     if judged.basis == MergeBasis::HeadAlone {
         page.push(
@@ -268,6 +339,9 @@ fn summary(judged: &Judged, new: &[Finding], older: usize) -> String {
     if let Some(failed) = &judged.failed {
         page.push(&format!("> {}\n\n", prose(failed, 900)));
     }
+    for gate in &judged.gates {
+        page.push(&format!("> {}\n\n", prose(&gate.why, 900)));
+    }
     for note in judged.notes.iter().take(20) {
         page.push(&format!("> {}\n\n", prose(note, 900)));
     }
@@ -275,15 +349,22 @@ fn summary(judged: &Judged, new: &[Finding], older: usize) -> String {
     page.section("### The upgrade is blocked\n\n", &rows, 8_000, |left| format!("- … and {left} more\n"));
     let rows = preflight::rows(&judged.preflights, judged.preflight_mode);
     page.section("\n### Preflight\n\n", &rows, 12_000, |left| format!("- … and {left} more clusters\n"));
-    page.section("\n### Findings\n\n", &tables::finding_rows(new), 16_000, |left| {
+    page.section(&findings_head(), &tables::finding_rows(new), 16_000, |left| {
         format!("- … and {left} more; `capstan validate` in a checkout shows all of them.\n")
     });
-    if older > 0 {
+    page.push(&not_annotated(new, annotated));
+    if *older > 0 {
         page.push(&format!(
             "\n{} on the base branch already and {} decide.\n",
-            count(older, "finding stands", "findings stand"),
-            if older == 1 { "does not" } else { "do not" }
+            count(*older, "finding stands", "findings stand"),
+            if *older == 1 { "does not" } else { "do not" }
         ));
+    }
+    if let Some(settings) = &judged.settings {
+        outlook::settings(&mut page, settings, 12_000);
+    }
+    if let Some(releases) = &judged.outlook {
+        outlook::releases(&mut page, releases, 24_000);
     }
     let clusters = judged.clusters.len().max(1);
     for (index, cluster) in judged.clusters.iter().enumerate() {
@@ -316,14 +397,44 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
     });
 }
 
-fn annotations(findings: &[Finding]) -> Vec<Annotation> {
-    let mut errors_first: Vec<&Finding> = findings.iter().collect();
+/// What is said of findings in files that are not annotated there.
+fn not_annotated(new: &[Finding], annotated: usize) -> String {
+    let left = new.iter().filter(|finding| finding.file().is_some()).count().saturating_sub(annotated);
+    if left == 0 {
+        return String::new();
+    }
+    format!(
+        "\n{annotated} of them {} annotated at {}; {left} more {} not: at most {MAX_ANNOTATIONS} are, in files that the head has.\n",
+        if annotated == 1 { "is" } else { "are" },
+        if annotated == 1 { "its line" } else { "their lines" },
+        if left == 1 { "is" } else { "are" },
+    )
+}
+
+/// The findings that have a place in a file, errors first, as many as are annotated.
+fn to_annotate(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    let mut errors_first: Vec<&Finding> =
+        findings.iter().filter(|finding| finding.file().is_some()).collect();
     errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
+    errors_first.into_iter().take(MAX_ANNOTATIONS)
+}
+
+fn annotations(findings: &[Finding], head: &BTreeMap<RepoPath, HeadFile>) -> Vec<Annotation> {
     let annotation = |finding: &Finding| {
+        let path = finding.file().cloned()?;
+        let (line, column) = (finding.line(), finding.line().and(finding.column()));
+        let (line, column) = match (head.get(&path), line) {
+            (Some(HeadFile::Absent), _) => return None,
+            (Some(HeadFile::Differs(lines)), Some(line)) => match lines.of(line) {
+                HeadLine::Same(line) => (line, column),
+                HeadLine::Near(line) => (line, None),
+            },
+            (_, line) => (line.unwrap_or(1), column),
+        };
         Some(Annotation {
-            path: finding.file().cloned()?,
-            line: finding.line().unwrap_or(1),
-            column: finding.line().and(finding.column()),
+            path,
+            line,
+            column,
             level: match finding.severity() {
                 Severity::Error => AnnotationLevel::Failure,
                 Severity::Warning => AnnotationLevel::Warning,
@@ -332,7 +443,7 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
             message: one_line(&finding.message, 4_000),
         })
     };
-    errors_first.into_iter().filter_map(annotation).take(MAX_ANNOTATIONS).collect()
+    to_annotate(findings).filter_map(annotation).collect()
 }
 
 #[cfg(test)]

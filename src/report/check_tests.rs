@@ -1,7 +1,11 @@
 use super::*;
 use capstan_model::finding::{Place, Position, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::rest::Rest;
+use capstan_plan::forecast::Prospect;
 use capstan_plan::upgrade::{Certainty, Course, Reason};
+
+use crate::{Becomes, ChangedRelease, HeadLines};
 
 fn object() -> ObjectId {
     ObjectId {
@@ -117,9 +121,128 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
         })
         .collect();
     let mut all = Judged { clusters, ..Judged::default() };
-    all.findings = vec![finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version"); 5_000];
+    let everywhere = (1..=5_000).map(|line| finding(rules::KUBERNETES_DOWNGRADE, line, "/spec/version"));
+    all.findings = everywhere.collect();
     let report = check(&all);
     assert!(report.summary.len() <= 65_535);
     assert!(report.summary.contains("more clusters"));
     assert_eq!(report.annotations.len(), 200);
+    let said = "\n200 of them are annotated at their lines; 4800 more are not: at most 200 are, in files that the head has.\n";
+    assert!(report.summary.contains(said), "{}", report.summary);
+}
+
+#[test]
+fn annotations_stand_where_the_head_has_the_line_and_each_once() {
+    let at = |line| finding(rules::KUBERNETES_DOWNGRADE, line, "/spec/version");
+    let cluster = |id: &str, after: Vec<Finding>| JudgedCluster {
+        cluster: ClusterId::new(RepoPath::parse(id).unwrap()),
+        judgement: Judgement { after, ..Judgement::default() },
+    };
+    let gone = Finding::new(rules::RENDER_FAILED, "It is the base branch's.")
+        .place(Place::line_of(RepoPath::parse("shared/gone.yaml").unwrap(), 2));
+    // What two clusters share is found with both of them.
+    let clusters =
+        vec![cluster("gauss/peu01", vec![at(3), at(2)]), cluster("gauss/peu02", vec![at(3), gone])];
+    let mut judged = Judged { clusters, ..Judged::default() };
+    let files: Vec<String> = annotated_files(&judged).iter().map(ToString::to_string).collect();
+    assert_eq!(files, ["gauss/peu01/base/a.yaml", "shared/gone.yaml"]);
+
+    // The base branch brings a line above, and the second.
+    let head_files = [
+        (
+            "gauss/peu01/base/a.yaml",
+            HeadFile::Differs(HeadLines::between("one\nnew\nthree\n", "one\nthree\n")),
+        ),
+        ("shared/gone.yaml", HeadFile::Absent),
+    ];
+    judged.head_files =
+        head_files.into_iter().map(|(path, file)| (RepoPath::parse(path).unwrap(), file)).collect();
+    let report = check(&judged);
+    let places: Vec<_> =
+        report.annotations.iter().map(|one| (one.path.as_str(), one.line, one.column)).collect();
+    let path = "gauss/peu01/base/a.yaml";
+    assert_eq!(places, [(path, 2, Some(3)), (path, 1, None)]);
+    assert!(report.title.starts_with("3 errors"), "{}", report.title);
+    assert!(
+        report.summary.contains("2 of them are annotated at their lines; 1 more is not"),
+        "{}",
+        report.summary
+    );
+}
+
+#[test]
+fn releases_are_told_with_whom_they_would_be_offered_to_and_the_worst_upgrades() {
+    let id = |id: &str| ClusterId::new(RepoPath::parse(id).unwrap());
+    let release = |id: &str| capstan_model::ids::ReleaseId::from_path(id);
+    let to = capstan_model::source::SourceId::parse("aws/v2").unwrap();
+    let prospects = [
+        ("c/a", Prospect::Offered(to.clone())),
+        ("c/b", Prospect::Blocked(to)),
+        ("c/c", Prospect::Nothing(Rest::Held)),
+        ("c/d", Prospect::Unplannable("c/d/base/a.yaml:1: it is no YAML".to_owned())),
+        ("c/e", Prospect::Offered(capstan_model::source::SourceId::parse("azure/v9").unwrap())),
+    ];
+    let outlook = ReleaseOutlook {
+        releases: vec![ChangedRelease { release: release("aws/v2"), becomes: Becomes::Added }],
+        clusters: 7,
+        prospects: prospects.into_iter().map(|(cluster, prospect)| (id(cluster), prospect)).collect(),
+        withdrawn: vec![],
+        worst: vec![],
+        consumers: vec!["acme/gitops".to_owned()],
+    };
+    let before = vec![finding(rules::INVALID_YAML, 1, "/spec")];
+    let after = vec![finding(rules::INVALID_YAML, 2, "/spec"), finding(rules::INVALID_YAML, 2, "/new")];
+    let releases = JudgedReleases { changed: outlook.releases.clone(), before, after };
+    let report = check(&Judged { outlook: Some(outlook), releases, ..Judged::default() });
+    assert_eq!(report.conclusion, Conclusion::Failure, "its own errors decide");
+    assert_eq!(report.title, "1 error, 1 release that would be offered to at least 2 clusters");
+    assert_eq!(report.annotations.len(), 1);
+    for said in [
+        "1 finding stands on the base branch already",
+        "- `aws/v2` is new\n",
+        "5 of 7 clusters were looked at",
+        "Would be offered to 2 clusters:\n\n- `c/a`: `aws/v2`\n- `c/b`: `aws/v2`, which **blocks**\n",
+        "The others: 1 held, 1 offered something else and 1 that cannot be planned.",
+        "Other repositories use these releases (`acme/gitops`)",
+    ] {
+        assert!(report.summary.contains(said), "{said}: {}", report.summary);
+    }
+}
+
+#[test]
+fn settings_are_told_with_what_would_be_otherwise() {
+    let id = |id: &str| ClusterId::new(RepoPath::parse(id).unwrap());
+    let offered = Prospect::Offered(capstan_model::source::SourceId::parse("aws/v2").unwrap());
+    let settings = SettingsOutlook {
+        found: vec![id("flat/a")],
+        lost: vec![],
+        appliers: vec![(id("c/a"), [None, Some("mc-eu".to_owned())])],
+        prospects: vec![(id("c/b"), [offered, Prospect::Nothing(Rest::Pinned)])],
+        looked_at: [2, 300],
+    };
+    let report = check(&Judged { settings: Some(settings), ..Judged::default() });
+    assert_eq!(report.conclusion, Conclusion::Success);
+    let title = "Under the new settings 1 cluster more and 1 cluster is offered something else, 0 changes in 0 clusters";
+    assert_eq!(report.title, title);
+    for said in [
+        "Clusters that would be found, and are not now: `flat/a`.",
+        "| `c/a` | other tools | `mc-eu` |",
+        "| `c/b` | `aws/v2` | nothing (pinned) |",
+        "compared for 2 of 300 clusters",
+    ] {
+        assert!(report.summary.contains(said), "{said}: {}", report.summary);
+    }
+}
+
+#[test]
+fn what_people_have_to_do_first_wants_action_and_errors_go_before_it() {
+    let gate = || Gate { title: "1 of 2 approvals missing".to_owned(), why: "Say `approve`.".to_owned() };
+    let gated = Judged { gates: vec![gate()], ..judged(Judgement::default()) };
+    let report = check(&gated);
+    assert_eq!(report.conclusion, Conclusion::ActionRequired);
+    assert_eq!(report.title, "1 of 2 approvals missing, 0 changes in 1 cluster");
+    assert!(report.summary.starts_with("> Say `approve`.\n"), "{}", report.summary);
+    let after = vec![finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version")];
+    let failing = Judged { gates: vec![gate()], ..judged(Judgement { after, ..Judgement::default() }) };
+    assert_eq!(check(&failing).conclusion, Conclusion::Failure);
 }

@@ -1,6 +1,9 @@
-//! The body of a proposal that Capstan closes.
+//! The body of a proposal that Capstan closes, or of which people decided something while it is left as it is.
 
+use super::block::strip;
 use super::markdown::{MAX_BODY_CHARACTERS, prose};
+use super::merging::{APPROVAL_BY, APPROVED_BY, approvals_above};
+use super::standing::hold_in_words;
 use super::{Block, BlockKey};
 
 /// How much is told of the reason, in characters.
@@ -13,11 +16,32 @@ const CUT: &str = "\n\n… the rest does not fit here any more.\n";
 pub fn closed_body(before: &str, why: &str, record: Option<(&Block, &BlockKey)>) -> String {
     let reason = format!("> Closed by Capstan: {}\n\n", prose(why, LONGEST_REASON));
     let (visible, record) = match record {
-        Some((block, key)) => (Block::strip(before), block.render(key)),
+        Some((block, key)) => (strip(before), block.render(key)),
         None => (before, String::new()),
     };
     let room = MAX_BODY_CHARACTERS.saturating_sub(length(&reason) + length(&record) + 1);
     reason + &cut_to(visible, room) + "\n" + &record
+}
+
+/// What begins the line of a hold.
+const ON_HOLD: &str = "> On hold by ";
+
+/// What stood there before with another record, below who holds it and who approved it, where somebody does.
+pub fn decided_body(before: &str, record: (&Block, &BlockKey)) -> String {
+    let (block, key) = record;
+    let mut visible = strip(before);
+    while let Some((first, rest)) = visible.split_once("\n\n")
+        && [ON_HOLD, APPROVED_BY, APPROVAL_BY].iter().any(|begin| first.starts_with(begin))
+    {
+        visible = rest;
+    }
+    let hold = block.decisions.hold.as_ref();
+    let hold = hold
+        .map_or_else(String::new, |hold| format!("> {}\n\n", prose(&hold_in_words(hold), LONGEST_REASON)));
+    let above = hold + &approvals_above(&block.decisions);
+    let record = block.render(key);
+    let room = MAX_BODY_CHARACTERS.saturating_sub(length(&above) + length(&record) + 1);
+    above + &cut_to(visible, room) + "\n" + &record
 }
 
 fn cut_to(text: &str, room: usize) -> String {
@@ -51,6 +75,33 @@ mod tests {
             closed_body("Text.\n", "Nothing is offered.", None),
             "> Closed by Capstan: Nothing is offered.\n\nText.\n"
         );
+    }
+
+    #[test]
+    fn who_holds_it_stands_above_once_and_goes_with_the_hold() {
+        let key = BlockKey::derive(b"secret");
+        let mut record = block("gauss/peu01");
+        let hold = |by: &str, reason: &str| {
+            Some(capstan_plan::proposal::OnHold {
+                by: by.to_owned(),
+                reason: Some(reason.to_owned()),
+                until: Some(jiff::civil::date(2026, 12, 1)),
+            })
+        };
+        let before = format!("Text.\n{}", record.render(&key));
+        record.decisions.hold = hold("ada", "an <b>audit</b>.");
+        let held = decided_body(&before, (&record, &key));
+        let expected =
+            "> On hold by `ada` until 2026-12-01: an &lt;b&gt;audit&lt;/b&gt;.\n\nText.\n\n<details>";
+        assert!(held.starts_with(expected), "{held}");
+        record.decisions.hold = hold("grace", "two");
+        let again = decided_body(&held, (&record, &key));
+        assert!(
+            again.starts_with("> On hold by `grace` until 2026-12-01: two.\n\nText.\n\n<details>"),
+            "{again}"
+        );
+        record.decisions.hold = None;
+        assert!(decided_body(&again, (&record, &key)).starts_with("Text.\n\n<details>"));
     }
 
     #[test]

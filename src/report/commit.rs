@@ -1,27 +1,31 @@
 //! Messages of Capstan's commits.
 
-use super::body::records_inferred;
 use super::markdown::plain;
 use super::tables;
+use super::title::{records_inferred, title_from_settings};
 use capstan_model::wording::count;
 use capstan_plan::proposal::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
 };
+use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{Basis, Upgrade};
 
-/// The message: what, from where, how much, and the trailers by which the commit is found again.
+/// The message: what (as the settings' title says it, where there is one), from where, how much, and the trailers by
+/// which the commit is found again.
 pub fn commit_message(
     upgrade: &Upgrade,
     source: &SourceState,
     plan: &PlanDigest,
     origin: Option<&ReleasesOrigin>,
+    title: Option<&TitleTemplate>,
 ) -> String {
     let target = plain(upgrade.target.as_str(), 120);
     let to = plain(&source.source().to_string(), 120);
     let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);
-    let what =
-        if recorded { format!("Record {target} at {to}") } else { format!("Upgrade {target} to {to}") };
+    let own =
+        || if recorded { format!("Record {target} at {to}") } else { format!("Upgrade {target} to {to}") };
+    let what = title_from_settings(title, upgrade, source).unwrap_or_else(own);
     let from = match &upgrade.from {
         Some(_) if recorded => format!("Nobody had recorded the {kind}; it was inferred"),
         Some(from) if upgrade.basis == Basis::Inferred => {
@@ -56,6 +60,7 @@ pub fn commit_message(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capstan_model::rest::Rest;
     use capstan_model::source::SourceId;
     use capstan_model::target::Target;
 
@@ -73,7 +78,9 @@ mod tests {
             target: Target::parse(target).unwrap(),
             from: SourceId::parse(from),
             to: SourceId::parse(to),
+            rest: Rest::default(),
             to_content: None,
+            kubernetes: None,
             basis,
             files: vec![],
             changes: vec![],
@@ -85,7 +92,7 @@ mod tests {
             notes: vec![],
         };
         let source = SourceState::new(SourceId::parse(to).unwrap(), None);
-        commit_message(&upgrade, &source, &PlanDigest::of(&[]), None)
+        commit_message(&upgrade, &source, &PlanDigest::of(&[]), None, None)
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_model::digest::hex;
 use capstan_model::finding::{Finding, Severity};
+use capstan_plan::proposal::Decisions;
 
 /// A digest in the making: `Fingerprint::of("turn").field("cluster", "gauss/peu01").finish()`.
 #[derive(Debug, Clone)]
@@ -81,6 +82,11 @@ pub fn finding_fingerprint(finding: &Finding) -> String {
         .finish()
 }
 
+/// What was decided about a proposal.
+pub fn decisions_fingerprint(decisions: &Decisions) -> String {
+    Fingerprint::of("decisions").json("decisions", decisions).finish()
+}
+
 /// How one management cluster's answer to a head stands.
 pub fn preflight_fingerprint(preflight: &Preflight) -> String {
     let digest = Fingerprint::of("preflight")
@@ -121,6 +127,8 @@ pub struct ReportId {
 enum Shape {
     Plain,
     Annotated,
+    /// One whose annotations are not all there yet.
+    Unfinished,
     Pending,
 }
 
@@ -130,6 +138,7 @@ impl Shape {
         match self {
             Self::Plain => None,
             Self::Annotated => Some("annotated"),
+            Self::Unfinished => Some("unfinished"),
             Self::Pending => Some("pending"),
         }
     }
@@ -145,6 +154,7 @@ impl ReportId {
             .field("title", &report.title)
             .field("summary", &report.summary)
             .each("annotation", report.annotations.iter().map(annotation_fingerprint))
+            .each("button", report.buttons.iter().map(|verb| verb.word()))
             .finish();
         let shape = match report.conclusion {
             _ if !report.annotations.is_empty() => Shape::Annotated,
@@ -156,16 +166,22 @@ impl ReportId {
 
     /// Reads what [`Display`] writes. Whatever else a run carries is the id of a plain one.
     pub fn read(text: &str) -> Self {
-        let shaped = [Shape::Annotated, Shape::Pending].into_iter().find_map(|shape| {
+        let shaped = [Shape::Annotated, Shape::Unfinished, Shape::Pending].into_iter().find_map(|shape| {
             let (says, word) = text.rsplit_once('-')?;
             (shape.word() == Some(word)).then(|| Self { says: says.to_owned(), shape })
         });
         shaped.unwrap_or_else(|| Self { says: text.to_owned(), shape: Shape::Plain })
     }
 
+    /// The id of the same report while its annotations are still being sent.
+    #[must_use]
+    pub fn unfinished(&self) -> Self {
+        Self { says: self.says.clone(), shape: Shape::Unfinished }
+    }
+
     /// Whether the run has annotations.
     pub fn is_annotated(&self) -> bool {
-        self.shape == Shape::Annotated
+        matches!(self.shape, Shape::Annotated | Shape::Unfinished)
     }
 
     /// Whether the run has no conclusion yet.
@@ -180,7 +196,7 @@ impl ReportId {
 }
 
 impl Display for ReportId {
-    /// `0f3a…`, `0f3a…-annotated`, `0f3a…-pending`.
+    /// `0f3a…`, `0f3a…-annotated`, `0f3a…-unfinished`, `0f3a…-pending`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.says)?;
         self.shape.word().map_or(Ok(()), |word| write!(f, "-{word}"))
@@ -232,6 +248,7 @@ mod tests {
             title: "1 finding".to_owned(),
             summary: "One.".to_owned(),
             annotations: annotations.iter().map(annotation).collect(),
+            buttons: vec![],
         }
     }
 
@@ -302,9 +319,11 @@ mod tests {
         let plain = ReportId::of("1", &report(Conclusion::Success, &[]));
         let pending = ReportId::of("1", &report(Conclusion::Pending, &[]));
         let annotated = ReportId::of("1", &report(Conclusion::Failure, &[("a.yaml", 1)]));
-        for id in [&plain, &pending, &annotated] {
+        let unfinished = annotated.unfinished();
+        for id in [&plain, &pending, &annotated, &unfinished] {
             assert_eq!(ReportId::read(&id.to_string()), *id);
         }
+        assert!(unfinished != annotated && !plain.may_replace(&unfinished), "its annotations would stay");
         assert!(
             plain.may_replace(&pending) && annotated.may_replace(&pending) && annotated.may_replace(&plain)
         );

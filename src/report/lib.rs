@@ -13,16 +13,25 @@
 //! | [`block`] | the folded block in a body, authenticated | nothing |
 //! | [`excerpt`] | where long texts differ | nothing |
 //! | [`markdown`] | texts of strangers in Markdown | nothing |
-//! | [`sarif`] | findings for code scanning | nothing |
-//! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | nothing |
+//! | [`pages`] | where people read what a rule means | nothing |
+//! | [`sarif`] | findings for code scanning | `pages` |
+//! | [`state`] | the words for how a target stands, and what each means | nothing |
+//! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | `state` |
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
-//! | [`closing`] | the body of a pull request that was closed | `block`, `markdown` |
+//! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `standing` |
 //! | [`preflight`] | what reconcilers answered before the merge | `markdown` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
-//! | [`body`] | the body of a proposal | `block`, `markdown`, `tables` |
-//! | [`check`] | the check `capstan` | `markdown`, `preflight`, `tables` |
-//! | [`answer`] | answers to commands | `body`, `markdown` |
-//! | [`commit`] | commit messages and their trailers | `body`, `markdown`, `tables` |
+//! | [`title`] | titles of proposals | `markdown` |
+//! | [`head_lines`] | where a line of a merge stands in the head | nothing |
+//! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
+//! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `markdown`, `tables` |
+//! | [`check`] | the check `capstan` | `head_lines`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
+//! | [`merging`] | approvals and merges in words | `check`, `markdown`, `standing` |
+//! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
+//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `tables`, `title` |
+//! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
+//! | [`answer`] | answers to commands | `body`, `markdown`, `standing` |
+//! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
 //! | [`rollout_comment`] | what the pull request is told of a rollout | `markdown`, `rollout` |
@@ -32,34 +41,67 @@ mod block;
 mod body;
 mod check;
 mod closing;
+mod cluster_pulls;
 mod commit;
+mod dashboard;
 mod excerpt;
 mod fingerprint;
+mod head_lines;
 pub mod markdown;
+mod merging;
+mod onboarding;
+mod outlook;
+mod pages;
 mod preflight;
 mod rollout;
 mod rollout_comment;
 mod sarif;
 mod standing;
+mod state;
 mod tables;
+mod title;
 mod workflow_command;
 
 pub use answer::{
-    about, answer, answered_comment, edited_refusal, plan_answer, refusal, unseen_refusal, untold_refusal,
+    Status, about, answer, answered_comment, denied, edited_refusal, not_noted, not_settled, plan_answer,
+    refusal, rule_answer, settled, status_answer, unseen_refusal, untold_refusal,
 };
-pub use block::{Block, BlockKey, ClosedBy};
-pub use body::{Proposal, proposal_body, proposal_title, text_digest, visible_text};
+pub use block::{Block, BlockKey, ClosedBy, room_for};
+pub use body::{Proposal, proposal_body, text_digest, visible_text};
 pub use check::{
-    Annotation, AnnotationLevel, CheckReport, Conclusion, Judged, JudgedCluster, Judgement, MergeBasis,
-    check, check_without_settings, judged_by_itself, untouched,
+    Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis,
+    annotated_files, check, check_without_settings, judged_by_itself, untouched,
 };
-pub use closing::closed_body;
+pub use closing::{closed_body, decided_body};
+pub use cluster_pulls::{
+    AskedFor, ClusterPull, IsNew, cluster_pull_answer, creation_pull, is_asked_for_by, not_done,
+    retirement_pull,
+};
 pub use commit::commit_message;
+pub use dashboard::{
+    BlockingConflict, Choice, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, Notice,
+    closed_dashboard, dashboard_above, dashboard_text, is_worth_telling, newest_notices, read_dashboard,
+};
 pub use excerpt::{Excerpt, excerpts};
-pub use fingerprint::{Fingerprint, ReportId, finding_fingerprint, preflight_fingerprint};
+pub use fingerprint::{
+    Fingerprint, ReportId, decisions_fingerprint, finding_fingerprint, preflight_fingerprint,
+};
+pub use head_lines::{HeadFile, HeadLines};
+pub use merging::{
+    approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,
+    obstacle_in_words, undo_in_words,
+};
+pub use onboarding::{ONBOARDING_TITLE, first_release_command, onboarding_body, says_onboarding};
+pub use outlook::{Becomes, ChangedRelease, JudgedReleases, ReleaseOutlook, SettingsOutlook, is_offered};
+pub use preflight::{PreflightAnswered, not_enrolled, preflight_answer};
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
-pub use standing::{Missing, StandingInWords, missing_in_words, standing_in_words};
+pub use standing::{
+    Missing, StandingInWords, hold_in_words, missing_in_words, override_in_words, pause_in_words,
+    standing_in_words,
+};
+pub use state::{Mood, STATES, State, rest_in_a_word};
 pub use tables::becomes;
+pub use title::proposal_title;
 pub use workflow_command::workflow_command;

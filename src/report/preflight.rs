@@ -1,12 +1,80 @@
 //! What a check says of preflights.
 
+use std::collections::BTreeMap;
+
 use super::markdown::{code, prose, prose_cell};
 use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_live::agent::{ClusterAnswer, PreflightVerdict};
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
-use capstan_model::wording::count;
+use capstan_model::wording::{count, few, list};
 use capstan_plan::settings::PreflightMode;
+
+/// What becomes of `preflight`.
+#[derive(Debug)]
+pub enum PreflightAnswered<'a> {
+    /// The pull request is to another branch than the one that reconcilers apply.
+    OtherBranch {
+        /// That one.
+        default_branch: &'a str,
+    },
+    /// GitHub is still computing what a merge would give.
+    NotYet,
+    /// Who is asked, and for whom nobody is.
+    Told {
+        /// How what was asked stands.
+        preflights: &'a [Preflight],
+        /// What silence counts for.
+        mode: PreflightMode,
+        /// The management clusters that apply some of the clusters and have no reconciler that enrolled: name and UID.
+        not_enrolled: BTreeMap<&'a str, &'a str>,
+        /// The clusters that none applies.
+        unclaimed: Vec<ClusterId>,
+    },
+}
+
+/// The answer to `preflight`.
+pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> String {
+    match answered {
+        PreflightAnswered::OtherBranch { default_branch } => format!(
+            "Nobody is asked: reconcilers apply {} alone, and this pull request is to another branch.\n",
+            code(default_branch, 200)
+        ),
+        PreflightAnswered::NotYet => {
+            "GitHub is still computing what a merge would give. It is asked then, and the check `capstan` shows the answer.\n".to_owned()
+        }
+        PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
+            let mut rows = rows(preflights, *mode);
+            let said = |name: &str| preflights.iter().any(|preflight| preflight.management_cluster == name);
+            let missing = missing.iter().filter(|(name, _)| !said(name));
+            rows.extend(missing.map(|(name, uid)| {
+                format!("- {} was not asked: {}\n", code(name, 100), prose(&not_enrolled(name, uid), 600))
+            }));
+            if !unclaimed.is_empty() {
+                let named = few(unclaimed.iter().map(|one| code(one.as_str(), 200)), 10, "more");
+                rows.push(format!(
+                    "- {}: applied by other tools (no entry of `managementClusters` in `.capstan.yaml` claims {}), so there is nobody to ask.\n",
+                    list(&named),
+                    if unclaimed.len() == 1 { "it" } else { "them" }
+                ));
+            }
+            if rows.is_empty() {
+                return "This pull request touches no cluster, so there is nothing to ask.\n".to_owned();
+            }
+            let left = rows.len().saturating_sub(MAX_ROWS);
+            rows.truncate(MAX_ROWS);
+            let more = if left == 0 { String::new() } else { format!("- … and {left} more\n") };
+            format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat())
+        }
+    }
+}
+
+/// How a reconciler of that management cluster enrols, as sentences.
+pub fn not_enrolled(name: &str, uid: &str) -> String {
+    format!(
+        "No reconciler of `{name}` is enrolled. `capstan agents invite --management-cluster {uid}` on the bot's machine makes a join code; `docs/install-reconciler.md` says where it goes."
+    )
+}
 
 /// Clusters that are named one by one.
 const MAX_ROWS: usize = 200;

@@ -78,6 +78,7 @@ pub fn rollout_check(subjects: &[RolloutSubject], merge_commit: &CommitId, html_
         title: title(subjects),
         summary: summary(subjects, merge_commit, html_url),
         annotations: annotations(subjects),
+        buttons: vec![],
     }
 }
 

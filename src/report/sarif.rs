@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::pages::address;
 use capstan_model::digest::digest;
 use capstan_model::finding::{Finding, Severity};
 use capstan_plan::policy::{About, catalogue};
@@ -45,13 +46,13 @@ const fn level(severity: Severity) -> &'static str {
 fn descriptor(rule: &About) -> Value {
     json!({
         "id": rule.entry.id(),
-        "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.reason},
+        "shortDescription": {"text": rule.summary()},
+        "fullDescription": {"text": rule.reason()},
         "help": {
-            "text": format!("{}\n\nSource: {}", rule.reason, rule.source),
-            "markdown": format!("{}\n\n[Source]({})", rule.reason, rule.source),
+            "text": format!("{}\n\nSource: {}\n\nPage: {}", rule.reason(), rule.source(), rule.page_path()),
+            "markdown": format!("{}\n\n[Source]({})\n\nPage: `{}`", rule.reason(), rule.source(), rule.page_path()),
         },
-        "helpUri": rule.source,
+        "helpUri": address(rule),
         "defaultConfiguration": {"level": level(rule.entry.severity())},
         "properties": {"tags": ["kubernetes", "cluster-api"], "precision": "high"},
     })
@@ -167,6 +168,13 @@ mod tests {
         let both = sarif(&[&one, &moved], "1");
         assert_eq!(print(&alone, 0), print(&both, 0));
         assert_ne!(print(&both, 0), print(&both, 1));
+    }
+
+    #[test]
+    fn a_rule_names_its_page() {
+        let rule = capstan_plan::policy::rule("kubernetes-minor-skip").unwrap().about();
+        let help = descriptor(rule)["help"]["text"].as_str().unwrap().to_owned();
+        assert!(help.ends_with("Page: docs/rules/kubernetes-minor-skip.md"), "{help}");
     }
 
     #[test]

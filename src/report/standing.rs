@@ -1,12 +1,13 @@
 //! Why a proposal is left as it is, or has nothing to offer any more, in words.
 
+use crate::state::rest_in_a_word;
 use capstan_model::source::SourceKind;
-use capstan_plan::proposal::{ProposalId, Reviewed, SourceState, Standing};
+use capstan_plan::proposal::{OnHold, Override, Paused, ProposalId, Reviewed, SourceState, Standing};
 
 /// A standing in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingInWords {
-    /// A word of a closed set: `current`, `blocked`, `unplannable`, `approved`, `edited`, `declined`, `merged`.
+    /// A word of [`STATES`](super::STATES).
     pub word: &'static str,
     /// Why, in sentences.
     pub why: String,
@@ -17,13 +18,20 @@ pub struct StandingInWords {
 /// Why a proposal from that kind of source is left as it is; `prefix` is what commands begin with.
 pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -> StandingInWords {
     let (word, why, remarked_on) = match standing {
-        Standing::NothingOffered { why } => ("current", why.clone(), None),
+        Standing::NothingOffered { why, rest } => (rest_in_a_word(*rest), why.clone(), None),
         Standing::Blocked { pull, why } => ("blocked", why.join(" "), *pull),
         Standing::Unplannable { pull, why } => {
             ("unplannable", format!("The cluster cannot be planned: {why}"), *pull)
         }
         Standing::Waits { pull, reviewed, newer } => {
             ("approved", waits(*reviewed, newer.as_ref()), Some(*pull))
+        }
+        Standing::Held { pull, hold } => {
+            let of = if pull.is_some() { "unhold" } else { "unhold for CLUSTER" };
+            ("held", format!("{} `{prefix} {of}` takes it back.", hold_in_words(hold)), *pull)
+        }
+        Standing::Paused { pull, pause } => {
+            ("paused", format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)), *pull)
         }
         Standing::Edited { pull } => (
             "edited",
@@ -35,12 +43,19 @@ pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -
         Standing::Declined { pull } => (
             "declined",
             format!(
-                "#{pull} was closed by a person: this {kind} is not offered again. `{prefix} replan` there offers it, and so does a newer {kind}."
+                "#{pull} was closed by a person: this {kind} is not offered again. `{prefix} unskip` there offers it, and so does a newer {kind}."
+            ),
+            None,
+        ),
+        Standing::RolledBack { pull } => (
+            "declined",
+            format!(
+                "#{pull} rolled back from it: this {kind} is not offered again, a newer one is. `{prefix} upgrade CLUSTER to RELEASE` offers it."
             ),
             None,
         ),
         Standing::Merged { pull } => (
-            "merged",
+            "reverted",
             format!(
                 "#{pull} was merged and its content is not on the base branch any more: `{prefix} replan` there offers it again."
             ),
@@ -48,6 +63,28 @@ pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -
         ),
     };
     StandingInWords { word, why, remarked_on }
+}
+
+/// Who holds a proposal, why, and until when: a sentence.
+pub fn hold_in_words(hold: &OnHold) -> String {
+    let until = hold.until.map_or_else(String::new, |until| format!(" until {until}"));
+    let reason =
+        hold.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.trim_end_matches('.')));
+    format!("On hold by `{}`{until}{reason}.", hold.by)
+}
+
+/// Who paused Capstan in a repository, why, and since when: a sentence.
+pub fn pause_in_words(pause: &Paused) -> String {
+    let reason = pause
+        .reason
+        .as_ref()
+        .map_or_else(String::new, |reason| format!(": {}", reason.trim_end_matches('.')));
+    format!("Paused by `{}` since {}{reason}.", pause.by, pause.since)
+}
+
+/// Which rule's errors pass, on whose word, and why: a sentence.
+pub fn override_in_words(one: &Override) -> String {
+    format!("`{}` is overridden by `{}`: {}.", one.rule, one.by, one.reason.trim_end_matches('.'))
 }
 
 /// What a proposal is about and the base branch has no more.

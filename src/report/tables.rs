@@ -73,15 +73,17 @@ pub(super) fn conflict_rows(conflicts: &[Conflict], kind: &SourceKind) -> Vec<St
         .map(|conflict| {
             let sides = [&conflict.base, &conflict.cluster, &conflict.release];
             let [base, cluster, release] = value_cells(&conflict.object, &conflict.path, sides);
+            let by = conflict.settling.by.as_ref().map(|by| format!(", as {} decided", code_cell(by, 80)));
             let settled = match (conflict.blocks, conflict.kept) {
                 (true, _) => "**blocks the upgrade**".to_owned(),
                 (false, Side::Cluster) => "the cluster's value is kept".to_owned(),
                 (false, Side::Release) => format!("the {kind}'s value is taken"),
             };
             format!(
-                "| {} | {} | {base} | {cluster} | {release} | {settled} |\n",
+                "| {} | {} | {base} | {cluster} | {release} | {settled}{} |\n",
                 object_cell(&conflict.object),
                 field_cell(&conflict.object, &conflict.path),
+                by.unwrap_or_default(),
             )
         })
         .collect()

@@ -2,8 +2,9 @@
 //!
 //! | listener | for | has |
 //! |---|---|---|
-//! | public | GitHub and reconcilers, who prove who they are | the webhook, the agent API, `/healthz` |
-//! | internal | people and monitoring, who log in nowhere | the fleet page, `/readyz`, `/metrics`, `/healthz` |
+//! | public | GitHub and reconcilers, who prove who they are, and people who sign in where that is set up | the webhook, the agent API, the pages, `/healthz` |
+//! | internal | people and monitoring, who sign in nowhere | the pages where it is a loopback address, `/readyz`, `/metrics`, `/healthz` |
+//! | metrics, where it is wanted | monitoring alone, by network | `/readyz`, `/metrics`, `/healthz` |
 //!
 //! It stores and shows. What a delivery means for a repository is decided by `app`, long after the 202.
 //! Every answer that reports a failure is a fixed sentence and a request id; what happened stands in the
@@ -13,9 +14,9 @@ mod agents;
 mod answer;
 mod body;
 mod connections;
-mod fleet;
 mod health;
 mod listener;
+mod pages;
 mod sending;
 mod signature;
 mod webhook;
@@ -36,34 +37,42 @@ use url::Url;
 
 use crate::app::agents::Agents;
 use crate::app::intake::DeliveryStore;
-use crate::app::ports::{Clock, FleetView};
+use crate::app::ports::{Clock, FleetView, PageRecords};
+use crate::app::visitors::{Visitors, random_text};
 use crate::app::worker::Heartbeats;
-use crate::config::Intake;
+use crate::config::{Intake, Mode};
 use body::Bodies;
 use listener::Grants;
+use pages::{Door, Site};
 use signature::Secrets;
 use writer::Writer;
 
 pub use health::{Probe, ProbeFuture};
 pub use webhook::BODY_LIMIT_BYTES;
 
-/// Connections to the internal listener: a browser, a monitor, a probe.
+/// Connections to each of the other listeners: a browser, a monitor, a probe.
 const INTERNAL_CONNECTIONS: usize = 32;
 
-/// The two listeners.
+/// The listeners.
 pub struct Listeners {
     /// For those who prove who they are.
     pub public: TcpListener,
     /// For those who need not.
     pub internal: TcpListener,
+    /// For monitoring that reaches the bot by network, where the internal one is kept from it.
+    pub metrics: Option<TcpListener>,
 }
 
 /// What the server works with.
 pub struct Parts {
     /// Where deliveries go.
     pub deliveries: Arc<dyn DeliveryStore>,
-    /// What pages and metrics show.
+    /// What metrics show, and whether the records can be had.
     pub fleet: Arc<dyn FleetView>,
+    /// What pages show.
+    pub pages: Arc<dyn PageRecords>,
+    /// Who signs in to see the pages on the public listener; without it there are none.
+    pub visitors: Option<Arc<Visitors>>,
     /// Whether GitHub is reachable; asked at most every 15 s, by `/readyz`.
     pub github: Probe,
     /// Whether the workers go on: what `/healthz` says, and `/readyz`.
@@ -80,6 +89,8 @@ pub struct Parts {
     pub agents: Option<Arc<Agents>>,
     /// What those who connect may cost.
     pub intake: Intake,
+    /// Whether what the pages show is done.
+    pub mode: Mode,
 }
 
 /// Why the server does not run.
@@ -137,13 +148,13 @@ struct Shared {
     metrics: PrometheusHandle,
     secrets: Arc<Secrets>,
     bodies: Bodies,
-    web_url: Arc<Url>,
     clock: Arc<dyn Clock>,
 }
 
 /// Serves until `shutdown` completes; then answers what is under way (for at most 10 s), stores what was
 /// received, and returns.
 pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Output = ()> + Send + 'static) {
+    webhook::begin_to_count();
     let (writer, writing) = Writer::start(parts.deliveries);
     let intake = parts.intake;
     // A quarter is for agents, who are believed before their bodies are read: neither they nor strangers at the
@@ -158,13 +169,33 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         workers: parts.workers,
         metrics: parts.metrics,
         secrets: Arc::new(Secrets::new(&parts.webhook_secrets)),
-        bodies,
-        web_url: Arc::new(parts.web_url),
-        clock: parts.clock,
+        bodies: bodies.clone(),
+        clock: Arc::clone(&parts.clock),
     };
+    let site = Site {
+        records: parts.pages,
+        visitors: parts.visitors,
+        clock: parts.clock,
+        web_url: Arc::new(parts.web_url),
+        // As long as this process lives; without randomness no form is believed.
+        local_token: random_text().unwrap_or_default().into(),
+        bodies,
+        mode: parts.mode,
+    };
+    let inside = match listeners.internal.local_addr() {
+        Ok(address) if address.ip().is_loopback() => Door::Loopback,
+        _ => Door::Inside,
+    };
+    let of_people =
+        if site.visitors.is_some() { pages::routes(site.clone(), Door::Public) } else { Router::new() };
     let api = parts.agents.map(|agents| agents::routes(agents, bodies_of_agents)).unwrap_or_default();
-    let public = public_router().with_state(shared.clone()).merge(api).fallback(answer::not_found);
-    let internal = internal_router().with_state(shared).fallback(answer::not_found);
+    let public =
+        public_router().with_state(shared.clone()).merge(api).merge(of_people).fallback(answer::not_found);
+    let internal = metrics_router()
+        .with_state(shared.clone())
+        .merge(pages::routes(site, inside))
+        .fallback(answer::not_found);
+    let metrics = metrics_router().with_state(shared).fallback(answer::not_found);
     let grants = |connections| Grants {
         connections,
         head_timeout: intake.header_timeout,
@@ -175,6 +206,11 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         tokio::join!(
             listener::serve(listeners.public, public, grants(intake.connections), stop.clone()),
             listener::serve(listeners.internal, internal, grants(INTERNAL_CONNECTIONS), stop.clone()),
+            async {
+                if let Some(listener) = listeners.metrics {
+                    listener::serve(listener, metrics, grants(INTERNAL_CONNECTIONS), stop.clone()).await;
+                }
+            },
         )
     };
     let stopping = async {
@@ -192,9 +228,8 @@ fn public_router() -> Router<Shared> {
     Router::new().route("/github/webhook", post(webhook::receive)).route("/healthz", get(health::alive))
 }
 
-fn internal_router() -> Router<Shared> {
+fn metrics_router() -> Router<Shared> {
     Router::new()
-        .route("/", get(fleet::show))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

@@ -17,6 +17,10 @@ use crate::app::intake::{Reading, Stored, read_delivery};
 /// The largest payload that GitHub sends: 25 MiB.
 pub const BODY_LIMIT_BYTES: usize = 26_214_400;
 
+/// Outcomes of deliveries that are lost.
+const OVERLOADED: &str = "overloaded";
+const FAILED: &str = "failed";
+
 pub(super) async fn receive(
     State(shared): State<Shared>,
     Extension(place): Extension<Place>,
@@ -32,6 +36,13 @@ pub(super) async fn receive(
             count(outcome);
             refusal.into_response()
         }
+    }
+}
+
+/// Begins to count what should never happen at 0, so that the first is seen as a step.
+pub(super) fn begin_to_count() {
+    for outcome in [OVERLOADED, FAILED] {
+        metrics::counter!("capstan_webhooks_total", "outcome" => outcome).increment(0);
     }
 }
 
@@ -96,14 +107,14 @@ async fn accept(
         Err(error) => return Err(unreadable(&error)),
     };
     drop(body);
-    match shared.writer.store(delivery).await {
+    match shared.writer.store(*delivery).await {
         Ok(Stored::New) => Ok("stored"),
         Ok(Stored::Known) => Ok("known"),
         Err(why) => {
             // Of a failed batch the writer has logged the cause, once.
             let outcome = match why {
-                NotStored::Full => "overloaded",
-                NotStored::Failed => "failed",
+                NotStored::Full => OVERLOADED,
+                NotStored::Failed => FAILED,
             };
             Err((outcome, not_stored(&why)))
         }
@@ -121,7 +132,7 @@ fn unread(why: Unread) -> (&'static str, Refusal) {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
             ("unreadable", refusal.because(&why))
         }
-        Unread::NoRoom => ("overloaded", not_stored(&why)),
+        Unread::NoRoom => (OVERLOADED, not_stored(&why)),
     }
 }
 

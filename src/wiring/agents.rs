@@ -20,6 +20,13 @@ pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {
         ..ServeOptions::default()
     };
     let url = database_of(&options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    // An empty one would take the code, and the bot would never know it.
+    if let Some(file) = Database::missing_file(url.expose_secret()) {
+        return Err(Failure::Usage(format!(
+            "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
+            file.display()
+        )));
+    }
     let by = names::person(&environment, &names::machine());
     runtime()?.block_on(async {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -7,22 +7,25 @@ use std::time::Duration;
 use capstan::app::agents::rollouts::{self, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
 #[cfg(feature = "demo")]
-use capstan::app::ports::FleetView;
-use capstan::app::ports::{Clock, CodeHost, Jobs, SystemClock};
+use capstan::app::ports::PageRecords;
+use capstan::app::ports::{Clock, CodeHost, Jobs, Mirror, SystemClock};
 use capstan::app::retention::Housekeeping;
 use capstan::app::sync::Ports;
+use capstan::app::visitors::Visitors;
 use capstan::app::worker::{self, Heartbeats, Workforce};
 use capstan::cli::Failure;
-use capstan::config::{Config, INTERNAL_LISTEN};
+use capstan::config::{Config, INTERNAL_LISTEN, Mode};
 use capstan::database::Database;
-use capstan::git::{MirrorLimits, Mirrors};
-use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan::dry_run::DryRun;
+use capstan::git::{self, MirrorLimits, Mirrors};
+use capstan::github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan::planner_process::{ProcessPlanner, Processes, share_of_memory};
 use capstan::server::{self, Listeners, Parts, Probe, ServerError};
 use capstan::telemetry;
 use capstan_report::BlockKey;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret;
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -50,12 +53,14 @@ pub(super) struct Running {
     telling: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
     database: Database,
+    /// What a dry run works in.
+    scratch: Option<TempDir>,
 }
 
 impl Running {
-    /// What the bot shows of its fleet.
+    /// What the bot's pages show.
     #[cfg(feature = "demo")]
-    pub(super) fn fleet(&self) -> Arc<dyn FleetView> {
+    pub(super) fn records(&self) -> Arc<dyn PageRecords> {
         Arc::new(self.database.clone())
     }
 
@@ -69,6 +74,7 @@ impl Running {
             tracing::warn!("a job was cut off after {} s; the next start takes it up", GRACE.as_secs());
         }
         self.database.close().await;
+        drop(self.scratch);
         Ok(())
     }
 }
@@ -85,15 +91,38 @@ async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, ServerE
     }
 }
 
+/// GitHub and its mirrors as the use cases have them: in a dry run they read alone.
+fn seen_and_written(
+    mode: Mode,
+    github: &Arc<GitHub>,
+    mirrors: &Arc<Mirrors>,
+    clock: &Arc<dyn Clock>,
+) -> (Arc<dyn CodeHost>, Arc<dyn Mirror>) {
+    match mode {
+        Mode::Live => (github.clone(), mirrors.clone()),
+        Mode::DryRun => {
+            tracing::warn!(
+                "dry run: nothing is written to GitHub, and what is found out goes with this process"
+            );
+            let dry = DryRun::over(github.clone(), mirrors.clone(), Arc::clone(clock), git::changed_tree);
+            (dry.clone(), dry)
+        }
+    }
+}
+
 /// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
 pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
     let listeners = Listeners {
         public: server::bind(config.listen, "--listen").await.map_err(failed)?,
         internal: bind_internal(config.internal_listen).await.map_err(failed)?,
+        metrics: match config.metrics_listen {
+            Some(address) => Some(server::bind(address, "--metrics-listen").await.map_err(failed)?),
+            None => None,
+        },
     };
     let address = listeners.public.local_addr().map_err(failed)?;
     let internal_address = listeners.internal.local_addr().map_err(failed)?;
-    let metrics = telemetry::install_metrics().map_err(failed)?;
+    let metrics = telemetry::install_metrics(telemetry::Program::Bot).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let database =
         Database::open(config.database_url.expose_secret(), Arc::clone(&clock)).await.map_err(failed)?;
@@ -105,9 +134,10 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default()).map_err(failed)?,
     );
     let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
+    let (host, mirror) = seen_and_written(config.mode, &github, &mirrors, &clock);
     let ports = Ports {
-        host: github.clone(),
-        mirror: mirrors.clone(),
+        host,
+        mirror,
         records: Arc::new(database.clone()),
         clock: Arc::clone(&clock),
         planner: Arc::new(ProcessPlanner::new(Processes {
@@ -128,17 +158,24 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     let name = names::worker(&names::machine(), &config.state_dir);
     jobs.reclaim(&name).await.map_err(failed)?;
 
-    let agents = AgentParts {
-        reconcilers: reconcilers.clone(),
-        jobs: Arc::clone(&jobs),
-        host: ports.host.clone(),
-        mirror: ports.mirror.clone(),
-        planner: ports.planner.clone(),
-        clock: Arc::clone(&clock),
-        sealing: SealingKey::parse(&config.key).ok_or_else(|| failed("the key in --key-file is none"))?,
-        limits: AgentLimits::default(),
+    let agents = match config.mode {
+        Mode::Live => {
+            let agents = AgentParts {
+                reconcilers: reconcilers.clone(),
+                jobs: Arc::clone(&jobs),
+                host: ports.host.clone(),
+                mirror: ports.mirror.clone(),
+                planner: ports.planner.clone(),
+                clock: Arc::clone(&clock),
+                sealing: SealingKey::parse(&config.key)
+                    .ok_or_else(|| failed("the key in --key-file is none"))?,
+                limits: AgentLimits::default(),
+            };
+            Some(Arc::new(Agents::open(agents).await.map_err(failed)?))
+        }
+        // No live cluster is asked, and none may enrol with a process that forgets it.
+        Mode::DryRun => None,
     };
-    let agents = Arc::new(Agents::open(agents).await.map_err(failed)?);
     let reporter = RolloutReporter::new(
         reconcilers,
         ports.host.clone(),
@@ -174,9 +211,27 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         let (ports, jobs, stop) = (ports, jobs, stop.clone());
         async move { worker::keep_in_sync(&ports, &jobs, RESYNC, &stop).await }
     });
+    let visitors = match config.login {
+        Some(login) => {
+            let sign_in = GitHubSignIn {
+                github: Arc::clone(&github),
+                web: config.github.web_url(),
+                client_id: login.client_id,
+                client_secret: login.client_secret,
+                callback: login.callback,
+            };
+            let sealing =
+                SealingKey::parse(&config.key).ok_or_else(|| failed("the key in --key-file is none"))?;
+            let callback = sign_in.callback.clone();
+            Some(Arc::new(Visitors::new(Arc::new(sign_in), sealing, Arc::clone(&clock), &callback)))
+        }
+        None => None,
+    };
     let parts = Parts {
         deliveries: Arc::new(database.clone()),
         fleet: Arc::new(database.clone()),
+        pages: Arc::new(database.clone()),
+        visitors,
         github: Probe::new(move || {
             let github = Arc::clone(&github);
             async move { github.bot_login().await.map(drop).map_err(|error| error.to_string()) }
@@ -185,11 +240,13 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         webhook_secrets: config.github.webhook_secrets.clone(),
         web_url: config.github.web_url(),
         clock,
-        agents: Some(agents),
+        agents,
         workers: heartbeats,
         intake: config.intake,
+        mode: config.mode,
     };
+    let scratch = config.scratch;
     tracing::info!(%address, internal = %internal_address, "listening");
     let server = tokio::spawn(server::serve(listeners, parts, stop.cancelled_owned()));
-    Ok(Running { address, internal_address, server, work, resync, telling, housekeeping, database })
+    Ok(Running { address, internal_address, server, work, resync, telling, housekeeping, database, scratch })
 }

@@ -42,7 +42,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         .await
         .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", config.listen)))?;
     let address = listener.local_addr().map_err(failed)?;
-    let metrics = telemetry::install_metrics().map_err(failed)?;
+    let metrics = telemetry::install_metrics(telemetry::Program::Reconciler).map_err(failed)?;
     let connection = k8s::connect(config.kubeconfig.as_deref()).await.map_err(failed)?;
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

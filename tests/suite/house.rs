@@ -10,11 +10,21 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// The packages, with the table of rooms in each one's `lib.rs`.
-const PACKAGES: &[&str] =
-    &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report", "src/forge", "src"];
+const PACKAGES: &[&str] = &[
+    "src/model",
+    "src/yaml",
+    "src/kustomize",
+    "src/providers",
+    "src/plan",
+    "src/live",
+    "src/report",
+    "src/forge",
+    "src",
+];
 
 /// The packages of the heart.
-const HEART: &[&str] = &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report"];
+const HEART: &[&str] =
+    &["src/model", "src/yaml", "src/kustomize", "src/providers", "src/plan", "src/live", "src/report"];
 
 /// Crates that carry an outside world; the heart names none of them.
 const OUTSIDE: &[&str] = &["tokio", "axum", "kube", "sqlx", "gix", "reqwest", "rand", "tempfile", "capstan"];

@@ -2,12 +2,15 @@
 
 mod agents;
 mod bot;
+mod canary;
 mod cli;
 mod conversions;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
 mod dependencies;
+mod deploy;
+mod docs;
 mod forge;
 mod git;
 mod github;
@@ -16,6 +19,7 @@ mod identity;
 mod k8s;
 #[cfg(feature = "demo")]
 mod live;
+mod page;
 mod plane;
 mod planes;
 mod real_cases;

@@ -42,7 +42,7 @@ pub(super) use self::content::content;
 pub use self::keys::{BotKey, KeyError};
 pub use self::limits::AgentLimits;
 pub use self::notifier::Notifier;
-pub use self::sealing::SealingKey;
+pub use self::sealing::{NotSealed, SealingKey};
 pub use self::work::Questions;
 
 /// What the bot's other use cases need of the agents: their records, and a notifier that wakes long polls and

@@ -320,6 +320,8 @@ impl RolloutReporter {
             summary: check.summary.clone(),
             annotations: check.annotations.clone(),
             external_id: id.clone(),
+            unfinished_id: id.clone(),
+            buttons: check.buttons.clone(),
         };
         if merge.reported.check_run.is_none() {
             // A process that died between the call and the record told it already.

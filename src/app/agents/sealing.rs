@@ -14,7 +14,7 @@ pub struct SealingKey(LessSafeKey);
 
 /// Why there is no sealing, or no unsealing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NotSealed;
+pub struct NotSealed;
 
 /// What was kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,13 +35,24 @@ impl SealingKey {
     }
 
     /// Seals what is kept under that name: it opens under no other.
-    pub(super) fn seal(&self, name: &str, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
+    ///
+    /// # Errors
+    /// Without randomness.
+    pub fn seal(&self, name: &str, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).map_err(|_| NotSealed)?;
         let mut sealed = plain.to_vec();
         let unique = Nonce::assume_unique_for_key(nonce);
         self.0.seal_in_place_append_tag(unique, Aad::from(name), &mut sealed).map_err(|_| NotSealed)?;
         Ok([MARK, nonce.as_slice(), sealed.as_slice()].concat())
+    }
+
+    /// Opens what was sealed under that name; `None` where it was not, or with another key.
+    pub fn open_sealed(&self, name: &str, kept: &[u8]) -> Option<Vec<u8>> {
+        match self.open(name, kept) {
+            Kept::Sealed(plain) => Some(plain),
+            Kept::Plain(_) | Kept::Foreign => None,
+        }
     }
 
     pub(super) fn open(&self, name: &str, kept: &[u8]) -> Kept {

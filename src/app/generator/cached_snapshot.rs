@@ -11,11 +11,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{Folder, Tree, TreeId, changed_files};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::SettledConflict;
 
 use super::cached_plan::CachedPlan;
 use super::following::Next;
@@ -51,6 +52,9 @@ struct Plans {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FromOutside {
     pub(super) retarget: BTreeSet<ClusterId>,
+    pub(super) asked: BTreeMap<ClusterId, ReleaseName>,
+    pub(super) settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
+    pub(super) rolled_back: BTreeSet<ClusterId>,
     pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     pub(super) contents: BTreeSet<ContentId>,
     pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,

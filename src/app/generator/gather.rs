@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_kustomize::render;
-use capstan_model::ids::ClusterId;
+use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_plan::classes::{ClassRef, Classes, class_names, named_elsewhere};
-use capstan_plan::cluster::{Cluster, ReleaseName};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::Standing;
 use capstan_plan::policy;
@@ -165,6 +165,8 @@ impl Fleet {
             flux: sources.have_variables().then(|| self.flux_index().post_build(&cluster.id)),
             own_classes: self.own_classes(cluster),
             retarget: self.retarget(&cluster.id),
+            settled: self.settled(&cluster.id),
+            versions: self.versions(&cluster.id),
             cluster_api: self.cluster_api().cloned(),
             names,
             outside: outside.unwrap_or_default(),
@@ -226,7 +228,7 @@ impl Fleet {
             fleet: Arc::clone(fleet),
             cluster: given.cluster.clone(),
             folder,
-            asked: given.asked.clone(),
+            asked: self.asked(&given.cluster).cloned(),
             old: given.old.as_ref().map(|old| self.old_release_now(old)),
             step: match &given.step {
                 Some(step) => Some(self.step_now(&given.cluster, step)?),
@@ -241,6 +243,8 @@ impl Fleet {
             flux: step.flux.as_ref().map(|_| self.flux_index().post_build(cluster)),
             own_classes: self.used(cluster, step.own_classes.keys().map(String::as_str)),
             retarget: self.retarget(cluster),
+            settled: self.settled(cluster),
+            versions: self.versions(cluster),
             cluster_api: self.cluster_api().cloned(),
             names: match self.applied_by(cluster).ok()? {
                 AppliedBy::Reconciler => self.live_names(cluster).cloned(),

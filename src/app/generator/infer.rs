@@ -2,8 +2,8 @@
 
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
-use capstan_model::ids::ClusterId;
-use capstan_plan::cluster::{Cluster, ReleaseName};
+use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::inference::{self, Candidate, Inference, Verdict};
 use capstan_plan::path::ProviderUnknown;

@@ -12,16 +12,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{Tree, TreeId};
 use capstan_plan::classes::Classes;
-use capstan_plan::cluster::ReleaseName;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::layout::ReleaseFolder;
 use capstan_plan::policy::CoreVersion;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::Retarget;
+use capstan_plan::upgrade::{Retarget, SettledConflict, Versions};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +97,10 @@ pub(super) struct StepInputs {
     pub(super) own_classes: BTreeMap<String, Used>,
     /// Whether names of templates in its overlay may be edited.
     pub(super) retarget: Retarget,
+    /// Its conflicts that people settled.
+    pub(super) settled: Vec<SettledConflict>,
+    /// Whether its versions and images move.
+    pub(super) versions: Versions,
     /// The version of Cluster API that the repository installs.
     pub(super) cluster_api: Option<CoreVersion>,
     /// The live names of its templates.

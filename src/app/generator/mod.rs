@@ -14,14 +14,18 @@ mod cached_plan;
 mod cached_snapshot;
 mod classes;
 mod content;
+mod creation;
 mod definitions;
 mod elsewhere;
+mod first_release;
 mod fleet_inputs;
 mod following;
 mod gather;
 mod infer;
 mod inputs;
 mod judge;
+mod not_possible;
+mod onboarding;
 mod plan;
 mod plan_cache;
 mod plan_cached;
@@ -33,6 +37,7 @@ mod record;
 mod refused;
 mod releases;
 mod render_reads;
+mod retirement;
 mod sources;
 mod wide;
 mod written_inputs;
@@ -41,10 +46,10 @@ mod written_tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use capstan_kustomize::render::{self, Rendered};
+use capstan_kustomize::render::{self, Folders, Rendered};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place, Severity, rules};
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::kinds::is_class;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
@@ -55,11 +60,14 @@ use capstan_plan::policy::{self, CoreVersion};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_plan::settings::{Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds};
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
-use capstan_plan::upgrade::{Retarget, Upgrade};
+use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
 use jiff::civil::Date;
 
 pub(in crate::app) use content::Content;
+pub use first_release::{FirstReleaseFailed, MadeRelease};
 pub use infer::Inferred;
+pub use not_possible::NotPossible;
+pub use onboarding::onboard;
 pub use plan::{Planned, PlannedWithReasons, Summary, UpgradeWithReasons};
 pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
 pub use plan_each::limit_threads;
@@ -96,6 +104,12 @@ pub struct Fleet {
     releases: Home,
     /// Clusters in whose overlay names of rotated templates may be edited.
     retarget: BTreeSet<ClusterId>,
+    /// Releases that people asked for, by cluster.
+    asked: BTreeMap<ClusterId, ReleaseName>,
+    /// Conflicts that people settled, by cluster.
+    settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
+    /// Clusters whose versions and images stay.
+    rolled_back: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
     names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     /// What plans ask of the whole snapshot.
@@ -156,6 +170,28 @@ impl Fleet {
         plan_cache.begin();
         let tree = plan_cache.remembering(tree);
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
+        Ok(Self::look_with(plan_cache, tree, settings, has_settings_file, today))
+    }
+
+    /// [`Self::open_with`] under settings from elsewhere: those of the base branch, never of the pull request.
+    pub fn open_under(
+        plan_cache: &PlanCache,
+        tree: Arc<dyn Tree>,
+        settings: RepositorySettings,
+        today: Date,
+    ) -> Self {
+        plan_cache.begin();
+        let tree = plan_cache.remembering(tree);
+        Self::look_with(plan_cache, tree, settings, true, today)
+    }
+
+    fn look_with(
+        plan_cache: &PlanCache,
+        tree: Arc<dyn Tree>,
+        settings: RepositorySettings,
+        has_settings_file: bool,
+        today: Date,
+    ) -> Self {
         let look = plan_cache.look(tree.as_ref(), &settings);
         let layout = Arc::clone(&look.layout);
         let known = matches!(Home::of(&settings), Home::Here).then(|| {
@@ -164,12 +200,7 @@ impl Fleet {
         });
         let shared = known.as_ref().map_or_else(Arc::default, |known| Arc::clone(&known.shared));
         let fleet = Self::of(tree, settings, has_settings_file, layout, shared, today);
-        Ok(Self {
-            wide: Arc::clone(&look.wide),
-            known,
-            plan_cache: Some((plan_cache.clone(), look)),
-            ..fleet
-        })
+        Self { wide: Arc::clone(&look.wide), known, plan_cache: Some((plan_cache.clone(), look)), ..fleet }
     }
 
     fn of(
@@ -192,6 +223,9 @@ impl Fleet {
             plan_cache: None,
             provided: BTreeMap::new(),
             retarget: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            settled: BTreeMap::new(),
+            rolled_back: BTreeSet::new(),
             names: BTreeMap::new(),
             wide: Arc::default(),
             today,
@@ -298,6 +332,43 @@ impl Fleet {
         self.retarget.insert(cluster);
     }
 
+    /// Gives the conflicts of a cluster's upgrade that people settled, instead of those that were given before.
+    pub fn settle(&mut self, cluster: ClusterId, settled: Vec<SettledConflict>) {
+        if settled.is_empty() {
+            self.settled.remove(&cluster);
+        } else {
+            self.settled.insert(cluster, settled);
+        }
+    }
+
+    /// Has a cluster planned to that release, instead of the one that it would be offered; to that again without one.
+    pub fn ask_for(&mut self, cluster: ClusterId, release: Option<ReleaseName>) {
+        match release {
+            Some(release) => drop(self.asked.insert(cluster, release)),
+            None => drop(self.asked.remove(&cluster)),
+        }
+    }
+
+    fn asked(&self, cluster: &ClusterId) -> Option<&ReleaseName> {
+        self.asked.get(cluster)
+    }
+
+    /// Says whether versions and images of a cluster move with its release.
+    pub fn set_versions(&mut self, cluster: ClusterId, versions: Versions) {
+        match versions {
+            Versions::Stay => drop(self.rolled_back.insert(cluster)),
+            Versions::Move => drop(self.rolled_back.remove(&cluster)),
+        }
+    }
+
+    fn versions(&self, cluster: &ClusterId) -> Versions {
+        if self.rolled_back.contains(cluster) { Versions::Stay } else { Versions::Move }
+    }
+
+    fn settled(&self, cluster: &ClusterId) -> Vec<SettledConflict> {
+        self.settled.get(cluster).cloned().unwrap_or_default()
+    }
+
     /// Whether that was allowed.
     pub fn retarget(&self, cluster: &ClusterId) -> Retarget {
         if self.retarget.contains(cluster) { Retarget::Allowed } else { Retarget::Refused }
@@ -334,7 +405,23 @@ impl Fleet {
     /// # Errors
     /// What cannot be rendered, with its place.
     pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
-        Ok(render::render(self.tree.as_ref(), &policy::folders_of(self.folder(id)?))?)
+        Ok(render::render(self.tree.as_ref(), &self.folders(id)?)?)
+    }
+
+    /// [`Self::render`]; what it reads is kept.
+    ///
+    /// # Errors
+    /// As [`Self::render`].
+    pub fn render_remembering(&self, id: &ClusterId, reads: &RenderReads) -> Result<Rendered, Refused> {
+        Ok(reads.render(self.tree.as_ref(), &self.folders(id)?)?)
+    }
+
+    /// The folders that a cluster is rendered from.
+    ///
+    /// # Errors
+    /// There is no such cluster.
+    pub fn folders(&self, id: &ClusterId) -> Result<Folders, Refused> {
+        Ok(policy::folders_of(self.folder(id)?))
     }
 
     /// Who applies a cluster.

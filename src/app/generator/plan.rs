@@ -1,7 +1,6 @@
 //! One cluster's plan, and where it stands.
 
-use capstan_model::ids::{ClusterId, ReleaseId};
-use capstan_plan::cluster::ReleaseName;
+use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
 use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, explain};
 

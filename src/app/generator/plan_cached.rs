@@ -92,7 +92,7 @@ impl Fleet {
 
     fn cached_or_made(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<CachedPlan>>), Refused> {
         let Some(known) = &self.known else {
-            return self.plan(id, None).map(|upgrade| (Arc::new(upgrade), None));
+            return self.plan(id, self.asked(id)).map(|upgrade| (Arc::new(upgrade), None));
         };
         if let Some(kept) = self.kept(id)
             && self.inputs_now(known.given(), &kept.given).as_ref() == Some(&kept.given)
@@ -101,8 +101,9 @@ impl Fleet {
             return Ok((Arc::clone(&kept.upgrade), Some(kept)));
         }
         known.count_planned();
-        let gathered = self.gather(id, None)?;
-        let given = gathered.inputs(known.given(), None);
+        let asked = self.asked(id);
+        let gathered = self.gather(id, asked)?;
+        let given = gathered.inputs(known.given(), asked);
         let Gathered { made, offered, .. } = gathered;
         let upgrade = Arc::new(made.upgrade);
         if made.failed {
@@ -118,6 +119,9 @@ impl Fleet {
     fn provided_from_outside(&self) -> FromOutside {
         FromOutside {
             retarget: self.retarget.clone(),
+            asked: self.asked.clone(),
+            settled: self.settled.clone(),
+            rolled_back: self.rolled_back.clone(),
             names: self.names.clone(),
             contents: self.provided.keys().cloned().collect(),
             past: self

@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use capstan_model::ids::ClusterId;
-use capstan_plan::cluster::ReleaseName;
+use capstan_model::ids::{ClusterId, ReleaseName};
 
 use super::{Fleet, PlannedWithReasons};
 

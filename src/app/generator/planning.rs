@@ -12,11 +12,12 @@ use std::sync::Arc;
 use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding};
-use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
+use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::Tree;
 use capstan_plan::classes::ClassRef;
-use capstan_plan::cluster::{Cluster, ReleaseName};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::layout::ClusterFolder;
 use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
@@ -248,7 +249,12 @@ impl Offered {
             target: cluster.id.clone().into(),
             from: offer.from.as_ref().map(SourceId::from),
             to: None,
+            rest: match &offer.outcome {
+                Outcome::Nothing(reason) => reason.rest(),
+                Outcome::Step(_) => Rest::default(),
+            },
             to_content: None,
+            kubernetes: None,
             basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },
             files: Vec::new(),
             changes: Vec::new(),
@@ -333,6 +339,7 @@ impl<'a> Step<'a> {
             let upgrade = Upgrade {
                 to: Some((&self.step.to).into()),
                 to_content: self.step.content.as_ref().map(SourceContent::from),
+                kubernetes: sources.release.kubernetes.clone(),
                 blocked: vec![
                     "The cluster's release is unknown and `upgrade.whenReleaseUnknown` is `block`: record \
                      `release` in its capstan.yaml."
@@ -347,6 +354,7 @@ impl<'a> Step<'a> {
         let made = self.with_request(facts, &sources, |request| {
             let mut planned = upgrade::plan(request)?;
             let (unknown, unread) = self.offered.unknown_release(conditions, contents);
+            planned.upgrade.kubernetes.clone_from(&sources.release.kubernetes);
             planned.upgrade.notes.extend(offer.notes.iter().cloned());
             planned.upgrade.notes.extend(self.note_of_past(contents));
             planned.upgrade.findings.extend(cluster.findings.iter().cloned());
@@ -390,7 +398,11 @@ impl<'a> Step<'a> {
         let classes = used_elsewhere(&given.own_classes);
         let facts = cluster_facts(tree, cluster, effective, offer.from.clone(), flux, classes)?;
         let facts = merge::ClusterFacts { contents: files, ..facts };
-        let settings = merge_settings(conditions.settings);
+        let settings = MergeSettings {
+            settled: given.settled.clone(),
+            versions: given.versions,
+            ..merge_settings(conditions.settings)
+        };
         let request = Request {
             cluster: &facts,
             old: match old {
@@ -523,7 +535,8 @@ pub(super) const fn applied_by(effective: &EffectiveSettings) -> AppliedBy {
 
 /// The part of the settings that the merge wants, in its words.
 fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
-    MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() }
+    let (conflicts, owners) = (settings.upgrade.conflicts, settings.upgrade.fields.clone());
+    MergeSettings { conflicts, owners, ..MergeSettings::default() }
 }
 
 /// Adds the links that the releases on the way give in their own notes, archived ones included.

@@ -1,4 +1,5 @@
-//! Which clusters are made of something else in one snapshot than in another, wherever that lies.
+//! What renders read outside of their clusters' folders: which clusters are made of something else in one snapshot than in
+//! another, wherever that lies.
 //!
 //! A cluster is made of its folder and of what its render reads elsewhere: components, bases, patches and values that it
 //! shares with others. What the render of the earlier snapshot looked at, and what it found there, tells: where a later
@@ -7,9 +8,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use capstan_kustomize::render::{self, Folders};
+use capstan_kustomize::render::{self, Folders, RenderError, Rendered};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{Tree, TreeId};
+use capstan_model::tree::{RepoPath, Tree, TreeId};
 
 use super::bounded::Bounded;
 use super::plan_each::on_all_cores;
@@ -28,8 +29,8 @@ impl Default for RenderReads {
     }
 }
 
-/// A cluster by its id and its content, so that those of several repositories do not meet.
-type Key = (ClusterId, Option<TreeId>);
+/// A cluster by its folder and its content, so that those of several repositories do not meet.
+type Key = (RepoPath, Option<TreeId>);
 
 struct Reads {
     folders: Folders,
@@ -84,6 +85,11 @@ impl RenderReads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What nobody asks for from now on may make room.
+    pub fn begin_round(&self) {
+        self.known().begin_round();
+    }
+
     /// Those of these clusters whose folder or whose render's other inputs differ between the snapshots.
     pub fn touched(
         &self,
@@ -92,13 +98,13 @@ impl RenderReads {
         clusters: &[(ClusterId, Folders)],
         watch: &dyn WatchRenders,
     ) -> Vec<ClusterId> {
-        self.known().begin_round();
+        self.begin_round();
         let differs = |(cluster, folders): &(ClusterId, Folders)| {
             let folder = before.folder_id(&folders.cluster);
             folder != after.folder_id(&folders.cluster)
                 || folder.is_some()
                     && !watch.skips(cluster)
-                    && !self.reads(before, cluster, folder, folders, watch).looked_at.holds_in(after)
+                    && !self.reads(before, cluster, folders, watch).looked_at.holds_in(after)
         };
         let differ = if watch.one_by_one() {
             clusters.iter().map(differs).collect()
@@ -109,20 +115,51 @@ impl RenderReads {
         touched.map(|((cluster, _), _)| cluster.clone()).collect()
     }
 
+    /// Whether the render of a cluster is known: one that was kept read the same as it would read in this snapshot.
+    pub fn is_known(&self, tree: &dyn Tree, folders: &Folders) -> bool {
+        self.find(tree, folders).is_some()
+    }
+
+    /// Whether a cluster's render is known, and the same in both snapshots.
+    pub fn is_same(&self, before: &dyn Tree, after: &dyn Tree, folders: &Folders) -> bool {
+        before.folder_id(&folders.cluster) == after.folder_id(&folders.cluster)
+            && self.find(before, folders).is_some_and(|reads| reads.looked_at.holds_in(after))
+    }
+
+    /// Renders a cluster and keeps what that read, also where it came to nothing, but not where a file could not be
+    /// had: it may be there the next time.
+    ///
+    /// # Errors
+    /// As [`render::render`].
+    pub fn render(&self, tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
+        let recording = RecordingTree::beside(tree, &folders.cluster);
+        let rendered = render::render(&recording, folders);
+        if let Some(looked_at) = recording.into_read_set() {
+            self.keep(tree, folders, looked_at);
+        }
+        rendered
+    }
+
+    /// What is known of a cluster's render, where it holds in this snapshot.
+    fn find(&self, tree: &dyn Tree, folders: &Folders) -> Option<Arc<Reads>> {
+        let known = self.known().get(&key(tree, folders))?;
+        (known.folders == *folders && known.looked_at.holds_in(tree)).then_some(known)
+    }
+
+    fn keep(&self, tree: &dyn Tree, folders: &Folders, looked_at: ReadSet) -> Arc<Reads> {
+        let reads = Arc::new(Reads { folders: folders.clone(), looked_at });
+        self.known().keep(key(tree, folders), Arc::clone(&reads), reads.bytes(), 0);
+        reads
+    }
+
     fn reads(
         &self,
         tree: &dyn Tree,
         cluster: &ClusterId,
-        folder: Option<TreeId>,
         folders: &Folders,
         watch: &dyn WatchRenders,
     ) -> Arc<Reads> {
-        let key = (cluster.clone(), folder);
-        let known = self.known().get(&key);
-        if let Some(known) = known
-            && known.folders == *folders
-            && known.looked_at.holds_in(tree)
-        {
+        if let Some(known) = self.find(tree, folders) {
             return known;
         }
         let recording = RecordingTree::beside(tree, &folders.cluster);
@@ -130,17 +167,18 @@ impl RenderReads {
         // What cannot be rendered has looked at something all the same.
         let _rendered_or_not = render::render(&recording, folders);
         watch.ended(cluster);
-        let reads = Arc::new(Reads { folders: folders.clone(), looked_at: recording.into_looked_at() });
-        self.known().keep(key, Arc::clone(&reads), reads.bytes(), 0);
-        reads
+        self.keep(tree, folders, recording.into_looked_at())
     }
+}
+
+fn key(tree: &dyn Tree, folders: &Folders) -> Key {
+    (folders.cluster.clone(), tree.folder_id(&folders.cluster))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use capstan_model::tree::RepoPath;
     use capstan_test_support::Files;
 
     use super::*;
@@ -156,8 +194,9 @@ mod tests {
         fn skips(&self, _: &ClusterId) -> bool {
             false
         }
+        /// Which of them is kept hangs on which is done first.
         fn one_by_one(&self) -> bool {
-            false
+            true
         }
     }
 
@@ -190,7 +229,7 @@ mod tests {
                 assert_eq!(reads.touched(&tree, &tree, &clusters, &watch), []);
             }
             assert_eq!(watch.0.into_inner(), begun, "{bytes} bytes");
-            let known = reads.known().get(&(clusters[0].0.clone(), tree.folder_id(&clusters[0].1.cluster)));
+            let known = reads.known().get(&key(&tree, &clusters[0].1));
             one = one.max(known.map_or(0, |known| known.bytes()));
         }
         assert!(one > 7_500, "what a render looked at counts: {one}");

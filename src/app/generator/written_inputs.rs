@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_kustomize::schema::Schemas;
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{OutsidePath, Tree};
-use capstan_plan::cluster::ReleaseName;
 use capstan_plan::layout::{ClusterFolder, Layout};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_report::Fingerprint;

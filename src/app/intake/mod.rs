@@ -9,7 +9,7 @@ mod payload;
 use async_trait::async_trait;
 
 pub use payload::{
-    Delivery, DeliveryHint, Event, NamedRepository, Reading, UnreadablePayload, read_delivery,
+    Delivery, DeliveryHint, Event, NamedRepository, PressHint, Reading, UnreadablePayload, read_delivery,
 };
 
 use super::ports::{CommentHint, RecordsError};

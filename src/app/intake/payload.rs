@@ -49,16 +49,27 @@ pub struct NamedRepository {
 pub struct DeliveryHint {
     /// Number of a pull request.
     pub pull_request: Option<u64>,
-    /// GitHub's id of a new comment on that pull request.
+    /// GitHub's id of a new comment on that pull request, or on an issue.
     pub comment: Option<u64>,
-    /// A commit that awaits a check.
+    /// A commit that awaits a check, or on whose check somebody pressed a button.
     pub head: Option<String>,
+    /// The button that was pressed.
+    pub press: Option<PressHint>,
+}
+
+/// A button of a check that somebody pressed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PressHint {
+    /// Who: a login.
+    pub by: String,
+    /// Its identifier.
+    pub button: String,
 }
 
 /// The events that Capstan reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Somebody asked for a check again.
+    /// Somebody asked for a check again, or pressed one of its buttons.
     CheckRun,
     /// Somebody asked for all checks again.
     CheckSuite,
@@ -68,6 +79,8 @@ pub enum Event {
     InstallationRepositories,
     /// A comment on a pull request.
     IssueComment,
+    /// An issue changed: the dashboard's boxes are ticked so.
+    Issues,
     /// A merge queue wants checks.
     MergeGroup,
     /// A pull request changed.
@@ -81,6 +94,21 @@ pub enum Event {
 }
 
 impl Event {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::CheckRun,
+        Self::CheckSuite,
+        Self::Installation,
+        Self::InstallationRepositories,
+        Self::IssueComment,
+        Self::Issues,
+        Self::MergeGroup,
+        Self::PullRequest,
+        Self::PullRequestReview,
+        Self::Push,
+        Self::Repository,
+    ];
+
     /// GitHub's word for it (`X-GitHub-Event`).
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -89,6 +117,7 @@ impl Event {
             Self::Installation => "installation",
             Self::InstallationRepositories => "installation_repositories",
             Self::IssueComment => "issue_comment",
+            Self::Issues => "issues",
             Self::MergeGroup => "merge_group",
             Self::PullRequest => "pull_request",
             Self::PullRequestReview => "pull_request_review",
@@ -99,28 +128,18 @@ impl Event {
 
     /// Reads GitHub's word; `None` for events that Capstan does not read.
     pub fn parse(word: &str) -> Option<Self> {
-        const ALL: [Event; 10] = [
-            Event::CheckRun,
-            Event::CheckSuite,
-            Event::Installation,
-            Event::InstallationRepositories,
-            Event::IssueComment,
-            Event::MergeGroup,
-            Event::PullRequest,
-            Event::PullRequestReview,
-            Event::Push,
-            Event::Repository,
-        ];
-        ALL.into_iter().find(|event| event.as_str() == word)
+        Self::ALL.into_iter().find(|event| event.as_str() == word)
     }
 
     /// The actions that may call for something to be done; empty for events without actions.
     const fn actions(self) -> &'static [&'static str] {
         match self {
-            Self::CheckRun | Self::CheckSuite => &["rerequested"],
+            Self::CheckRun => &["rerequested", "requested_action"],
+            Self::CheckSuite => &["rerequested"],
             Self::Installation => &["created", "unsuspend", "new_permissions_accepted"],
             Self::InstallationRepositories => &["added"],
             Self::IssueComment => &["created"],
+            Self::Issues => &["edited", "reopened", "deleted"],
             Self::MergeGroup => &["checks_requested"],
             Self::PullRequest => &[
                 "opened",
@@ -148,7 +167,7 @@ impl Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
     /// Store it and look at its repositories.
-    Store(Delivery),
+    Store(Box<Delivery>),
     /// Nothing that Capstan does depends on it.
     OfNoInterest,
 }
@@ -202,7 +221,8 @@ struct Payload<'a> {
     repositories_added: Option<Vec<PayloadRepository<'a>>>,
     #[serde(borrow)]
     sender: Option<Sender<'a>>,
-    issue: Option<Issue>,
+    #[serde(borrow)]
+    issue: Option<Issue<'a>>,
     comment: Option<WithId>,
     pull_request: Option<Numbered>,
     #[serde(borrow, rename = "ref")]
@@ -213,6 +233,14 @@ struct Payload<'a> {
     check_run: Option<Headed<'a>>,
     #[serde(borrow)]
     check_suite: Option<Headed<'a>>,
+    #[serde(borrow)]
+    requested_action: Option<RequestedAction<'a>>,
+}
+
+#[derive(Deserialize)]
+struct RequestedAction<'a> {
+    #[serde(borrow)]
+    identifier: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -233,12 +261,16 @@ struct PayloadRepository<'a> {
 struct Sender<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    login: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
-struct Issue {
+struct Issue<'a> {
     number: u64,
     pull_request: Option<IgnoredAny>,
+    #[serde(borrow)]
+    user: Option<Sender<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -283,13 +315,22 @@ pub fn read_delivery(
         Event::IssueComment => {
             let issue = payload.issue.as_ref().ok_or_else(|| missing("issue"))?;
             let comment = payload.comment.as_ref().ok_or_else(|| missing("comment"))?;
-            // Bots are never answered, Capstan itself least of all; and commands belong to pull requests.
+            // Bots are never answered, Capstan itself least of all.
             let by_bot = payload.sender.as_ref().and_then(|sender| sender.kind.as_deref()) == Some("Bot");
-            if by_bot || issue.pull_request.is_none() {
+            if by_bot {
                 return Ok(Reading::OfNoInterest);
             }
-            hint.pull_request = Some(issue.number);
+            hint.pull_request = issue.pull_request.as_ref().map(|_| issue.number);
             hint.comment = Some(comment.id);
+        }
+        Event::Issues => {
+            // Of issues Capstan reads those alone that a bot opened, which its own dashboard may be; and never what it
+            // wrote there itself.
+            let issue = payload.issue.as_ref().ok_or_else(|| missing("issue"))?;
+            let is_bot = |who: Option<&Sender<'_>>| who.and_then(|who| who.kind.as_deref()) == Some("Bot");
+            if !is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
+                return Ok(Reading::OfNoInterest);
+            }
         }
         Event::Push => {
             let reference = payload.reference.as_deref().ok_or_else(|| missing("ref"))?;
@@ -299,7 +340,13 @@ pub fn read_delivery(
             }
         }
         Event::MergeGroup => hint.head = head(payload.merge_group.as_ref()),
-        Event::CheckRun => hint.head = head(payload.check_run.as_ref()),
+        Event::CheckRun => {
+            hint.head = head(payload.check_run.as_ref());
+            if action == "requested_action" {
+                let Some(press) = press(&payload) else { return Ok(Reading::OfNoInterest) };
+                hint.press = Some(press);
+            }
+        }
         Event::CheckSuite => hint.head = head(payload.check_suite.as_ref()),
         Event::PullRequest | Event::PullRequestReview => {
             hint.pull_request.ok_or_else(|| missing("pull_request"))?;
@@ -320,7 +367,7 @@ pub fn read_delivery(
             Ok(NamedRepository { id: repository.id, name })
         })
         .collect::<Result<Vec<_>, UnreadablePayload>>()?;
-    Ok(Reading::Store(Delivery {
+    Ok(Reading::Store(Box::new(Delivery {
         guid: guid.to_owned(),
         event,
         action: action.to_owned(),
@@ -328,7 +375,7 @@ pub fn read_delivery(
         repositories,
         hint,
         received_at,
-    }))
+    })))
 }
 
 /// A push matters on the default branch, and on Capstan's own branches. Pushes to other people's pull
@@ -337,6 +384,17 @@ fn concerns_capstan(reference: &str, default_branch: Option<&str>) -> bool {
     reference.strip_prefix("refs/heads/").is_some_and(|branch| {
         default_branch.is_none_or(|default| branch == default) || branch.starts_with("capstan/")
     })
+}
+
+/// Who pressed which button; `None` for bots, and for what is no button of Capstan's.
+fn press(payload: &Payload<'_>) -> Option<PressHint> {
+    /// What GitHub takes of an identifier, and of a login.
+    const LONGEST: [usize; 2] = [20, 100];
+    let sender = payload.sender.as_ref().filter(|sender| sender.kind.as_deref() != Some("Bot"))?;
+    let by = sender.login.as_deref()?.to_owned();
+    let button = payload.requested_action.as_ref()?.identifier.as_deref()?.to_owned();
+    let is_short = button.len() <= LONGEST[0] && by.len() <= LONGEST[1];
+    is_short.then_some(PressHint { by, button })
 }
 
 fn head(headed: Option<&Headed<'_>>) -> Option<String> {

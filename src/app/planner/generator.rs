@@ -6,21 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capstan_kustomize::render::{self, FieldDifference, Folders, Rendered};
 use capstan_live::rollout;
 use capstan_model::finding::Place;
-use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{RepoPath, Tree, TreeId, differences};
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
 use capstan_plan::cluster::Cluster;
+use capstan_plan::creation::CreatedCluster;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::merge::AppliedBy;
+use capstan_plan::onboarding::Onboarding;
 use capstan_plan::policy::{self, Snapshot, folders_of, validate};
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
+use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Change, Reason, Retarget, hide_beside};
-use capstan_report::{JudgedCluster, Judgement};
+use capstan_plan::upgrade::{Change, Reason, Retarget, SettledConflict, Upgrade, Versions, hide_beside};
+use capstan_plan::verbs::ClusterFrom;
+use capstan_report::{Becomes, ChangedRelease, JudgedCluster, JudgedReleases, Judgement};
 use capstan_yaml::Value;
 use jiff::civil::Date;
 
@@ -28,7 +32,8 @@ use super::{
     LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed, files_in,
 };
 use crate::app::generator::{
-    Fleet, NoWatch, PlanCache, PlanCacheLimits, RenderReads, WatchRenders, consents, read_beside,
+    Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders, consents,
+    onboard, read_beside,
 };
 
 /// The generator as the bot's planner, with a memory of what it planned before.
@@ -104,8 +109,16 @@ impl Generator {
     }
 
     /// [`Planner::open`], as what it is.
-    pub(super) fn open_fleet(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Fleet, OpenFailed> {
-        Ok(Fleet::open_with(&self.plan_cache, tree, today)?)
+    pub(super) fn open_fleet(
+        &self,
+        tree: Arc<dyn Tree>,
+        settings: Option<RepositorySettings>,
+        today: Date,
+    ) -> Result<Fleet, OpenFailed> {
+        Ok(match settings {
+            Some(settings) => Fleet::open_under(&self.plan_cache, tree, settings, today),
+            None => Fleet::open_with(&self.plan_cache, tree, today)?,
+        })
     }
 
     /// [`Planner::touched`]; whose render it is that is worked on is told.
@@ -199,7 +212,37 @@ impl Generator {
 
 impl Planner for Generator {
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
-        Ok(Box::new(self.open_fleet(tree, today)?))
+        Ok(Box::new(self.open_fleet(tree, None, today)?))
+    }
+
+    fn open_under(
+        &self,
+        tree: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<Box<dyn OpenFleet>, OpenFailed> {
+        Ok(Box::new(self.open_fleet(tree, Some(settings.clone()), today)?))
+    }
+
+    fn judge_releases(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<JudgedReleases, PlannerFailed> {
+        let old = self.plan_cache.view(Arc::clone(&before), settings);
+        let new = self.plan_cache.view(Arc::clone(&after), settings);
+        let changed = changed_releases((before.as_ref(), old.layout()), (after.as_ref(), new.layout()));
+        if changed.is_empty() {
+            return Ok(JudgedReleases::default());
+        }
+        let scope = policy::Scope::Releases;
+        Ok(JudgedReleases {
+            changed,
+            before: validate(old.snapshot(), None, settings, scope, today),
+            after: validate(new.snapshot(), None, settings, scope, today),
+        })
     }
 
     fn judge(
@@ -271,6 +314,28 @@ impl Planner for Generator {
     ) -> Result<Vec<Scope>, PlannerFailed> {
         Ok(scopes_of(self.plan_cache.view(tree, settings).layout(), |_| Retarget::Refused))
     }
+
+    fn onboard(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Option<Onboarding>, PlannerFailed> {
+        Ok(onboard(&tree, today, &NoWatch))
+    }
+}
+
+/// The releases that differ between two snapshots, by their folders' contents.
+fn changed_releases(old: (&dyn Tree, &Layout), new: (&dyn Tree, &Layout)) -> Vec<ChangedRelease> {
+    let contents = |(tree, layout): (&dyn Tree, &Layout)| -> BTreeMap<ReleaseId, Option<TreeId>> {
+        layout.releases.iter().map(|folder| (folder.id.clone(), tree.folder_id(&folder.folder))).collect()
+    };
+    let (mut old, mut changed) = (contents(old), Vec::new());
+    for (release, content) in contents(new) {
+        let becomes = match old.remove(&release) {
+            None => Becomes::Added,
+            Some(before) if before != content => Becomes::Changed,
+            Some(_) => continue,
+        };
+        changed.push(ChangedRelease { release, becomes });
+    }
+    changed.extend(old.into_keys().map(|release| ChangedRelease { release, becomes: Becomes::Removed }));
+    changed
 }
 
 /// What is applied; nothing where the cluster does not exist or cannot be rendered, which a finding says.
@@ -356,13 +421,51 @@ impl OpenFleet for Fleet {
         }
     }
 
+    fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
+        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
+            Self::ask_for(self, cluster.clone(), release);
+        }
+    }
+
+    fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
+        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
+            Self::settle(self, cluster.clone(), settled);
+        }
+    }
+
+    fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
+        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
+            Self::set_versions(self, cluster.clone(), versions);
+        }
+    }
+
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         Self::know_names(self, names);
+    }
+
+    fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {
+        Ok(self.create_cluster(wanted))
+    }
+
+    fn retire(&self, cluster: &ClusterId) -> Result<Result<RetiredCluster, NotPossible>, PlannerFailed> {
+        Ok(self.retire_cluster(cluster))
     }
 
     fn plan_all(&self) -> Result<Plans, PlannerFailed> {
         let plans = self.plan_all_cached().into_iter();
         let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
         Ok(self.clusters().cloned().map(ProposalId::of_release).zip(plans).collect())
+    }
+
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+        let planned = Mutex::new(BTreeMap::new());
+        let take = |cluster: &ClusterId, plan: Result<Arc<Upgrade>, Refused>| {
+            let plan = plan.map_err(|refused| refused.to_string());
+            let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+            planned.insert(cluster.clone(), plan);
+        };
+        self.plan_each_cached(|cluster| clusters.contains(cluster), |_| (), take);
+        let planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter();
+        Ok(planned.map(|(cluster, plan)| (ProposalId::of_release(cluster), plan)).collect())
     }
 }

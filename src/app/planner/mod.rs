@@ -6,23 +6,28 @@
 mod generator;
 pub mod process;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
-use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
+use capstan_plan::creation::CreatedCluster;
+use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
+use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::Upgrade;
-use capstan_report::JudgedCluster;
+use capstan_plan::upgrade::{SettledConflict, Upgrade, Versions};
+use capstan_plan::verbs::ClusterFrom;
+use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use super::generator::NotPossible;
 pub use generator::Generator;
 
 /// The live names of a claimed cluster's templates, as its reconciler told them.
@@ -88,6 +93,36 @@ pub trait Planner: Send + Sync {
     /// Wrong settings, or no answer.
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed>;
 
+    /// [`Self::open`] under settings from elsewhere: those of the branch that a pull request wants to change, say. A
+    /// planner that has no settings of its own goes by the snapshot's.
+    ///
+    /// # Errors
+    /// No answer.
+    fn open_under(
+        &self,
+        tree: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<Box<dyn OpenFleet>, OpenFailed> {
+        let _they_are_the_snapshots = settings;
+        self.open(tree, today)
+    }
+
+    /// The releases that differ between two snapshots, and what the rules say of the releases in both.
+    ///
+    /// # Errors
+    /// No answer.
+    fn judge_releases(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<JudgedReleases, PlannerFailed> {
+        let _no_release_is_known = (before, after, settings, today);
+        Ok(JudgedReleases::default())
+    }
+
     /// What changes for these clusters between two snapshots, and what the rules say of both, under
     /// the given settings. A cluster that cannot be read or rendered is judged by a finding.
     /// `today` (UTC) is the day on which it is judged; `live` what is known of live names.
@@ -150,6 +185,16 @@ pub trait Planner: Send + Sync {
     /// No answer.
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings)
     -> Result<Vec<Scope>, PlannerFailed>;
+
+    /// What a snapshot without settings looks like under those that would be proposed; `None` where nothing in it is
+    /// Capstan's concern.
+    ///
+    /// # Errors
+    /// No answer.
+    fn onboard(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Option<Onboarding>, PlannerFailed> {
+        let _nobody_is_asked = (tree, today);
+        Ok(None)
+    }
 }
 
 /// The upgrade of every target, or why and where it cannot be planned.
@@ -183,14 +228,52 @@ pub trait OpenFleet: Send + Sync {
     fn provide_content(&mut self, id: ContentId, content: ReleaseContent);
     /// Lets an upgrade edit, in its cluster's overlay, the names of templates that it rotates.
     fn allow_retarget(&mut self, proposal: &ProposalId);
+    /// Has a proposal offer that release, instead of the one that it would offer; that one again without. A planner
+    /// that knows no releases has no use for it.
+    fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
+        let _no_releases = (proposal, release);
+    }
+    /// Gives the conflicts of a proposal that people settled, instead of those that were given before. A planner that
+    /// finds no conflicts has no use for them.
+    fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
+        let _no_conflicts = (proposal, settled);
+    }
+    /// Says whether versions and images of a proposal's target move with what it offers. A planner that knows no
+    /// versions has no use for it.
+    fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
+        let _no_versions = (proposal, versions);
+    }
     /// The live names of the clusters' templates, as reconcilers reported them. A planner that plans by contents
     /// alone, as those of tests, has no use for them.
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         drop(names);
+    }
+    /// Makes a cluster that is to come.
+    ///
+    /// # Errors
+    /// No answer.
+    fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {
+        Ok(Err(NotPossible::Failed(format!("nothing here makes {}", wanted.cluster))))
+    }
+    /// What deletes a cluster that is to go.
+    ///
+    /// # Errors
+    /// No answer.
+    fn retire(&self, cluster: &ClusterId) -> Result<Result<RetiredCluster, NotPossible>, PlannerFailed> {
+        Ok(Err(NotPossible::Failed(format!("nothing here deletes {cluster}"))))
     }
     /// The upgrade of every target from every kind of source, or why and where it cannot be planned.
     ///
     /// # Errors
     /// No answer. That one target alone cannot be worked on is its own answer.
     fn plan_all(&self) -> Result<Plans, PlannerFailed>;
+    /// [`Self::plan_all`] of these clusters alone; those that are not there are passed over.
+    ///
+    /// # Errors
+    /// As [`Self::plan_all`].
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+        let mut plans = self.plan_all()?;
+        plans.retain(|(proposal, _)| proposal.target.cluster().is_some_and(|one| clusters.contains(one)));
+        Ok(plans)
+    }
 }

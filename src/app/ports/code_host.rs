@@ -4,10 +4,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Wording};
-use capstan_report::{Annotation, Conclusion, StatusState};
+use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::proposal::{Draft, MergeView, Review, Undo};
+use capstan_plan::settings::MergeMethod;
 
 use super::RepositoryName;
+use super::check_run::{CheckRun, CommitStatus, NewCheckRun};
+use super::issue::{Issue, IssueEdit, IssueText, NewIssue};
+use super::pull_request::{
+    CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
+    SidebarPart,
+};
 
 /// An installation of the App.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,105 +40,14 @@ pub struct Repository {
     pub default_branch: String,
     /// Archived repositories are read-only.
     pub archived: bool,
+    /// A fork of another repository, which is asked where there is something to ask.
+    pub fork: bool,
     /// GraphQL id.
     pub node_id: String,
     /// URL for git over HTTP, without credentials.
     pub clone_url: String,
     /// URL for people.
     pub html_url: String,
-}
-
-/// A pull request as GitHub shows it now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullRequest {
-    /// Number in its repository.
-    pub number: u64,
-    /// Open, closed or merged.
-    pub state: PullRequestState,
-    /// Title.
-    pub title: String,
-    /// Body; empty where there is none.
-    pub body: String,
-    /// Who opened it.
-    pub author: String,
-    /// Draft.
-    pub draft: bool,
-    /// Branch of the head.
-    pub head_branch: String,
-    /// Commit of the head.
-    pub head: CommitId,
-    /// The head stands in the same repository, not in a fork.
-    pub head_in_repository: bool,
-    /// Branch it aims at.
-    pub base_branch: String,
-    /// Commit of that branch as the pull request last saw it.
-    pub base: CommitId,
-    /// GitHub's test merge (or the merge commit once merged); `None` while computed, and on conflict.
-    pub merge_commit: Option<CommitId>,
-    /// Whether it merges without conflict; `None` while GitHub computes.
-    pub mergeable: Option<bool>,
-    /// Auto-merge is on.
-    pub auto_merge: bool,
-    /// Names of its labels.
-    pub labels: Vec<String>,
-    /// When it was opened.
-    pub created_at: jiff::Timestamp,
-    /// When it was closed or merged.
-    pub closed_at: Option<jiff::Timestamp>,
-    /// URL for people.
-    pub html_url: String,
-    /// GraphQL id.
-    pub node_id: String,
-}
-
-/// What tells of a pull request that is no longer open, perhaps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierPullRequest {
-    /// Number in its repository.
-    pub number: u64,
-    /// Open, closed or merged.
-    pub state: PullRequestState,
-    /// Body; empty where there is none.
-    pub body: String,
-    /// Branch of the head.
-    pub head_branch: String,
-    /// Commit of the head.
-    pub head: CommitId,
-    /// Commit of the branch that it aims at, as it last saw it.
-    pub base: CommitId,
-}
-
-/// State of a pull request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PullRequestState {
-    /// Open.
-    Open,
-    /// Closed without a merge.
-    Closed,
-    /// Merged.
-    Merged,
-}
-
-/// What reviewers and the queue say, in one GraphQL read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MergeQueueState {
-    /// The reviewers' verdict.
-    pub review: ReviewDecision,
-    /// In a merge queue.
-    pub queued: bool,
-    /// Auto-merge is on.
-    pub auto_merge: bool,
-}
-
-/// The reviewers' verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReviewDecision {
-    /// Nobody decided, or no review is asked for.
-    None,
-    /// Approved.
-    Approved,
-    /// Changes were asked for.
-    ChangesRequested,
 }
 
 /// Head of a branch.
@@ -195,43 +111,6 @@ pub enum MovedReference {
     Refused(String),
 }
 
-/// A pull request to be opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewPullRequest {
-    /// Title, at most 256 characters.
-    pub title: String,
-    /// Body, at most 65,536 characters.
-    pub body: String,
-    /// Branch of the head, in the same repository.
-    pub head_branch: String,
-    /// Branch it aims at.
-    pub base_branch: String,
-    /// Open as a draft (falls back to a ready one where the plan has no drafts).
-    pub draft: bool,
-}
-
-/// What came of opening a pull request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CreatedPullRequest {
-    /// Opened.
-    Created(Box<PullRequest>),
-    /// One is open for that branch already: read it and think again.
-    Exists,
-    /// Nothing lies between base and head.
-    NothingBetween,
-}
-
-/// What to change of a pull request; `None` leaves a field as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullRequestEdit {
-    /// New title.
-    pub title: Option<String>,
-    /// New body.
-    pub body: Option<String>,
-    /// Close it.
-    pub close: bool,
-}
-
 /// A comment on a pull request or an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
@@ -262,7 +141,7 @@ pub struct PlacedComment {
     pub comment: Comment,
 }
 
-/// A person's right in a repository.
+/// A person's right in a repository; later includes earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
     /// Nothing.
@@ -275,6 +154,28 @@ pub enum Permission {
     Admin,
 }
 
+/// What GitHub is asked to do with a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeCall {
+    /// Merge it now.
+    Now(MergeMethod),
+    /// Put it into the merge queue.
+    Enqueue,
+    /// Merge it by itself once the branch's rules allow it; a queue has a method of its own.
+    WhenReady(Option<MergeMethod>),
+    /// No longer do what was asked before.
+    TakeBack(Undo),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeAnswer {
+    /// It is done.
+    Done,
+    /// GitHub does not do it, in its words (at most 512 characters).
+    Refused(String),
+}
+
 /// A reaction to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
@@ -284,77 +185,6 @@ pub enum Reaction {
     ThumbsUp,
     /// Not understood, or not allowed.
     Confused,
-}
-
-/// A check run to be reported.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewCheckRun {
-    /// `capstan` or `capstan/rollout`.
-    pub name: String,
-    /// The commit judged.
-    pub head: CommitId,
-    /// What it concludes; `None` while in progress.
-    pub conclusion: Option<CheckConclusion>,
-    /// One line.
-    pub title: String,
-    /// Markdown, at most 65,535 characters.
-    pub summary: String,
-    /// Places in files; the adapter sends them in calls of at most 50.
-    pub annotations: Vec<Annotation>,
-    /// Identifies the content judged: the same content needs no second call.
-    pub external_id: String,
-}
-
-/// A check run that exists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckRun {
-    /// GitHub's id.
-    pub id: u64,
-    /// Its name.
-    pub name: String,
-    /// What it judged, as Capstan said then.
-    pub external_id: String,
-    /// Its conclusion, once there is one.
-    pub conclusion: Option<CheckConclusion>,
-}
-
-/// Conclusion of a check run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CheckConclusion {
-    /// Nothing stands against it.
-    Success,
-    /// GitHub lets it pass.
-    Neutral,
-    /// Must not be merged.
-    Failure,
-    /// A person must do something.
-    ActionRequired,
-}
-
-impl CheckConclusion {
-    /// A report's conclusion; `None` while it has none.
-    pub const fn of(conclusion: Conclusion) -> Option<Self> {
-        match conclusion {
-            Conclusion::Pending => None,
-            Conclusion::Success => Some(Self::Success),
-            Conclusion::Neutral => Some(Self::Neutral),
-            Conclusion::Failure => Some(Self::Failure),
-            Conclusion::ActionRequired => Some(Self::ActionRequired),
-        }
-    }
-}
-
-/// A commit status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitStatus {
-    /// What it is about: `capstan/rollout`.
-    pub context: String,
-    /// State.
-    pub state: StatusState,
-    /// One line, at most 140 characters.
-    pub description: String,
-    /// Where more stands.
-    pub target_url: Option<String>,
 }
 
 /// Why a call failed; outcomes that are expected are not here.
@@ -443,14 +273,14 @@ pub trait CodeHost: Send + Sync {
     /// Heads of all branches that begin with `prefix`.
     async fn branches(&self, repository: &Repository, prefix: &str)
     -> Result<Vec<BranchHead>, CodeHostError>;
-    /// Of each of these branches of this repository the newest pull request to `base`, whatever its state, where
-    /// there is one, in any order. Two or three calls for a hundred branches, however many pull requests the
+    /// Of each of these branches of this repository the newest pull request to `base`, or to any branch where that is
+    /// `None`, whatever its state, where there is one, in any order. Two or three calls for a hundred branches, however many pull requests the
     /// repository has had.
     async fn newest_pull_requests(
         &self,
         repository: &Repository,
         branches: &[String],
-        base: &str,
+        base: Option<&str>,
     ) -> Result<Vec<EarlierPullRequest>, CodeHostError>;
     /// All pull requests that were opened since then, in all states, newest first.
     async fn pull_requests_since(
@@ -468,6 +298,26 @@ pub trait CodeHost: Send + Sync {
         repository: &Repository,
         pull: &PullRequest,
     ) -> Result<MergeQueueState, CodeHostError>;
+    /// What reviewers said last of each of these pull requests, by its number, of what stands; bots left out. One call
+    /// for fifty. One that is gone is not among them.
+    async fn reviews(
+        &self,
+        repository: &Repository,
+        pulls: &[&PullRequest],
+    ) -> Result<Vec<(u64, Vec<Review>)>, CodeHostError>;
+    /// What GitHub says of merging a pull request, read now.
+    async fn merge_view(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeView, CodeHostError>;
+    /// Whether a person is an active member of a team, read now. A team that the App may not see has no members.
+    async fn belongs_to_team(
+        &self,
+        repository: &Repository,
+        team: &Team,
+        login: &str,
+    ) -> Result<bool, CodeHostError>;
     /// What a person may do in the repository, read now.
     async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError>;
     /// Comments on any issue or pull request of the repository since `since`, oldest first: one read
@@ -481,6 +331,13 @@ pub trait CodeHost: Send + Sync {
     /// Whether a comment that was read before has now, and so had then, the text that its author wrote, and people are
     /// shown it. Its times alone do not tell: an edit within its first second leaves them equal.
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError>;
+    /// One issue; `None` where it was deleted or moved to another repository, and where issues are switched off.
+    async fn issue(&self, repository: &Repository, number: u64) -> Result<Option<Issue>, CodeHostError>;
+    /// Issues that somebody opened, oldest first, in all states and without pull requests: up to the page that ends with
+    /// one.
+    async fn issues_by(&self, repository: &Repository, author: &str) -> Result<Vec<Issue>, CodeHostError>;
+    /// An issue's body and who changed it, in one read.
+    async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Result<IssueText, CodeHostError>;
     /// Check runs of that name on a commit, made by this App.
     async fn check_runs(
         &self,
@@ -553,6 +410,39 @@ pub trait CodeHost: Send + Sync {
         repository: &Repository,
         pull: &NewPullRequest,
     ) -> Result<CreatedPullRequest, CodeHostError>;
+    /// Makes an open pull request a draft, or one for review.
+    async fn set_draft(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        draft: Draft,
+    ) -> Result<(), CodeHostError>;
+    /// Adds to what stands beside a pull request, and says what GitHub left out without a word. A label that the
+    /// repository does not have is made.
+    async fn add_to_sidebar(
+        &self,
+        repository: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Result<Vec<String>, CodeHostError>;
+    /// Takes away what stands beside a pull request; what does not is no error. One call, of labels one for each.
+    async fn remove_from_sidebar(
+        &self,
+        repository: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Result<(), CodeHostError>;
+    /// Merges an open pull request, or has GitHub merge it; `head` is the commit that is meant: of any other GitHub
+    /// refuses it.
+    async fn merge(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        head: &CommitId,
+        call: MergeCall,
+    ) -> Result<MergeAnswer, CodeHostError>;
     /// Changes title, body or state.
     async fn edit_pull_request(
         &self,
@@ -561,17 +451,35 @@ pub trait CodeHost: Send + Sync {
         edit: &PullRequestEdit,
     ) -> Result<PullRequest, CodeHostError>;
 
-    /// Reports a check run.
+    /// Opens an issue.
+    async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> Result<Issue, CodeHostError>;
+    /// Changes an issue's title, body or state.
+    async fn edit_issue(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &IssueEdit,
+    ) -> Result<(), CodeHostError>;
+
+    /// Reports a check run. One with more annotations than go with one call is concluded with the last of them: until
+    /// then it is in progress, with its `unfinished_id`.
     async fn create_check_run(
         &self,
         repository: &Repository,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError>;
-    /// Reports it again with new content.
+    /// Reports it again with new content, in as many calls.
     async fn update_check_run(
         &self,
         repository: &Repository,
         id: u64,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError>;
+    /// Goes on with a run that has its `unfinished_id`: adds the annotations that it has not, and concludes it.
+    async fn finish_check_run(
+        &self,
+        repository: &Repository,
+        run: &CheckRun,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError>;
     /// Sets the status of a context on a commit.

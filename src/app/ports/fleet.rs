@@ -1,32 +1,8 @@
-//! What the fleet page and the metrics show: a read-only view over the records.
+//! How the work on repositories goes, for metrics and pages; what else pages show stands in `pages`.
 
 use async_trait::async_trait;
 
-use super::{Agent, RecordsError};
-
-/// Everything the fleet page shows, ordered by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fleet {
-    /// Repositories that were ever looked at.
-    pub repositories: Vec<FleetRepository>,
-    /// Reconcilers that enrolled, those that were revoked too, by time of enrolment.
-    pub agents: Vec<Agent>,
-}
-
-/// One repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FleetRepository {
-    /// GitHub's id.
-    pub id: u64,
-    /// `owner/name`.
-    pub name: String,
-    /// Its job.
-    pub job: FleetJob,
-    /// The sources offered by its campaigns, in a line; `None` before the first one.
-    pub source: Option<String>,
-    /// Its targets, ordered; one stands there for each kind of source that brings it change.
-    pub targets: Vec<FleetTarget>,
-}
+use super::RecordsError;
 
 /// The state of a repository's job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,23 +49,6 @@ impl JobState {
     }
 }
 
-/// One target within a campaign of its repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FleetTarget {
-    /// `gauss/peu01`
-    pub target: String,
-    /// The kind of source: `release`.
-    pub kind: String,
-    /// Its state in a word, as the campaign says.
-    pub state: String,
-    /// Why.
-    pub reason: String,
-    /// Number of its proposal.
-    pub pull_request: Option<u64>,
-    /// What the proposal offers: `aws/v22.0.0`.
-    pub offered: Option<String>,
-}
-
 /// How many jobs are in which state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobCounts {
@@ -103,11 +62,9 @@ pub struct JobCounts {
     pub oldest_due_ms: u64,
 }
 
-/// Reads the records for pages and metrics.
+/// Reads the records for metrics, and says whether they can be had.
 #[async_trait]
 pub trait FleetView: Send + Sync {
-    /// Everything the fleet page shows.
-    async fn fleet(&self) -> Result<Fleet, RecordsError>;
     /// Counts of jobs.
     async fn job_counts(&self) -> Result<JobCounts, RecordsError>;
     /// Whether the database answers, and can be written to.

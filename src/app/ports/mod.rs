@@ -5,15 +5,20 @@
 //! are values here, not errors.
 
 mod agents;
+mod check_run;
 mod code_host;
 mod fleet;
+mod issue;
 mod leadership;
 mod management_cluster;
 mod mirror;
+mod pages;
+mod pull_request;
 mod queue;
 mod records;
 mod repository_name;
 mod retention;
+mod sign_in;
 mod workspace;
 
 pub use agents::{
@@ -21,26 +26,35 @@ pub use agents::{
     Heard, Invitation, PendingReport, PreflightRecord, PreflightState, ReportedToGitHub, RolloutRecords,
     Settled, TokenUse, WatchedRepository,
 };
+pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatus, NewCheckRun};
 pub use code_host::{
-    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
-    CreatedPullRequest, CreatedReference, EarlierPullRequest, Installation, MergeQueueState, MovedReference,
-    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
-    PullRequestState, Reaction, Repository, ReviewDecision,
+    BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
+    MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,
 };
-pub use fleet::{Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState};
+pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
+pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
 pub use leadership::{Fence, Leadership, Term};
 pub use management_cluster::{
     ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
     ManagementCluster, Preconditions, Run, Scope, ServiceAccount, Watched,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
-pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
+pub use pages::{
+    Again, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Extent, PageRecords, Part,
+    ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownTarget, Sight,
+};
+pub use pull_request::{
+    CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
+    PullRequestState, ReviewDecision, SidebarPart,
+};
+pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press};
 pub use records::{
-    AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, ProposalRecord, Records, RecordsError,
-    RefusedWrite,
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard,
+    ProposalRecord, Records, RecordsError, RefusedWrite,
 };
 pub use repository_name::RepositoryName;
 pub use retention::{KeptRepository, MirrorShelf, Retention};
+pub use sign_in::{SignIn, SignInError};
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

@@ -76,6 +76,24 @@ pub struct Hints {
     pub comments: Vec<CommentHint>,
     /// Commits for which a check was asked for (merge groups, re-requested checks); ascending.
     pub heads: Vec<String>,
+    /// Buttons of checks that people pressed, in the order in which that was heard. GitHub does not tell of them again:
+    /// these are all that is known.
+    pub presses: Vec<Press>,
+}
+
+/// A button of a check, pressed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Press {
+    /// When it was heard, in UTC.
+    pub at: Timestamp,
+    /// GitHub's id of the delivery.
+    pub delivery: String,
+    /// Who pressed it: a login.
+    pub by: String,
+    /// What stands on it: a verb.
+    pub button: String,
+    /// The commit whose check it is on.
+    pub head: String,
 }
 
 /// A new comment on a pull request.

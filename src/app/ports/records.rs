@@ -39,6 +39,20 @@ pub struct CheckRecord {
     pub check_run: u64,
     /// Digest of the content judged.
     pub content: String,
+    /// What it concluded, as GitHub writes it, and its title; `None` while it is in progress, and of records of
+    /// something else.
+    pub verdict: Option<CheckVerdict>,
+    /// What came of the button that was pressed on it last, as the check says it.
+    pub pressed: Option<String>,
+}
+
+/// What a check says in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckVerdict {
+    /// `success`, `action_required`
+    pub conclusion: String,
+    /// Its title; no secrets.
+    pub title: String,
 }
 
 /// What sources of one kind offer to the targets of a repository.
@@ -48,8 +62,19 @@ pub struct CampaignRecord {
     pub kind: SourceKind,
     /// What is offered, in a line; empty where nothing is.
     pub source: String,
+    /// How many proposals may be open, and how many opened within an hour; `None` where nothing is written.
+    pub limits: Option<CampaignLimits>,
     /// How it stands with each target, ordered.
     pub targets: Vec<CampaignTarget>,
+}
+
+/// How many proposals a repository takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CampaignLimits {
+    /// Open at a time.
+    pub open: u32,
+    /// Opened within an hour.
+    pub per_hour: u32,
 }
 
 /// One target within a campaign.
@@ -61,6 +86,10 @@ pub struct CampaignTarget {
     pub state: String,
     /// Why, as a sentence.
     pub reason: String,
+    /// The source that it is at, where that is known: `aws/v21.0.0`.
+    pub at: Option<String>,
+    /// The source that there is for it, whether or not a pull request carries it.
+    pub offered: Option<String>,
 }
 
 /// Something that Capstan did or refused to do.
@@ -95,6 +124,17 @@ pub struct RefusedWrite {
     pub reason: String,
 }
 
+/// What is known of a repository's dashboard issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDashboard {
+    /// The repository's id.
+    pub repository: u64,
+    /// Its number; `None` where it was looked for and there was none.
+    pub issue: Option<u64>,
+    /// What Capstan noted in it last: JSON; empty where it never wrote any.
+    pub record: String,
+}
+
 /// The records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("database ({doing}): {source}")]
@@ -121,6 +161,8 @@ pub trait Records: Send + Sync {
         head: &CommitId,
         name: &str,
     ) -> Result<Option<CheckRecord>, RecordsError>;
+    /// Whether a run over a repository ever came to its end under settings: its campaigns are known then.
+    async fn is_set_up(&self, repository: u64) -> Result<bool, RecordsError>;
     /// Inserts or replaces the record of a check.
     async fn save_check(&self, record: &CheckRecord) -> Result<(), RecordsError>;
     /// Comments answered already, by GitHub's id.
@@ -133,6 +175,10 @@ pub trait Records: Send + Sync {
     async fn save_refused_write(&self, write: &RefusedWrite) -> Result<(), RecordsError>;
     /// Forgets one: it was taken.
     async fn forget_refused_write(&self, repository: u64, what: &str) -> Result<(), RecordsError>;
+    /// What is known of the dashboard issue, where anything is.
+    async fn dashboard(&self, repository: u64) -> Result<Option<KnownDashboard>, RecordsError>;
+    /// Inserts or replaces that.
+    async fn save_dashboard(&self, known: &KnownDashboard) -> Result<(), RecordsError>;
     /// Replaces the campaigns of a repository.
     async fn save_campaigns(&self, repository: u64, campaigns: &[CampaignRecord])
     -> Result<(), RecordsError>;

@@ -40,6 +40,12 @@ pub trait Workspace {
     /// The newest of the commits before this one that had one of these folders, with what it held then;
     /// the search is bounded. `None` where none of them had.
     fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder>;
+    /// A snapshot as it would be after changes, with the ids that Git would give.
+    fn changed(
+        &self,
+        before: &Arc<dyn Tree>,
+        changes: &[FileChange],
+    ) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// Writes all changes or none.
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError>;
 }

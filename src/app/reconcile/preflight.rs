@@ -49,8 +49,10 @@ pub async fn preflight(
     for id in clusters.iter().filter(|id| head.claims.contains_key(id)) {
         let status = records.iter().find(|record| record.spec.cluster == id.as_str());
         let status = status.map(|record| record.status.clone()).unwrap_or_default();
-        if let Some(kind) = head.untried.get(id).and_then(unrendered) {
-            let message = head.untried[id].to_string();
+        let unrendered =
+            head.untried.get(id).and_then(|untried| Some((unrendered(&untried.why)?, &untried.why)));
+        if let Some((kind, why)) = unrendered {
+            let message = why.to_string();
             answers.push(PreflightAnswer {
                 cluster: id.clone(),
                 verdict: PreflightVerdict::NotVerifiable,

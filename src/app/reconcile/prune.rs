@@ -155,7 +155,8 @@ impl Reconciliation<'_> {
             // It stays in the inventory and is tried again: a webhook that refuses may have its reasons today.
             Err(LiveError::Refused { refusal, .. }) => {
                 tracing::warn!(cluster = %self.request.id, object = %id, %refusal, "a deletion was refused");
-                metrics::counter!("capstan_failures_total", "cause" => "DeletionRefused").increment(1);
+                metrics::counter!("capstan_reconciler_failures_total", "cause" => "DeletionRefused")
+                    .increment(1);
                 let message = format!("{id} was not deleted: {}", refusal.message);
                 Ok(Gone::NotYet(of_object(refusal.kind.as_str(), message, id)))
             }

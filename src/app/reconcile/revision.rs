@@ -21,7 +21,7 @@ use super::acceptance::is_refused;
 use super::kinds::kinds_of;
 use super::ports::{SourceTree, TrialFailed};
 use super::reason::Reason;
-use super::trial::Trial;
+use super::trial::{Subject, Trial, Untried};
 use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::ApiKind;
 
@@ -39,11 +39,9 @@ pub struct Revision {
     /// What the folders bring that others could reach for.
     pub neighbours: Neighbours,
     /// Claimed folders that were not rendered, each with why.
-    pub untried: BTreeMap<ClusterId, TrialFailed>,
+    pub untried: BTreeMap<ClusterId, Untried>,
     /// By cluster: what tells that a folder asks for the same in two commits.
     prints: BTreeMap<ClusterId, Print>,
-    /// By cluster: what tells its contents apart.
-    contents: BTreeMap<ClusterId, String>,
     /// Folders of which everything is known that they render.
     known: BTreeSet<ClusterId>,
 }
@@ -169,8 +167,7 @@ impl Revision {
         check_name(&fleet, name, uid)?;
         let fleet = Arc::new(fleet);
         let mut claims = claims(&fleet, uid);
-        let contents = contents(&fleet, &claims);
-        let same = base.map(|base| base.same(&claims, &contents)).unwrap_or_default();
+        let same = base.map(|base| base.same(&claims, &fleet, view.trial)).unwrap_or_default();
         let mut owners = base.map(|base| base.owners.rendered_by(&same)).unwrap_or_default();
         let mut neighbours = base.map(|base| base.neighbours.clone()).unwrap_or_default();
         for changed in base.into_iter().flat_map(Self::clusters).filter(|id| !same.contains(id)) {
@@ -179,9 +176,9 @@ impl Revision {
         let mut known = BTreeSet::new();
         let mut unknown = BTreeSet::new();
         let mut prints = BTreeMap::new();
-        let tried = contents.iter().filter(|(id, _)| !same.contains(*id) && claims[*id].is_ok());
-        let tried = tried.map(|(id, content)| (id.clone(), content.clone())).collect();
-        let untried = view.trial.render(fleet.tree(), fleet.settings(), tried).map_err(Unusable::Untried)?;
+        let claimed = claims.iter().filter(|(id, claim)| claim.is_ok() && !same.contains(*id));
+        let subjects = subjects(&fleet, claimed.map(|(id, _)| id));
+        let untried = view.trial.try_all(&fleet, subjects).map_err(Unusable::Untried)?;
         // Templates live under names of their own.
         let live_of = |id: &ClusterId, is_rendered: &dyn Fn(&ObjectId) -> bool| -> Vec<ObjectId> {
             let recorded = view.recorded.get(id).map(Inventory::objects).unwrap_or_default();
@@ -198,12 +195,12 @@ impl Revision {
             }
             let folder = fleet.tree().folder_id(id.folder());
             let mut print = Print { folder, rendered: SpecDigest::of(&Value::Bool(claim.is_ok())) };
-            if let Some(failed) = untried.get(id) {
-                print.rendered = SpecDigest::of(&Value::from(failed.to_string()));
-                *claim = Err(Reason::plain(reason(failed), refused(failed)));
+            if let Some(Untried { why, .. }) = untried.get(id) {
+                print.rendered = SpecDigest::of(&Value::from(why.to_string()));
+                *claim = Err(Reason::plain(reason(why), refused(why)));
             }
             let rendered = match claim {
-                Ok(()) => render_folder(&fleet, id, view.scopes),
+                Ok(()) => render_folder(&fleet, id, view),
                 Err(_) => Folder::Unreadable,
             };
             match rendered {
@@ -248,14 +245,13 @@ impl Revision {
             neighbours,
             untried,
             prints,
-            contents,
             known,
         })))
     }
 
     /// After how long folders that were not rendered may come to something else; `None` where none will.
     pub fn try_again_after(&self) -> Option<Duration> {
-        self.untried.values().filter_map(TrialFailed::try_again_after).min()
+        self.untried.values().filter_map(|untried| untried.again_after).min()
     }
 
     /// Clusters that this management cluster applies, and those that two claim.
@@ -272,9 +268,10 @@ impl Revision {
     fn same(
         &self,
         claims: &BTreeMap<ClusterId, Result<(), Reason>>,
-        contents: &BTreeMap<ClusterId, String>,
+        head: &Fleet,
+        trial: &Trial,
     ) -> BTreeSet<ClusterId> {
-        let is_same = |id: &ClusterId| self.known.contains(id) && self.contents.get(id) == contents.get(id);
+        let is_same = |id: &ClusterId| self.known.contains(id) && trial.is_same(&self.fleet, head, id);
         claims.iter().filter(|(id, claim)| claim.is_ok() && is_same(id)).map(|(id, _)| id.clone()).collect()
     }
 
@@ -304,20 +301,21 @@ enum Folder {
     },
 }
 
-/// What tells the contents of claimed folders apart: their files and all that lies in no cluster's folder, which they may
-/// refer to. What a neighbour changes does not have one tried anew.
-fn contents(fleet: &Fleet, claims: &BTreeMap<ClusterId, Result<(), Reason>>) -> BTreeMap<ClusterId, String> {
+/// Folders by what tells their contents apart: their files and all that lies in no cluster's folder, which they may refer
+/// to.
+fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) -> Vec<Subject> {
     let beside = content_beside(fleet);
     let content = |id: &ClusterId| {
         let folder = fleet.tree().folder_id(id.folder());
         digest(&[folder.as_ref().map(TreeId::as_str).unwrap_or_default(), &beside])
     };
-    claims.keys().map(|id| (id.clone(), content(id))).collect()
+    clusters.map(|id| (id.clone(), content(id))).collect()
 }
 
 /// Renders one folder.
-fn render_folder(fleet: &Fleet, id: &ClusterId, scopes: &Scopes) -> Folder {
-    let Ok(mut rendered) = fleet.render(id) else { return Folder::Unreadable };
+fn render_folder(fleet: &Fleet, id: &ClusterId, view: &Viewpoint<'_>) -> Folder {
+    let (trial, scopes) = (view.trial, view.scopes);
+    let Ok(mut rendered) = trial.render(fleet, id) else { return Folder::Unreadable };
     let values = rendered.objects.iter().map(|object| object.value.clone()).collect();
     let digest = SpecDigest::of(&Value::Array(values));
     let kinds = kinds_of(&rendered.objects);

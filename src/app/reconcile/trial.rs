@@ -1,23 +1,29 @@
 //! What others wrote is opened and rendered on trial before the reconciler does the same itself.
 //!
 //! *Guarantee*: what takes too much memory, stack or time, or makes Capstan panic, is its own refusal. *Expected flow*:
-//! another process tries what is new of a commit; its death is the answer. What did no harm is known by its content and
-//! not tried again.
+//! another process tries what is new of a commit; its death is the answer. What did no harm is rendered here, which keeps
+//! what the render read, wherever that lies: as long as all of it is the same it is not tried again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use capstan_kustomize::render::Rendered;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::Tree;
+use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
 
 use super::ports::{TrialFailed, TrialRenders};
+use crate::app::generator::{Fleet, Refused, RenderReads};
 
-/// How many contents are remembered.
+/// How many failures are remembered.
 const REMEMBERED: usize = 20_000;
+
+/// Another commit may mend what a folder reads in another cluster's, which is not known of one that failed: so long it
+/// is not tried for that.
+const MENDED_ELSEWHERE_AFTER: Duration = Duration::from_mins(11);
 
 /// A folder by its cluster and by what tells its contents apart.
 pub(super) type Subject = (ClusterId, String);
@@ -25,34 +31,51 @@ pub(super) type Subject = (ClusterId, String);
 /// Tries what others wrote, and knows what was tried.
 pub struct Trial {
     renders: Arc<dyn TrialRenders>,
-    known: Mutex<HashMap<Subject, Known>>,
+    /// What the renders that did no harm read.
+    harmless: RenderReads,
+    failed: Mutex<HashMap<Subject, Failed>>,
 }
 
-/// What came of a trial.
-struct Known {
-    /// `None` of what did no harm.
-    why: Option<TrialFailed>,
-    /// After that it may come to something else.
-    until: Option<Instant>,
+/// A folder that is not rendered.
+#[derive(Debug, Clone)]
+pub struct Untried {
+    /// Why.
+    pub why: TrialFailed,
+    /// After how long it may come to something else; `None` where this commit never will.
+    pub again_after: Option<Duration>,
 }
 
-impl Known {
-    fn of(why: Option<TrialFailed>) -> Self {
-        let until = why.as_ref().and_then(TrialFailed::try_again_after).map(|pause| Instant::now() + pause);
-        Self { why, until }
+/// A trial that failed.
+struct Failed {
+    why: TrialFailed,
+    at: Instant,
+    /// Of that snapshot.
+    root: Option<TreeId>,
+}
+
+impl Failed {
+    /// What is known by it of the same folder in a snapshot; `None` where it is to be tried again.
+    fn of(&self, root: Option<&TreeId>) -> Option<Untried> {
+        let is_elsewhere = self.root.as_ref() != root;
+        let pause = self.why.try_again_after().or(is_elsewhere.then_some(MENDED_ELSEWHERE_AFTER));
+        let again_after = match pause {
+            Some(pause) => Some(pause.checked_sub(self.at.elapsed()).filter(|left| !left.is_zero())?),
+            None => None,
+        };
+        Some(Untried { why: self.why.clone(), again_after })
     }
 }
 
 impl fmt::Debug for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trial").field("known", &self.known().len()).finish_non_exhaustive()
+        f.debug_struct("Trial").field("failed", &self.failed().len()).finish_non_exhaustive()
     }
 }
 
 impl Trial {
     /// Tries with that.
     pub fn new(renders: Arc<dyn TrialRenders>) -> Self {
-        Self { renders, known: Mutex::default() }
+        Self { renders, harmless: RenderReads::default(), failed: Mutex::default() }
     }
 
     /// Opens a tree, under its own settings or those that are given. Blocks.
@@ -65,42 +88,62 @@ impl Trial {
         self.renders.open(tree, settings, today)
     }
 
-    /// Renders folders that were not tried before; those that are not to be rendered, each with why. Blocks.
-    pub(super) fn render(
+    /// Tries the folders of a fleet that are not known to do no harm; those that are not to be rendered, each with why.
+    /// Blocks.
+    pub(super) fn try_all(
         &self,
-        tree: &Arc<dyn Tree>,
-        settings: &RepositorySettings,
+        fleet: &Fleet,
         subjects: Vec<Subject>,
-    ) -> Result<BTreeMap<ClusterId, TrialFailed>, TrialFailed> {
-        let mut failed = BTreeMap::new();
+    ) -> Result<BTreeMap<ClusterId, Untried>, TrialFailed> {
+        self.harmless.begin_round();
+        let root = fleet.tree().folder_id(&RepoPath::root());
+        let mut untried = BTreeMap::new();
         let mut new = Vec::new();
         for subject in subjects {
-            let now = Instant::now();
-            match self.known().get(&subject).filter(|known| known.until.is_none_or(|until| now < until)) {
-                Some(Known { why: Some(why), .. }) => drop(failed.insert(subject.0, why.clone())),
-                Some(Known { why: None, .. }) => {}
+            let known = self.failed().get(&subject).and_then(|failed| failed.of(root.as_ref()));
+            match known {
+                Some(known) => drop(untried.insert(subject.0, known)),
+                None if self.is_harmless(fleet, &subject.0) => {}
                 None => new.push(subject),
             }
         }
         if new.is_empty() {
-            return Ok(failed);
+            return Ok(untried);
         }
         let clusters: Vec<ClusterId> = new.iter().map(|(cluster, _)| cluster.clone()).collect();
-        let found = self.renders.render(tree, settings, &clusters)?;
-        let mut known = self.known();
-        if known.len() + new.len() > REMEMBERED {
-            known.clear();
+        let found = self.renders.render(fleet.tree(), fleet.settings(), &clusters)?;
+        let mut failed = self.failed();
+        if failed.len() + found.len() > REMEMBERED {
+            failed.clear();
         }
         for subject in new {
-            let why = found.get(&subject.0).cloned();
-            known.insert(subject, Known::of(why));
+            let Some(why) = found.get(&subject.0).cloned() else {
+                failed.remove(&subject);
+                continue;
+            };
+            let again_after = why.try_again_after();
+            untried.insert(subject.0.clone(), Untried { why: why.clone(), again_after });
+            failed.insert(subject, Failed { why, at: Instant::now(), root: root.clone() });
         }
-        drop(known);
-        failed.extend(found);
-        Ok(failed)
+        Ok(untried)
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<Subject, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Renders a folder that was tried.
+    pub(super) fn render(&self, fleet: &Fleet, id: &ClusterId) -> Result<Rendered, Refused> {
+        fleet.render_remembering(id, &self.harmless)
+    }
+
+    /// Whether a cluster's render is known, and the same in both.
+    pub(super) fn is_same(&self, before: &Fleet, after: &Fleet, id: &ClusterId) -> bool {
+        let (Ok(earlier), Ok(later)) = (before.folders(id), after.folders(id)) else { return false };
+        earlier == later && self.harmless.is_same(before.tree().as_ref(), after.tree().as_ref(), &later)
+    }
+
+    fn is_harmless(&self, fleet: &Fleet, id: &ClusterId) -> bool {
+        fleet.folders(id).is_ok_and(|folders| self.harmless.is_known(fleet.tree().as_ref(), &folders))
+    }
+
+    fn failed(&self) -> MutexGuard<'_, HashMap<Subject, Failed>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,20 +7,38 @@
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::sentence;
 use capstan_plan::command::{self, Hearing};
-use capstan_plan::proposal::{ProposalId, Wanted, wanted};
+use capstan_plan::policy;
+use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wanted};
 use capstan_plan::settings::CommandPrefix;
+use capstan_plan::verbs::{Back, Command, Rule, To, Verb};
 use capstan_report::{
-    Proposal, about, answer, edited_refusal, plan_answer, refusal, unseen_refusal, untold_refusal,
+    Proposal, Status, about, answer, approvals_gate, approvals_in_words, denied, edited_refusal,
+    moved_refusal, not_noted, pause_in_words, plan_answer, refusal, rule_answer, status_answer,
+    unseen_refusal, untold_refusal,
 };
 
-use super::outcome::Outcome;
+use super::dashboard::Kept;
+use super::decisions::instead_of;
+use super::outcome::{JudgedProposal, Outcome};
 use super::refusals::Write;
-use super::requests::Request;
+use super::requests::{Origin, Request};
 use super::{Ending, Planned, Run, Scopes, SyncError};
-use crate::app::ports::{AuditEntry, CodeHostError, Comment, PullRequest, Reaction};
+use crate::app::ports::{AuditEntry, CodeHostError, Comment, Press, PullRequest, Reaction};
 
 /// Plans shown in one answer; a comment has no room for more.
 const MAX_PLANS: usize = 5;
+/// Statuses shown in one answer.
+const MAX_STATUSES: usize = 20;
+
+/// How it is told what is said of several proposals.
+struct Each<'a> {
+    /// What follows where there is none.
+    none: &'a str,
+    /// So many are told.
+    most: usize,
+    /// What follows where there are more.
+    more: &'a str,
+}
 
 impl Run<'_> {
     /// The proposal that a pull request carries; of a person's, those that bring the clusters that it touches to
@@ -45,24 +63,50 @@ impl Run<'_> {
         }
     }
 
-    async fn retarget_text(
+    /// The proposal that the pull request of a request carries, or that a tick is about.
+    pub(super) fn proposal_of(&self, request: &Request) -> Option<ProposalId> {
+        match &request.origin {
+            Origin::Comment(_) | Origin::Button(_) => self.facts.proposal_of(request.pull.as_ref()?),
+            Origin::Tick { about, .. } => about.clone(),
+        }
+    }
+
+    /// What the pull request of a request concerns.
+    pub(super) async fn concerned_by(
+        &self,
+        request: &Request,
+        scopes: &Scopes,
+    ) -> Result<Result<Vec<ProposalId>, String>, SyncError> {
+        match (&request.origin, &request.pull) {
+            (Origin::Tick { about, .. }, _) => Ok(Ok(about.iter().cloned().collect())),
+            (Origin::Comment(_) | Origin::Button(_), Some(pull)) => self.concerned(pull, scopes).await,
+            (Origin::Comment(_) | Origin::Button(_), None) => {
+                Ok(Err("This is an issue: say it on a pull request, or name the cluster.\n".to_owned()))
+            }
+        }
+    }
+
+    /// What is said of each proposal that the pull request of a request concerns.
+    async fn text_of_each(
         self,
         request: &Request,
         planned: Planned<'_>,
-        outcome: &Outcome,
+        each: Each<'_>,
+        one: impl Fn(&ProposalId) -> String,
     ) -> Result<String, SyncError> {
-        let proposals = match self.concerned(&request.pull, planned.scopes).await? {
+        let proposals = match self.concerned_by(request, planned.scopes).await? {
             Ok(proposals) => proposals,
             Err(why) => return Ok(why),
         };
         if proposals.is_empty() {
-            return Ok("This pull request touches no cluster, so there is no overlay to edit.\n".to_owned());
+            return Ok(format!("This pull request touches no cluster{}.\n", each.none));
         }
-        Ok(proposals
-            .iter()
-            .take(MAX_PLANS)
-            .map(|proposal| one_retarget(proposal, planned, outcome))
-            .collect())
+        let mut text: String = proposals.iter().take(each.most).map(one).collect();
+        if proposals.len() > each.most {
+            let left = proposals.len() - each.most;
+            text.push_str(&format!("… and {left} more clusters{}.\n", each.more));
+        }
+        Ok(text)
     }
 
     pub(super) async fn answer_commands(
@@ -70,18 +114,40 @@ impl Run<'_> {
         planned: Planned<'_>,
         requests: &[Request],
         outcome: &Outcome,
+        kept: &Kept,
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
+        if *kept == Kept::Later {
+            ending.look_again();
+        }
         for request in requests {
+            // Ticks are answered in the dashboard.
+            if matches!(request.origin, Origin::Tick { .. }) {
+                if request.carries_out(Verb::Retry) {
+                    ending.look_again();
+                }
+                continue;
+            }
+            let is_noted = |(at, _): (usize, &Command)| planned.decided.is_in_dashboard(request, at);
+            if *kept == Kept::Later && request.carried_out().any(is_noted) {
+                continue;
+            }
             // Somebody was quicker with the branch: the next run finds out with what, and answers.
             if request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal)) {
                 continue;
             }
-            match self.answer_one(request, planned, outcome).await {
+            if outcome.postponed.contains(&request.id()) {
+                ending.look_again();
+                continue;
+            }
+            if request.carries_out(Verb::Retry) {
+                ending.look_again();
+            }
+            match self.answer_one(request, planned, outcome, kept).await {
                 // What goes wrong with one request is not its neighbours' trouble: the run goes on, and fails at
                 // its end.
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, comment = request.comment.id, error = %error, "a comment's commands could not be answered");
+                    tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands could not be answered");
                     ending.fail(error);
                 }
                 answered => answered?,
@@ -95,31 +161,103 @@ impl Run<'_> {
         request: &Request,
         planned: Planned<'_>,
         outcome: &Outcome,
+        kept: &Kept,
     ) -> Result<(), SyncError> {
-        let parts = self.parts(request, planned, outcome).await?;
+        let parts = self.parts(request, planned, outcome, kept).await?;
         self.answer(request, &parts).await
     }
 
-    async fn parts(
+    /// What is said to each of its commands.
+    pub(super) async fn parts(
         self,
         request: &Request,
         planned: Planned<'_>,
         outcome: &Outcome,
+        kept: &Kept,
     ) -> Result<Vec<String>, SyncError> {
         let prefix = &planned.settings.commands.prefix;
         if request.hearing == Hearing::Edited {
             return Ok(vec![edited_refusal(prefix.as_str())]);
         }
+        let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
         let mut parts = Vec::new();
-        for command in &request.commands {
+        for (at, command) in request.commands.iter().enumerate() {
+            let command = match command {
+                Ok(command) => command,
+                Err(error) => {
+                    parts.push(format!("{}\n", error.answer(prefix)));
+                    continue;
+                }
+            };
+            if !carried_out.contains(&at) {
+                let written = written(prefix, command.verb());
+                parts.push(match request.denied.get(&at) {
+                    Some(why) => denied(&written, why),
+                    None if request.hearing != Hearing::Obeyed => refusal(&written),
+                    None if command.verb().is_of_commit() => moved_text(request, &written),
+                    None => unseen_text(request, &written),
+                });
+                continue;
+            }
+            if let Kept::Not(why) = kept
+                && planned.decided.is_in_dashboard(request, at)
+            {
+                parts.push(not_noted(&written(prefix, command.verb()), why, instead_of(command.verb())));
+                continue;
+            }
             parts.push(match command {
-                Ok(command::Command::Help) => command::help(prefix),
-                Ok(command) if request.hearing != Hearing::Obeyed => refusal(&written(prefix, *command)),
-                Ok(command) if !request.carries_out(*command) => unseen_text(request, prefix, *command),
-                Ok(command::Command::Plan) => self.plan_text(request, planned, prefix).await?,
-                Ok(command::Command::Replan) => self.replan_text(request, planned, outcome),
-                Ok(command::Command::Retarget) => self.retarget_text(request, planned, outcome).await?,
-                Err(error) => format!("{}\n\n{}", error.answer(prefix), command::help(prefix)),
+                Command::Help => command::help(prefix),
+                Command::Plan => {
+                    let each = Each {
+                        none: ", so there is nothing to plan",
+                        most: MAX_PLANS,
+                        more: ": `capstan plan` in a checkout shows them",
+                    };
+                    let one = |proposal: &ProposalId| one_plan(proposal, planned, prefix) + "\n";
+                    self.text_of_each(request, planned, each, one).await?
+                }
+                Command::Status => {
+                    let each = Each { none: "", most: MAX_STATUSES, more: "" };
+                    let one = |proposal: &ProposalId| self.one_status(proposal, planned, outcome) + "\n";
+                    let pause = planned.decided.pause().map(pause_in_words);
+                    let pause =
+                        pause.map(|pause| format!("{}\n\n", capstan_report::markdown::prose(&pause, 600)));
+                    pause.unwrap_or_default() + &self.text_of_each(request, planned, each, one).await?
+                }
+                Command::Explain(Rule(rule)) => match policy::rule(rule.id()) {
+                    Some(rule) => rule_answer(rule.about(), &planned.settings.severities()),
+                    None => continue,
+                },
+                Command::Replan | Command::Skip | Command::Unskip => {
+                    self.own_proposal_text(request, planned, outcome)
+                }
+                Command::Upgrade(To { cluster, .. }) => {
+                    self.asked_text(request, cluster.as_ref(), at, planned, outcome).0
+                }
+                Command::Rollback(Back { cluster }) => {
+                    let (text, proposal) = self.asked_text(request, cluster.as_ref(), at, planned, outcome);
+                    text + &proposal.map(|proposal| notes(&proposal, planned)).unwrap_or_default()
+                }
+                Command::Retarget => {
+                    let each = Each { none: ", so there is no overlay to edit", most: MAX_PLANS, more: "" };
+                    let one = |proposal: &ProposalId| one_retarget(proposal, planned, outcome);
+                    self.text_of_each(request, planned, each, one).await?
+                }
+                Command::Retry => self.retry(request).await?,
+                Command::Preflight => self.preflight_text(request, planned).await?,
+                Command::Create(_) | Command::Destroy(_) => self.cluster_text(request, at, planned).await?,
+                Command::Approve(_) | Command::Unapprove => self.approval_text(request, at, planned, outcome),
+                Command::Merge(_) => {
+                    outcome.merges.get(&request.id()).cloned().unwrap_or_else(no_open_proposal)
+                }
+                Command::Keep(_)
+                | Command::Take(_)
+                | Command::Override(_)
+                | Command::Hold(_)
+                | Command::Unhold(_) => self.decided_text(request, (at, command), planned, outcome),
+                Command::Pause(_) | Command::Resume => {
+                    planned.decided.answer(request, at).cloned().unwrap_or_default()
+                }
             });
         }
         parts.dedup();
@@ -127,8 +265,14 @@ impl Run<'_> {
     }
 
     async fn answer(&self, request: &Request, parts: &[String]) -> Result<(), SyncError> {
-        let (host, comment) = (&self.ports.host, &request.comment);
-        let number = request.pull.number;
+        let comment = match &request.origin {
+            Origin::Comment(comment) => comment,
+            Origin::Button(press) => return self.answer_on_check(request, press, parts).await,
+            // Ticks are answered in the dashboard.
+            Origin::Tick { .. } => return Ok(()),
+        };
+        let host = &self.ports.host;
+        let number = request.number;
         let written = host.create_comment(self.repository, number, &answer(comment.id, parts)).await;
         // Nobody is there any more to be answered.
         if matches!(written, Err(CodeHostError::NotFound { .. })) && self.is_gone(number).await? {
@@ -139,18 +283,25 @@ impl Run<'_> {
             return Ok(());
         }
         self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
-        let understood = request.commands.iter().all(Result::is_ok);
-        let help_only = request.commands.iter().all(|command| *command == Ok(command::Command::Help));
-        let (reaction, action) = match (request.hearing, understood) {
-            (Hearing::Edited, _) => (Reaction::Confused, "command-edited"),
-            (Hearing::Obeyed, true) if request.unseen.is_some() => (Reaction::Confused, "command-overtaken"),
-            (Hearing::Obeyed, true) => (Reaction::ThumbsUp, "command-answered"),
-            (Hearing::Obeyed, false) => (Reaction::Confused, "command-unknown"),
-            (_, true) if help_only => (Reaction::ThumbsUp, "command-answered"),
-            _ => (Reaction::Confused, "command-refused"),
-        };
-        self.react(comment, reaction).await?;
-        self.audit_command(comment, number, action, self.facts.proposal_of(&request.pull)).await
+        let all = request.carried_out().count() == request.commands.len();
+        self.react(comment, if all { Reaction::ThumbsUp } else { Reaction::Confused }).await?;
+        self.audit_commands(request).await
+    }
+
+    /// What came of a button stands in the check that it is on, which is reported with that at the end of the run.
+    async fn answer_on_check(
+        &self,
+        request: &Request,
+        press: &Press,
+        parts: &[String],
+    ) -> Result<(), SyncError> {
+        let words: Vec<&str> = parts.iter().flat_map(|part| part.split_whitespace()).collect();
+        let words: String = words.join(" ").chars().take(800).collect();
+        let pressed = format!("`{}`, pressed by `{}`: {words}", press.button, press.by);
+        if let Some(head) = request.pull.as_ref().map(|pull| &pull.head) {
+            self.note_pressed(head, pressed).await?;
+        }
+        self.audit_commands(request).await
     }
 
     /// A comment that is gone, or whose conversation is locked, is none the worse without a reaction.
@@ -181,31 +332,6 @@ impl Run<'_> {
         Ok(self.ports.records.audit(&entry).await?)
     }
 
-    async fn plan_text(
-        self,
-        request: &Request,
-        planned: Planned<'_>,
-        prefix: &CommandPrefix,
-    ) -> Result<String, SyncError> {
-        let proposals = match self.concerned(&request.pull, planned.scopes).await? {
-            Ok(proposals) => proposals,
-            Err(why) => return Ok(why),
-        };
-        if proposals.is_empty() {
-            return Ok("This pull request touches no cluster, so there is nothing to plan.\n".to_owned());
-        }
-        let mut text = String::new();
-        for proposal in proposals.iter().take(MAX_PLANS) {
-            text.push_str(&one_plan(proposal, planned, prefix));
-            text.push('\n');
-        }
-        if proposals.len() > MAX_PLANS {
-            let left = proposals.len() - MAX_PLANS;
-            text.push_str(&format!("… and {left} more clusters: `capstan plan` in a checkout shows them.\n"));
-        }
-        Ok(text)
-    }
-
     async fn touched_by_head(
         &self,
         pull: &PullRequest,
@@ -216,34 +342,147 @@ impl Run<'_> {
         self.touched(&before.tree, &after.tree, scopes).await
     }
 
-    fn replan_text(&self, request: &Request, planned: Planned<'_>, outcome: &Outcome) -> String {
-        let Some(proposal) = self.facts.proposal_of(&request.pull) else {
-            return "This pull request is not one of Capstan's proposals, so there is nothing to write anew. \
-                    Its check `capstan` shows what it does to clusters.\n"
-                .to_owned();
+    fn one_status(&self, proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
+        let missing = planned.missing(proposal);
+        let state = outcome.proposals.get(proposal);
+        status_answer(&Status {
+            target: proposal.target.as_str(),
+            state: state.map_or(("unknown", missing.as_str()), |state| (state.word, state.why.as_str())),
+            upgrade: match planned.plans.get(proposal) {
+                Some(Ok(upgrade)) => Ok(upgrade.as_ref()),
+                Some(Err(why)) => Err(why),
+                None => Err(&missing),
+            },
+            pull: self.facts.proposals.get(proposal).map(|pull| pull.number),
+            decisions: &planned.decided.of(proposal),
+            approvals: &outcome
+                .judged
+                .get(proposal)
+                .map(|judged| approvals_in_words(&judged.approved))
+                .unwrap_or_default(),
+        })
+    }
+
+    /// What an approval, or taking it back, came to.
+    fn approval_text(&self, request: &Request, at: usize, planned: Planned<'_>, outcome: &Outcome) -> String {
+        let said = planned.decided.answer(request, at).cloned().unwrap_or_default();
+        let judged = self.proposal_of(request).and_then(|id| Some((outcome.judged.get(&id)?, id)));
+        let Some((JudgedProposal { approved, .. }, proposal)) = judged.filter(|_| said.is_empty()) else {
+            return said;
         };
-        let target = proposal.target.as_str();
-        match outcome.proposals.get(&proposal) {
-            Some(state) => {
-                let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-                about(target, &state.why) + &link
-            }
-            None => about(target, &planned.missing(&proposal)),
+        let mut words = approvals_in_words(approved);
+        words
+            .extend(approvals_gate(approved, planned.settings.commands.prefix.as_str()).map(|gate| gate.why));
+        about(proposal.target.as_str(), &words.join(" "))
+    }
+
+    /// What is said to who asked for a release, and of which proposal.
+    fn asked_text(
+        &self,
+        request: &Request,
+        cluster: Option<&ClusterId>,
+        at: usize,
+        planned: Planned<'_>,
+        outcome: &Outcome,
+    ) -> (String, Option<ProposalId>) {
+        if let Some(refused) = planned.decided.answer(request, at) {
+            return (refused.clone(), None);
         }
+        let named = cluster.cloned().map(ProposalId::of_release);
+        let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
+            return ("Name the cluster: this is no proposal of one.\n".to_owned(), None);
+        };
+        (proposal_text(&proposal, planned, outcome), Some(proposal))
+    }
+
+    /// Forgets what GitHub refused of a pull request: the next run tries it.
+    async fn retry(self, request: &Request) -> Result<String, SyncError> {
+        let head = request.pull.as_ref().map(|pull| pull.head.as_str());
+        let refused = self.facts.refusals.of(self.proposal_of(request).as_ref(), head);
+        for what in &refused {
+            self.ports.records.forget_refused_write(self.repository.id, what).await?;
+        }
+        Ok(match refused.len() {
+            0 => "GitHub has refused nothing of this pull request that is not tried again already.\n"
+                .to_owned(),
+            _ => format!("It is tried again now: {}.\n", refused.join(", ")),
+        })
+    }
+
+    /// What was decided, and what became of the proposal with it.
+    fn decided_text(
+        &self,
+        request: &Request,
+        (at, command): (usize, &Command),
+        planned: Planned<'_>,
+        outcome: &Outcome,
+    ) -> String {
+        let answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
+        let named = command.cluster().cloned().map(ProposalId::of_release);
+        let proposal = named.or_else(|| self.proposal_of(request));
+        let state = proposal.and_then(|proposal| outcome.proposals.get(&proposal));
+        match state {
+            // That it is held is what was answered; that it is offered shows the pull request itself.
+            Some(state) if !matches!(state.word, "held" | "proposed") => {
+                format!("{answer}\n{}\n", capstan_report::markdown::prose(&state.why, 900))
+            }
+            _ => answer,
+        }
+    }
+
+    fn own_proposal_text(&self, request: &Request, planned: Planned<'_>, outcome: &Outcome) -> String {
+        self.proposal_of(request)
+            .map_or_else(no_proposal, |proposal| proposal_text(&proposal, planned, outcome))
     }
 }
 
-fn written(prefix: &CommandPrefix, command: command::Command) -> String {
-    format!("{prefix} {}", command.word())
+/// What became of a proposal, with its pull request.
+fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
+    let target = proposal.target.as_str();
+    match outcome.proposals.get(proposal) {
+        Some(state) => {
+            let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+            about(target, &state.why) + &link
+        }
+        None => about(target, &planned.missing(proposal)),
+    }
+}
+
+/// What a person should know of a plan besides.
+fn notes(proposal: &ProposalId, planned: Planned<'_>) -> String {
+    let Some(Ok(upgrade)) = planned.plans.get(proposal) else { return String::new() };
+    let notes = upgrade.notes.iter().take(10);
+    notes.map(|note| format!("\n{}\n", capstan_report::markdown::prose(note, 900))).collect()
+}
+
+fn written(prefix: &CommandPrefix, verb: Verb) -> String {
+    format!("{prefix} {}", verb.word())
+}
+
+fn no_proposal() -> String {
+    "This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` shows \
+     what it does to clusters.\n"
+        .to_owned()
+}
+
+fn no_open_proposal() -> String {
+    "This pull request is not one of Capstan's open proposals: it is merged as usual.\n".to_owned()
+}
+
+/// For a command that means a head which its author had not seen.
+fn moved_text(request: &Request, command: &str) -> String {
+    match (&request.moved, &request.pull) {
+        (Some(moved), Some(pull)) => moved_refusal(command, &moved.branch, &pull.head, &moved.pushes),
+        _ => refusal(command),
+    }
 }
 
 /// For a command that is not carried out because of what its author had not seen.
-fn unseen_text(request: &Request, prefix: &CommandPrefix, command: command::Command) -> String {
-    let command = written(prefix, command);
+fn unseen_text(request: &Request, command: &str) -> String {
     match &request.unseen {
-        Some(unseen) if !unseen.pushes.is_empty() => unseen_refusal(&command, &unseen.branch, &unseen.pushes),
-        Some(unseen) => untold_refusal(&command, &unseen.branch),
-        None => refusal(&command),
+        Some(unseen) if !unseen.pushes.is_empty() => unseen_refusal(command, &unseen.branch, &unseen.pushes),
+        Some(unseen) => untold_refusal(command, &unseen.branch),
+        None => refusal(command),
     }
 }
 
@@ -260,10 +499,13 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
             origin: None,
             command_prefix: prefix.as_str(),
             retarget: planned.retarget_of(proposal),
+            decisions: &planned.decided.of(proposal),
+            drafted: Drafted::No,
             reporter: None,
+            sidebar: &SidebarStanding::default(),
         }),
         (Wanted::Blocked { why }, _) => about(target, &format!("the upgrade is blocked. {}", why.join(" "))),
-        (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(target, &why),
+        (Wanted::Nothing { why, .. } | Wanted::Unplannable { why }, _) => about(target, &why),
         (Wanted::Offer(_), Err(why)) => about(target, why),
     }
 }

@@ -173,6 +173,8 @@ pub async fn notify_consumers(
         name: NOTIFIED.to_owned(),
         check_run: 0,
         content: String::new(),
+        verdict: None,
+        pressed: None,
     };
     Ok(ports.records.save_check(&record).await?)
 }

@@ -9,9 +9,10 @@ use capstan_plan::proposal::{BRANCH_PREFIX, ProposalId};
 use capstan_plan::settings::REPOSITORY_FILE;
 use secrecy::SecretString;
 
+use super::checks::QUEUE_PREFIX;
 use super::refusals::Refusals;
 use super::{Ports, SyncError, beyond_limits};
-use crate::app::ports::{MirrorError, ProposalRecord, PullRequest, Repository, Snapshot};
+use crate::app::ports::{BranchHead, MirrorError, ProposalRecord, PullRequest, Repository, Snapshot};
 
 /// What a run starts from.
 pub(super) struct GitHubFacts {
@@ -24,6 +25,10 @@ pub(super) struct GitHubFacts {
     pub(super) kinds: Vec<SourceKind>,
     /// Heads of the branches of proposals.
     pub(super) branches: BTreeMap<ProposalId, CommitId>,
+    /// What merge queues try: branches with their heads.
+    pub(super) merge_groups: Vec<BranchHead>,
+    /// Head of the branch of first contact.
+    pub(super) onboarding: Option<CommitId>,
     /// Open pull requests from those branches to the default branch.
     pub(super) proposals: BTreeMap<ProposalId, PullRequest>,
     /// All open pull requests.
@@ -41,6 +46,7 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     // one that is merged meanwhile is seen as open, which the next writes find out for themselves.
     let open = host.open_pull_requests(repository).await?;
     let branches = host.branches(repository, BRANCH_PREFIX).await?;
+    let merge_groups = host.branches(repository, QUEUE_PREFIX).await?;
     let Some(tip) = host.branch(repository, &repository.default_branch).await? else { return Ok(None) };
     let token = host.git_token(repository).await?;
     let (base, beyond_limits) = match ports.mirror.snapshot(repository, &token, &tip).await {
@@ -63,6 +69,11 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
         token,
         base,
         beyond_limits,
+        merge_groups,
+        onboarding: branches
+            .iter()
+            .find(|head| head.branch == super::onboarding::BRANCH)
+            .map(|head| head.commit.clone()),
         branches: branches
             .into_iter()
             .filter_map(|head| Some((proposal_on(&kinds, &head.branch)?, head.commit)))

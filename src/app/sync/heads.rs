@@ -36,7 +36,11 @@ impl Run<'_> {
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
 
-    async fn read_head(&self, commit: &CommitId, base: Option<&CommitId>) -> Result<Head, SyncError> {
+    pub(super) async fn read_head(
+        &self,
+        commit: &CommitId,
+        base: Option<&CommitId>,
+    ) -> Result<Head, SyncError> {
         let mut head = self.read_commit(commit, base).await?;
         if let [first, _] = head.parents.as_slice() {
             head.first_parent = Some(Box::new(self.read_commit(&first.commit, base).await?));

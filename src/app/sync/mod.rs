@@ -2,8 +2,8 @@
 //!
 //! *Expected flow.* Read what GitHub shows (pull requests and branches first, the base branch's tip
 //! after them, so that a merge is never seen without its content) -> plan every cluster at that tip ->
-//! decide each proposal -> publish within the limits -> report a check on every open pull request ->
-//! answer commands -> remember.
+//! decide each proposal -> publish within the limits -> judge approvals -> report a check on every open pull
+//! request -> merge what is to be merged -> answer commands -> remember.
 //!
 //! *Guarantees.* Every step looks at what exists first, so it may be run twice, at any time, or be
 //! killed between any two calls: the next run does what is missing. Nothing is decided from the order
@@ -12,10 +12,16 @@
 //! *Assumption.* One run at a time for each repository: the queue sees to it.
 
 mod answers;
+mod approvals;
 mod checks;
+mod clusters;
+mod dashboard;
+mod decisions;
 mod elsewhere;
 mod facts;
 mod heads;
+mod merging;
+mod onboarding;
 mod outcome;
 mod preflights;
 mod proposals;
@@ -23,7 +29,11 @@ mod publish;
 mod refusals;
 mod reporters;
 mod requests;
+mod rights;
+mod rollbacks;
+mod sidebar;
 mod touched;
+mod tree_status;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,26 +41,30 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan_model::finding::{FileError, Place, rules};
-use capstan_model::source::SourceKind;
+use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
-use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{BlockKey, Missing, missing_in_words};
 use jiff::civil::Date;
 
-use self::checks::{Compared, Judging};
+use self::checks::{Compared, Judging, is_told};
+pub use self::checks::{SetUp, tell_failure};
+use self::clusters::AskedClusters;
+use self::decisions::Decided;
+use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
-use self::requests::retargeted;
+use self::requests::{Request, retargeted};
 use super::agents::Reconcilers;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
-    CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records,
-    RecordsError, Repository,
+    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror,
+    MirrorError, Records, RecordsError, Repository,
 };
 
 /// Everything a run needs from outside.
@@ -178,6 +192,9 @@ struct Planned<'a> {
     /// Where the releases come from, where that is another repository.
     origin: Option<&'a ReleasesOrigin>,
     reporters: &'a Reporters,
+    decided: &'a Decided,
+    /// What was made of commands about clusters as a whole.
+    clusters: &'a AskedClusters,
 }
 
 impl Planned<'_> {
@@ -213,6 +230,14 @@ impl Ending {
 
     fn and(self, later: Self) -> Self {
         Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
+    }
+
+    fn synced(self) -> Synced {
+        match self {
+            Self { failure: Some(error), .. } => Synced::Partly(error),
+            Self { again: true, .. } => Synced::Again,
+            Self { again: false, .. } => Synced::Done,
+        }
     }
 }
 
@@ -251,27 +276,42 @@ pub async fn sync_and_consumers(
     if repository.archived {
         return Ok(NOTHING);
     }
-    let Some(facts) = load(ports, repository).await? else { return Ok(NOTHING) };
-    if settings_file(facts.base.tree.as_ref()).is_none() {
-        tracing::debug!(repository = %repository.name, "no .capstan.yaml on the default branch: nothing is written");
-        return Ok(NOTHING);
-    }
+    let facts = match load(ports, repository).await {
+        Ok(Some(facts)) => facts,
+        Ok(None) => return Ok(NOTHING),
+        Err(error) => {
+            if is_told(&error) {
+                tell_failure(ports, repository, SetUp::NotLooked, &error.to_string()).await;
+            }
+            return Err(error);
+        }
+    };
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let compared = Mutex::default();
     let run = Run { ports, repository, hints, today, facts: &facts, compared: &compared };
-    let opened = match &facts.beyond_limits {
-        Some(problem) => Err(NotOpened::Settings(problem.clone())),
-        None => run.open_snapshot(&facts.base.tree).await,
-    };
-    let (ending, consumers) = match opened {
-        Ok(fleet) => run.with_settings(fleet).await?,
-        Err(NotOpened::Settings(problem)) => (run.without_settings(&problem).await?, None),
-        Err(NotOpened::Failed(error)) => return Err(error),
-    };
-    match ending {
-        Ending { failure: Some(error), .. } => Ok((Synced::Partly(error), consumers)),
-        Ending { again: true, .. } => Ok((Synced::Again, consumers)),
-        Ending { again: false, .. } => Ok((Synced::Done, consumers)),
+    if settings_file(facts.base.tree.as_ref()).is_none() {
+        // Without settings nothing is written but the pull request that adds some.
+        return Ok((run.onboard().await?.synced(), None));
+    }
+    let done = run.set_up().await;
+    if let Err(error) = &done
+        && is_told(error)
+    {
+        tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
+    }
+    let (ending, consumers) = done?;
+    Ok((ending.synced(), consumers))
+}
+
+/// Plans every target; the inner error says why the repository as a whole is beyond the limits.
+async fn plan_all(
+    fleet: Box<dyn OpenFleet>,
+) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
+    let (planned, fleet) = tokio::task::spawn_blocking(move || (fleet.plan_all(), fleet)).await?;
+    match planned {
+        Ok(plans) => Ok((Ok(plans.into_iter().collect()), fleet)),
+        Err(PlannerFailed::Exceeded(why)) => Ok((Err(why), fleet)),
+        Err(failed) => Err(failed.into()),
     }
 }
 
@@ -310,22 +350,52 @@ impl Run<'_> {
         }
     }
 
-    async fn with_settings(
+    /// A run over a repository that has settings, whatever they say.
+    async fn set_up(self) -> Result<(Ending, Option<Consumers>), SyncError> {
+        self.end_onboarding().await?;
+        let opened = match &self.facts.beyond_limits {
+            Some(problem) => Err(NotOpened::Settings(problem.clone())),
+            None => self.open_snapshot(&self.facts.base.tree).await,
+        };
+        match opened {
+            Ok(fleet) => self.with_settings(fleet).await,
+            Err(NotOpened::Settings(problem)) => Ok((self.without_settings(&problem).await?, None)),
+            Err(NotOpened::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Gives a fleet what lies outside of its snapshot: releases that are in another repository, and old ones that
+    /// clusters record.
+    async fn supply(
         self,
         fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Ending, Option<Consumers>), SyncError> {
-        let settings = fleet.settings().clone();
-        let mut ending = Ending::default();
-        let commands = self.unanswered_commands(&settings.commands.prefix, &mut ending).await?;
-        let consumers = self.consumers_to_notify(&settings).await?;
+    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
         let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
         for id in fleet.missing_contents() {
             if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
                 fleet.provide_content(id, content);
             }
         }
+        Ok((fleet, elsewhere))
+    }
+
+    async fn with_settings(
+        self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Ending, Option<Consumers>), SyncError> {
+        let settings = fleet.settings().clone();
+        let mut ending = Ending::default();
+        let mut commands = self.unanswered_commands(&settings.commands, &mut ending).await?;
+        let (board, ticks) = self.read_dashboard(&settings).await?;
+        commands.extend(ticks);
+        commands.extend(self.pressed_buttons(&settings.commands).await?);
+        let consumers = self.consumers_to_notify(&settings).await?;
+        let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let scopes = by_target(fleet.scopes());
-        let commands = self.bind_to_what_was_seen(commands, &scopes, &mut ending).await?;
+        let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
+        // Whoever asks for a preflight wants the check anew, as somebody who re-runs it on GitHub does.
+        let hints = self.hints_with(&commands);
+        let this = Run { hints: &hints, ..self };
         let asked = retargeted(&commands);
         let retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
         for proposal in &retargeted {
@@ -333,13 +403,18 @@ impl Run<'_> {
         }
         let reporters = self.meet_reconcilers(&settings, &scopes, &mut ending).await?;
         fleet.know_names(reporters.names());
-        let plans: Plans = match tokio::task::spawn_blocking(move || fleet.plan_all()).await? {
-            Ok(plans) => plans.into_iter().collect(),
-            Err(PlannerFailed::Exceeded(why)) => {
-                return Ok((self.without_settings(&beyond_limits(why)).await?, consumers));
-            }
-            Err(failed) => return Err(failed.into()),
+        let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
+        let mut decided = Decided::before(&self, &board);
+        let rollbacks = self.find_rollbacks(&commands).await?;
+        decided.hear_releases(&self, &commands, &rollbacks, &settings);
+        let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
+            Ok(plans) => plans,
+            Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, consumers)),
         };
+        // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
+        // proposal keeps what people wrote on it.
+        let closed = asked.iter().filter(|proposal| !self.facts.proposals.contains_key(*proposal));
+        closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
 
         let planned = Planned {
             settings: &settings,
@@ -348,35 +423,81 @@ impl Run<'_> {
             retargeted: &retargeted,
             origin: elsewhere.as_ref().map(|elsewhere| &elsewhere.origin),
             reporters: &reporters,
+            decided: &decided,
+            clusters: &clusters,
         };
-        let outcome = self.bring_proposals_up(planned, &commands, &asked).await?;
+        let mut outcome = self.bring_proposals_up(planned).await?;
+        let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await?;
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
             Wrote::Nothing => &self.facts.open,
         };
-        let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
-        let checked = self.report_checks(judging, open, &outcome).await?;
-        let answered = self.answer_commands(planned, &commands, &outcome).await?;
-        self.remember(&outcome).await?;
+        let plans_at_tip = Some(&plans);
+        let judging =
+            Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: plans_at_tip };
+        self.judge_proposals(planned, &commands, open, &mut outcome).await?;
+        let checked = this.report_checks(judging, open, &outcome).await?;
+        self.merge_proposals(planned, &commands, &mut outcome).await?;
+        let answered = self.answer_commands(planned, &commands, &outcome, &kept).await?;
+        let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
+        self.remember(planned, &outcome).await?;
+        self.report_tree(&plans).await?;
         Ok((ending.and(outcome.ending).and(checked).and(answered), consumers))
+    }
+
+    /// Plans every target under what was decided, and once more where something is decided about what was planned. The
+    /// inner error says why the repository as a whole is beyond the limits.
+    async fn plan(
+        self,
+        mut fleet: Box<dyn OpenFleet>,
+        commands: &[Request],
+        settings: &RepositorySettings,
+        decided: &mut Decided,
+    ) -> Result<Result<Plans, String>, SyncError> {
+        for proposal in decided.all() {
+            decided.give_to(fleet.as_mut(), proposal);
+        }
+        let (planned, mut fleet) = plan_all(fleet).await?;
+        let Ok(plans) = &planned else { return Ok(planned) };
+        let settled = decided.hear(&self, commands, plans, settings);
+        if settled.is_empty() {
+            return Ok(planned);
+        }
+        for proposal in settled {
+            decided.give_to(fleet.as_mut(), &proposal);
+        }
+        Ok(plan_all(fleet).await?.0)
     }
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
     /// corrects the settings is judged under its own.
     async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
-        self.report_checks_without_settings(problem).await
+        let ending = self.report_checks_without_settings(problem).await?;
+        self.report_tree_without_settings(&problem.to_string()).await?;
+        self.tell_dashboard(&problem.to_string()).await?;
+        Ok(ending)
     }
 
-    async fn remember(self, outcome: &Outcome) -> Result<(), SyncError> {
+    async fn remember(self, planned: Planned<'_>, outcome: &Outcome) -> Result<(), SyncError> {
+        let limits = (planned.settings.mode != Mode::Observe).then_some(CampaignLimits {
+            open: planned.settings.upgrade.proposals.open,
+            per_hour: planned.settings.upgrade.proposals.per_hour,
+        });
         let campaign = |(kind, source): (&SourceKind, &String)| {
             let own = outcome.proposals.iter().filter(|(proposal, _)| proposal.kind == *kind);
-            let targets = own.map(|(proposal, state)| CampaignTarget {
-                target: proposal.target.clone(),
-                state: state.word.to_owned(),
-                reason: state.why.clone(),
+            let targets = own.map(|(proposal, state)| {
+                let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
+                let named = |source: Option<&SourceId>| source.map(ToString::to_string);
+                CampaignTarget {
+                    target: proposal.target.clone(),
+                    state: state.word.to_owned(),
+                    reason: state.why.clone(),
+                    at: named(plan.and_then(|plan| plan.from.as_ref())),
+                    offered: named(plan.and_then(|plan| plan.to.as_ref())),
+                }
             });
-            CampaignRecord { kind: kind.clone(), source: source.clone(), targets: targets.collect() }
+            CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }
         };
         let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
         Ok(self.ports.records.save_campaigns(self.repository.id, &campaigns).await?)

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
-use capstan_plan::proposal::ProposalId;
+use capstan_plan::proposal::{Approved, Override, ProposalId, Stage};
+use capstan_report::Gate;
 
 use super::Ending;
+use super::requests::RequestId;
+use crate::app::ports::PullRequest;
 
 /// What became of a repository's proposals.
 #[derive(Default)]
@@ -21,8 +24,36 @@ pub(super) struct Outcome {
     pub(super) overtaken: BTreeSet<ProposalId>,
     /// What the check of a proposal says besides.
     pub(super) remarks: BTreeMap<u64, Remarks>,
+    /// Whether each proposal that somebody asks that of is approved.
+    pub(super) judged: BTreeMap<ProposalId, JudgedProposal>,
+    /// What became of requests to merge.
+    pub(super) merges: BTreeMap<RequestId, String>,
+    /// Requests that are answered later: GitHub is still computing.
+    pub(super) postponed: BTreeSet<RequestId>,
     /// What is left for the end of the run.
     pub(super) ending: Ending,
+}
+
+/// An open proposal, as far as its merge goes.
+#[derive(Debug, Clone)]
+pub(super) struct JudgedProposal {
+    /// As it is now.
+    pub(super) pull: PullRequest,
+    /// Who approved it.
+    pub(super) approved: Approved,
+    /// Whether Capstan alone wrote its branch.
+    pub(super) whose: Whose,
+}
+
+/// Whose work a proposal's branch is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Capstan's.
+    Capstans,
+    /// That of people too: these pushed, in small letters.
+    Peoples(BTreeSet<String>),
+    /// That of people too, and GitHub does not tell whose.
+    Untold,
 }
 
 /// Whether pull requests were written.
@@ -56,4 +87,12 @@ pub(super) struct Remarks {
     pub(super) notes: Vec<String>,
     pub(super) blocked: Vec<String>,
     pub(super) findings: Vec<Finding>,
+    /// Rules whose errors pass.
+    pub(super) overrides: Vec<Override>,
+    /// What people have to do first.
+    pub(super) gates: Vec<Gate>,
+    /// Who approved it, where that was judged.
+    pub(super) approved: Option<Approved>,
+    /// How it stands, where it is an open proposal: its buttons hang on it.
+    pub(super) stage: Option<Stage>,
 }

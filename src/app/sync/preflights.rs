@@ -10,13 +10,14 @@ use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
-use capstan_report::{Fingerprint, MergeBasis};
+use capstan_report::{Fingerprint, MergeBasis, PreflightAnswered, not_enrolled, preflight_answer};
 use jiff::SignedDuration;
 use ulid::Ulid;
 
 use super::checks::{Comparison, Judging, Subject};
 use super::reporters::Reporters;
-use super::{Run, SyncError};
+use super::requests::Request;
+use super::{Planned, Run, SyncError};
 use crate::app::agents::{Reconcilers, content};
 use crate::app::planner::{Planner, PlannerFailed};
 use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PreflightState, PullRequest};
@@ -40,7 +41,7 @@ impl Preflights {
 
 /// What a live cluster is asked.
 struct Question<'a> {
-    pull: &'a PullRequest,
+    asker: Asker<'a>,
     /// The commit that is tried.
     commit: CommitId,
     clusters: Vec<ClusterId>,
@@ -55,6 +56,24 @@ impl Question<'_> {
     /// test merge, most of them with the same clusters in it.
     fn is(&self, known: &PreflightRecord) -> bool {
         known.content == self.content && known.clusters == self.clusters
+    }
+}
+
+/// For what a live cluster is asked.
+#[derive(Clone, Copy)]
+enum Asker<'a> {
+    /// The head of a pull request.
+    Pull(&'a PullRequest),
+    /// The head of a merge group.
+    MergeGroup(&'a CommitId),
+}
+
+impl Asker<'_> {
+    const fn head(&self) -> &CommitId {
+        match self {
+            Self::Pull(pull) => &pull.head,
+            Self::MergeGroup(head) => head,
+        }
     }
 }
 
@@ -73,9 +92,9 @@ impl Run<'_> {
     /// What the live clusters say to what a merge of a head would give; asks them where they were not asked
     /// that yet. `None` while GitHub computes its test merge.
     ///
-    /// Reconcilers apply the default branch alone, so nobody is asked about a pull request to another one. In
-    /// a conflict nobody is asked either: there is no merge, and what the head alone would do to the live
-    /// cluster is never going to happen.
+    /// Heads of merge groups are asked about as those of pull requests are. Reconcilers apply the default branch
+    /// alone, so nobody is asked about what is to change another one. In a conflict nobody is asked either: there is
+    /// no merge, and what the head alone would do to the live cluster is never going to happen.
     pub(super) async fn preflights(
         self,
         subjects: &[Subject],
@@ -83,17 +102,21 @@ impl Run<'_> {
         judging: Judging<'_>,
     ) -> Result<Option<Preflights>, SyncError> {
         const NONE: Option<Preflights> = Some(Preflights { all: Vec::new(), is_settled: true });
-        let Judging { settings, scopes, reporters } = judging;
+        let Judging { settings, scopes, reporters, .. } = judging;
         let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else { return Ok(NONE) };
         if reporters.managed_by.is_empty() {
             return Ok(NONE);
         }
         let default_branch = &self.repository.default_branch;
-        let to_be_applied =
-            |subject: &&Subject| subject.pull.is_some() && subject.base_branch == *default_branch;
+        let to_be_applied = |subject: &&Subject| subject.base_branch == *default_branch;
         let Some(subject) = subjects.iter().find(to_be_applied) else { return Ok(NONE) };
-        let pull = open.iter().find(|pull| Some(pull.number) == subject.pull);
-        let Some(pull) = pull else { return Ok(NONE) };
+        let asker = match subject.pull {
+            None => Asker::MergeGroup(&subject.head),
+            Some(number) => match open.iter().find(|pull| pull.number == number) {
+                Some(pull) => Asker::Pull(pull),
+                None => return Ok(NONE),
+            },
+        };
         let Some((touched, merge)) = self.touched_by_merge_of(subject, settings, scopes).await? else {
             return Ok(None);
         };
@@ -104,13 +127,13 @@ impl Run<'_> {
         // A test merge with an older tip: GitHub makes another one.
         let is_older = merge.basis == MergeBasis::Merge && merge.base != self.facts.base.commit;
         let mut preflights = Preflights { all: Vec::new(), is_settled: !is_older };
-        let known = records.preflights_of_head(self.repository.id, &pull.head).await?;
+        let known = records.preflights_of_head(self.repository.id, asker.head()).await?;
         for (uid, (name, folders)) in concerned {
             let clusters: Vec<ClusterId> = folders.keys().cloned().collect();
             let standing = if !reporters.is_enrolled(&uid) {
                 // Where nobody is, nobody is missed, unless the settings want somebody there.
                 (settings.preflight.mode == PreflightMode::Required)
-                    .then(|| Standing::NotAsked("No reconciler of it is enrolled.".to_owned()))
+                    .then(|| Standing::NotAsked(not_enrolled(&name, uid.as_str())))
             } else if merge.basis == MergeBasis::HeadAlone {
                 Some(Standing::NotAsked(format!(
                     "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
@@ -129,7 +152,7 @@ impl Run<'_> {
                 };
                 let content = self.ask_planner(made_of).await??;
                 let question = Question {
-                    pull,
+                    asker,
                     commit: merge.commit.clone(),
                     standing: reporters.standing_of(&clusters),
                     clusters: clusters.clone(),
@@ -209,6 +232,44 @@ impl Run<'_> {
         Ok(Some(digest.finish()))
     }
 
+    /// The answer to `preflight`: who is asked for which clusters, and why nobody is for the others.
+    pub(super) async fn preflight_text(
+        self,
+        request: &Request,
+        planned: Planned<'_>,
+    ) -> Result<String, SyncError> {
+        let Some(pull) = &request.pull else {
+            return Ok("This is an issue: say it on a pull request.\n".to_owned());
+        };
+        let default_branch = &self.repository.default_branch;
+        let Planned { settings, scopes, plans, reporters, .. } = planned;
+        if pull.base_branch != *default_branch {
+            return Ok(preflight_answer(&PreflightAnswered::OtherBranch { default_branch }));
+        }
+        let subject = self.subject(pull).await?;
+        let Some((touched, _)) = self.touched_by_merge_of(&subject, settings, scopes).await? else {
+            return Ok(preflight_answer(&PreflightAnswered::NotYet));
+        };
+        let judging = Judging { settings, scopes, reporters, plans: Some(plans) };
+        let Some(asked) = self.preflights(&[subject], &self.facts.open, judging).await? else {
+            return Ok(preflight_answer(&PreflightAnswered::NotYet));
+        };
+        let mut unclaimed = Vec::new();
+        let mut not_enrolled = BTreeMap::new();
+        for cluster in touched {
+            match reporters.managed_by.owner(&cluster) {
+                None => unclaimed.push(cluster),
+                Some(owner) if !reporters.is_enrolled(&owner.uid) => {
+                    not_enrolled.insert(owner.name.as_str(), owner.uid.as_str());
+                }
+                Some(_) => {}
+            }
+        }
+        let mode = settings.preflight.mode;
+        let preflights = &asked.all;
+        Ok(preflight_answer(&PreflightAnswered::Told { preflights, mode, not_enrolled, unclaimed }))
+    }
+
     /// What a live cluster says to a question, and whether that is settled: what GitHub does not tell yet, it may
     /// tell soon.
     async fn ask(
@@ -222,7 +283,7 @@ impl Run<'_> {
             return Ok((Standing::Unanswered, true));
         };
         let now = self.ports.clock.now();
-        let head = &question.pull.head;
+        let head = question.asker.head();
         // A job that is put off is given the same hint again: what was asked just now is not asked anew.
         let asked_again = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
             && known.is_some_and(|known| known.asked_at + JUST_NOW <= now)
@@ -243,7 +304,12 @@ impl Run<'_> {
                 }
             }
         }
-        let (state, standing) = match self.trust(question.pull).await? {
+        let trust = match question.asker {
+            Asker::Pull(pull) => self.trust(pull).await?,
+            // Only who may write has anything queued, and what is queued is merged next.
+            Asker::MergeGroup(_) => Trust::Yes,
+        };
+        let (state, standing) = match trust {
             Trust::Yes => (PreflightState::Asked, Standing::Asked),
             Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
             Trust::NotYet(why) => return Ok((Standing::NotAsked(why), false)),

@@ -3,21 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
+use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
 use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::proposal::{
-    Action, Answers, Closer, Command, Decision, Facts, Mergeable, Offer, ProposalId, Pull, PullState,
-    Question, Reviewed, Scope, Standing, Wanted, decide, wanted,
+    Action, Answers, Closer, Command, Decision, Decisions, Draft, Facts, Mergeable, Offer, Paused,
+    ProposalId, Pull, PullState, Question, Reviewed, Scope, Stage, Standing, Wanted, decide, wanted,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, ClosedBy, standing_in_words};
+use capstan_report::{Block, ClosedBy, decisions_fingerprint, rest_in_a_word, standing_in_words};
 
+use super::decisions::now;
 use super::outcome::{Outcome, ProposalState, Wrote};
 use super::publish::{Intent, Published};
 use super::refusals::Write;
-use super::requests::Request;
 use super::{Ending, Planned, Plans, Run, SyncError};
 use crate::app::ports::{CodeHostError, EarlierPullRequest, PullRequest, PullRequestState, ReviewDecision};
 
@@ -50,19 +51,8 @@ fn refused_words(reason: &str, not_before: jiff::Timestamp) -> String {
 }
 
 impl Run<'_> {
-    pub(super) async fn bring_proposals_up(
-        self,
-        planned: Planned<'_>,
-        requests: &[Request],
-        retarget: &BTreeSet<ProposalId>,
-    ) -> Result<Outcome, SyncError> {
-        let Planned { settings, plans, .. } = planned;
-        let asked = requests.iter().filter_map(Request::replans);
-        let mut replan: BTreeSet<ProposalId> =
-            asked.filter_map(|pull| self.facts.proposal_of(pull)).collect();
-        // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an
-        // open proposal keeps what people wrote on it.
-        replan.extend(retarget.iter().filter(|proposal| !self.is_open(proposal)).cloned());
+    pub(super) async fn bring_proposals_up(self, planned: Planned<'_>) -> Result<Outcome, SyncError> {
+        let Planned { settings, plans, decided: by_command, .. } = planned;
         let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
         let mut decided = BTreeMap::new();
         let mut wanted = self.wanted(planned);
@@ -85,8 +75,10 @@ impl Run<'_> {
             earlier => earlier?,
         };
         for (proposal, wanted) in wanted {
-            let command = if replan.contains(&proposal) { Command::Replan } else { Command::None };
-            match self.decide_one(&proposal, &wanted, command, earlier.get(&proposal)).await {
+            let command = by_command.wish(&proposal);
+            let decisions = by_command.of(&proposal);
+            let said = (&decisions, by_command.pause());
+            match self.decide_one(&proposal, &wanted, command, said, earlier.get(&proposal)).await {
                 Ok(action) => {
                     decided.insert(proposal, Decided { wanted, action, command });
                 }
@@ -143,6 +135,27 @@ impl Run<'_> {
                 self.settled(&proposal, decided, state, &mut outcome.ending).await?
             };
             outcome.proposals.insert(proposal, state);
+        }
+        for (proposal, pull) in &self.facts.proposals {
+            let Some(Ok(upgrade)) = plans.get(proposal) else { continue };
+            let overrides = by_command.of(proposal).still(upgrade, self.today).overrides;
+            if !overrides.is_empty() {
+                outcome.remarks.entry(pull.number).or_default().overrides = overrides;
+            }
+        }
+        if settings.mode != Mode::Observe {
+            for (proposal, state) in &outcome.proposals {
+                let stage = match state.word {
+                    "held" => Stage::Held,
+                    "paused" => Stage::Paused,
+                    "refused" => Stage::Refused,
+                    _ => Stage::Offered,
+                };
+                let number = state.pull.or_else(|| self.open_proposal(proposal).map(|pull| pull.number));
+                if let Some(number) = number {
+                    outcome.remarks.entry(number).or_default().stage = Some(stage);
+                }
+            }
         }
         Ok(outcome)
     }
@@ -256,7 +269,7 @@ impl Run<'_> {
         }
         let branches: Vec<String> = by_branch.keys().cloned().collect();
         let (host, base) = (&self.ports.host, &self.repository.default_branch);
-        let found = host.newest_pull_requests(self.repository, &branches, base).await?;
+        let found = host.newest_pull_requests(self.repository, &branches, Some(base)).await?;
         let of_proposal =
             |pull: EarlierPullRequest| Some(((*by_branch.get(&pull.head_branch)?).clone(), pull));
         Ok(found.into_iter().filter_map(of_proposal).collect())
@@ -292,7 +305,7 @@ impl Run<'_> {
         let mut all: BTreeMap<ProposalId, Wanted> =
             planned.plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
         for proposal in self.facts.proposals.keys() {
-            let gone = || Wanted::Nothing { why: sentence(&planned.missing(proposal)) };
+            let gone = || Wanted::Nothing { why: sentence(&planned.missing(proposal)), rest: Rest::Gone };
             all.entry(proposal.clone()).or_insert_with(gone);
         }
         all
@@ -304,6 +317,7 @@ impl Run<'_> {
         proposal: &ProposalId,
         wanted: &Wanted,
         command: Command,
+        (decisions, pause): (&Decisions, Option<&Paused>),
         earlier: Option<&EarlierPullRequest>,
     ) -> Result<Action, SyncError> {
         let open = self.open_proposal(proposal);
@@ -312,7 +326,8 @@ impl Run<'_> {
                 let block =
                     Block::read(&open.body, &self.ports.key, self.repository.id, open.number, proposal);
                 let source = block.map(|block| block.source);
-                Some(Pull { number: open.number, state: PullState::Open, head: open.head.clone(), source })
+                let (number, head) = (open.number, open.head.clone());
+                Some(Pull { number, state: PullState::Open, head, source, leaves: None })
             }
             (None, Some(earlier)) => Some(self.earlier_facts(proposal, earlier).await?),
             (None, None) => None,
@@ -322,6 +337,8 @@ impl Run<'_> {
             wanted: wanted.clone(),
             pulls: pull.into_iter().collect(),
             command,
+            hold: decisions.hold_on(self.today).cloned(),
+            pause: pause.cloned(),
             answers: Answers::default(),
         };
         loop {
@@ -331,7 +348,7 @@ impl Run<'_> {
                     facts.answers.branch = Some(self.branch_facts(proposal, base).await?);
                 }
                 (Decision::Ask(Question::Reviewed), Some(open)) => {
-                    facts.answers.reviewed = Some(self.reviewed(open).await?);
+                    facts.answers.reviewed = Some(self.reviewed(open, decisions).await?);
                 }
                 (Decision::Ask(Question::Mergeable), Some(open)) => {
                     facts.answers.mergeable = Some(self.mergeable(open).await?);
@@ -345,13 +362,13 @@ impl Run<'_> {
         }
     }
 
-    async fn reviewed(self, open: &PullRequest) -> Result<Reviewed, SyncError> {
+    async fn reviewed(self, open: &PullRequest, decisions: &Decisions) -> Result<Reviewed, SyncError> {
         let state = self.ports.host.merge_queue_state(self.repository, open).await?;
         Ok(if state.queued {
             Reviewed::Queued
         } else if state.auto_merge {
             Reviewed::AutoMerge
-        } else if state.review == ReviewDecision::Approved {
+        } else if state.review == ReviewDecision::Approved || decisions.is_approved() {
             Reviewed::Approved
         } else {
             Reviewed::Not
@@ -381,7 +398,7 @@ impl Run<'_> {
             PullRequestState::Closed => {
                 PullState::Closed(match block.as_ref().and_then(|block| block.closed_by) {
                     Some(ClosedBy::Capstan) => Closer::Capstan,
-                    None => Closer::Person,
+                    Some(ClosedBy::Person) | None => Closer::Person,
                 })
             }
         };
@@ -390,8 +407,10 @@ impl Run<'_> {
             PullState::Open => None,
             PullState::Merged | PullState::Closed(_) => self.source_of_commit(&pull.head).await?,
         };
+        let rollback = block.as_ref().and_then(|block| block.decisions.rollback.as_ref());
+        let leaves = rollback.map(|rollback| rollback.leaves.clone());
         let source = of_head.or_else(|| block.map(|block| block.source));
-        Ok(Pull { number: pull.number, state, head: pull.head.clone(), source })
+        Ok(Pull { number: pull.number, state, head: pull.head.clone(), source, leaves })
     }
 
     async fn carry_out(
@@ -403,13 +422,22 @@ impl Run<'_> {
     ) -> Result<ProposalState, SyncError> {
         let Planned { settings, scopes, plans, origin, reporters, .. } = planned;
         let (number, branch) = match &decided.action {
-            Action::Leave(standing) => return Ok(leave(&proposal.kind, standing, settings, outcome)),
-            Action::Close { pull, why } => {
+            Action::Leave(standing) => {
+                let refused =
+                    self.keep_decisions(planned, proposal, (standing, &decided.wanted), outcome).await?;
+                let left = leave(&proposal.kind, standing, settings, outcome);
+                return Ok(refused.unwrap_or(left));
+            }
+            Action::Close { pull, why, by, rest } => {
                 if let Some(pull) = self.pull(proposal, *pull) {
-                    self.close(proposal, pull, why).await?;
+                    self.close(proposal, pull, why, *by).await?;
                     outcome.wrote = Wrote::PullRequests;
                 }
-                return Ok(ProposalState::new("closed", why.clone()));
+                let word = match by {
+                    Closer::Capstan => rest_in_a_word(*rest),
+                    Closer::Person => "declined",
+                };
+                return Ok(ProposalState::new(word, why.clone()));
             }
             Action::Open { branch } => (None, branch.clone()),
             Action::Update { pull, branch } => (Some(*pull), branch.clone()),
@@ -420,14 +448,17 @@ impl Run<'_> {
             return Ok(ProposalState::new("failed", "There is no plan to publish."));
         };
         let scope = Scope { retarget: planned.retarget_of(proposal), ..scope.clone() };
+        let decisions = planned.decided.of(proposal).still(upgrade, self.today);
         let intent = Intent {
+            decisions: &decisions,
+            drafted: planned.decided.drafted(proposal),
             proposal,
             scope: &scope,
             upgrade,
             offer,
             branch,
             pull: number.and_then(|number| self.pull(proposal, number)),
-            command_prefix: settings.commands.prefix.as_str(),
+            settings,
             origin,
             reporter: proposal.target.cluster().and_then(|cluster| reporters.name_for(cluster)),
         };
@@ -435,7 +466,7 @@ impl Run<'_> {
             Ok(published) => {
                 self.published(proposal, offer, upgrade.findings.clone(), published, outcome).await
             }
-            // One proposal's trouble is not its neighbours': the run goes on, and fails at its end.
+            // One proposal's trouble is not its neighbours': the run goes on, and tells it at its end.
             Err(error @ SyncError::Outside(_)) => {
                 tracing::error!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();
@@ -443,6 +474,58 @@ impl Run<'_> {
                 Ok(ProposalState::new("failed", why))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Of what is left as it is, what people decided now is written all the same; what is held or blocks is a draft. What
+    /// is said where GitHub does not take that: it is this proposal's own trouble, and is remembered.
+    async fn keep_decisions(
+        self,
+        planned: Planned<'_>,
+        proposal: &ProposalId,
+        (standing, wanted): (&Standing, &Wanted),
+        outcome: &mut Outcome,
+    ) -> Result<Option<ProposalState>, SyncError> {
+        let Some(pull) = self.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)
+        else {
+            return Ok(None);
+        };
+        let decided = planned.decided;
+        let want = match (standing, wanted) {
+            (Standing::Held { .. } | Standing::Blocked { .. }, _) => Draft::Draft,
+            (Standing::Paused { .. }, _) => now(pull),
+            (_, Wanted::Offer(offer)) => offer.draft,
+            _ => now(pull),
+        };
+        let changes = decided.drafted(proposal).change(now(pull), want).is_some();
+        let before = decided.of(proposal);
+        let is_over = before.hold.is_some() && before.hold_on(self.today).is_none();
+        if !decided.is_new(proposal) && !is_over && !changes {
+            return Ok(None);
+        }
+        let decisions = match planned.plans.get(proposal) {
+            Some(Ok(upgrade)) => before.still(upgrade, self.today),
+            _ => before,
+        };
+        let write = Write::proposal(proposal, format!("decided: {}", decisions_fingerprint(&decisions)));
+        if let Some(refusal) = self.refusal(&write) {
+            let why = refused_words(&refusal.reason, refusal.not_before);
+            return Ok(Some(ProposalState::new("refused", why)));
+        }
+        match self.write_decisions(proposal, pull, decisions, want).await {
+            Ok(()) => {
+                outcome.wrote = Wrote::PullRequests;
+                self.taken(&write).await?;
+                Ok(None)
+            }
+            Err(error) => match self.unless_gone(proposal, error, &mut outcome.ending).await {
+                Err(SyncError::Host(error)) if error.is_refusal() => {
+                    let not_before = self.refused(&write, &error.to_string()).await?;
+                    let why = refused_words(&error.to_string(), not_before);
+                    Ok(Some(ProposalState::new("refused", why)))
+                }
+                gone => gone.map(Some),
+            },
         }
     }
 

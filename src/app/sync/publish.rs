@@ -7,8 +7,12 @@
 
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{CommitId, EntryKind};
-use capstan_plan::proposal::{BranchStep, Draft, Offer, ProposalId, ReleasesOrigin, Scope, guard};
-use capstan_plan::upgrade::{Retarget, Upgrade};
+use capstan_plan::proposal::{
+    BranchStep, Closer, Decisions, Draft, Drafted, Guarded, Offer, Offers, PlanDigest, ProposalId,
+    ReleasesOrigin, Scope, Sidebar, SidebarStanding, Title, TitleDigest, TitleStep, guard,
+};
+use capstan_plan::settings::{RepositorySettings, TitleTemplate};
+use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
 use capstan_report::{
     Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
     visible_text,
@@ -27,9 +31,13 @@ pub(super) struct Intent<'a> {
     pub(super) upgrade: &'a Upgrade,
     pub(super) offer: &'a Offer,
     pub(super) branch: BranchStep,
+    /// What people decided by command.
+    pub(super) decisions: &'a Decisions,
+    /// Whether Capstan made the open pull request a draft.
+    pub(super) drafted: Drafted,
     /// The open pull request, where there is one.
     pub(super) pull: Option<&'a PullRequest>,
-    pub(super) command_prefix: &'a str,
+    pub(super) settings: &'a RepositorySettings,
     /// Where what is offered comes from, where that is another repository.
     pub(super) origin: Option<&'a ReleasesOrigin>,
     /// The management cluster whose reconciler reports on the target.
@@ -87,11 +95,22 @@ impl Run<'_> {
         }
     }
 
-    /// The one place that builds trees: nothing outside the target's scope gets past it.
     async fn write_commit(&self, intent: &Intent<'_>) -> Result<CommitId, SyncError> {
-        guard(intent.scope, &intent.upgrade.files)?;
+        let files = guard(intent.scope, &intent.upgrade.files)?;
+        let offer = intent.offer;
+        let (origin, title) = (intent.origin_of_offer(), intent.title());
+        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, origin, title);
+        self.commit_on_base(files, message).await
+    }
+
+    /// The one place that builds trees of clusters: of files alone that were let past the gate.
+    pub(super) async fn commit_on_base(
+        &self,
+        files: Guarded<'_>,
+        message: String,
+    ) -> Result<CommitId, SyncError> {
         let base = &self.facts.base;
-        let changed = intent.upgrade.files.iter().filter(|file| file.before != file.after);
+        let changed = files.files().iter().filter(|file| file.before != file.after);
         let entries: Vec<NewTreeEntry> = changed
             .map(|file| match &file.after {
                 Some(text) => NewTreeEntry::Write {
@@ -103,32 +122,40 @@ impl Run<'_> {
             })
             .collect();
         let tree = self.ports.host.create_tree(self.repository, &base.root, &entries).await?;
-        let offer = intent.offer;
-        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, intent.origin_of_offer());
         let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
 
     async fn open(&self, intent: &Intent<'_>, branch: String) -> Result<Published, SyncError> {
-        let text = intent.proposal();
+        let nothing = SidebarStanding::default();
+        let text = intent.proposal(Drafted::made(intent.offer.draft), &nothing);
+        let title = intent.wanted_title();
+        let written = TitleDigest::of(&title);
+        let (repository, key) = (self.repository.id, &self.ports.key);
         let new = NewPullRequest {
-            title: proposal_title(&text),
-            body: proposal_body(&text, self.repository.id, None, &self.ports.key),
+            title,
+            body: proposal_body(&text, repository, None, &written, key),
             head_branch: branch,
             base_branch: self.repository.default_branch.clone(),
             draft: intent.offer.draft == Draft::Draft,
         };
         match self.ports.host.create_pull_request(self.repository, &new).await? {
             CreatedPullRequest::Created(pull) => {
-                if text.retarget == Retarget::Allowed {
+                if text.retarget == Retarget::Allowed || !text.decisions.is_empty() {
                     // A decision counts only in a block that names its pull request.
-                    let body = proposal_body(&text, self.repository.id, Some(pull.number), &self.ports.key);
-                    let edit = PullRequestEdit { title: None, body: Some(body), close: false };
-                    self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
+                    let body = proposal_body(&text, repository, Some(pull.number), &written, key);
+                    self.write_body(pull.number, body).await?;
                 }
                 self.record(intent, Some(pull.number), pull.head.clone()).await?;
                 let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
                 self.audit(intent.proposal, "proposal-opened", detail).await?;
+                let asked = Sidebar::asked(&intent.settings.upgrade.proposals);
+                let sidebar = self.bring_sidebar(intent.proposal, &pull, &asked, &nothing.done).await?;
+                if sidebar != nothing {
+                    let text = Proposal { sidebar: &sidebar, ..text };
+                    let body = proposal_body(&text, repository, Some(pull.number), &written, key);
+                    self.write_body(pull.number, body).await?;
+                }
                 Ok(Published::Opened(pull.number))
             }
             CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => Ok(Published::Overtaken),
@@ -137,26 +164,36 @@ impl Run<'_> {
 
     /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
     async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
-        let text = intent.proposal();
+        let (drafted, then) = self.note_draft(pull, intent.drafted, intent.offer.draft).await?;
         let block =
             Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, intent.proposal);
+        let asked = Sidebar::asked(&intent.settings.upgrade.proposals);
+        // Where a person took the block out, nobody knows what was done: nothing is done again then.
+        let done = block.as_ref().map_or(&asked, |block| &block.sidebar);
+        let sidebar = self.bring_sidebar(intent.proposal, pull, &asked, done).await?;
+        let title = self.title_step(intent, pull, block.as_ref()).await?;
+        let text = intent.proposal(drafted, &sidebar);
         let written = text_digest(&visible_text(&text));
         let current = block.as_ref().is_some_and(|block| {
             block.source == intent.offer.source
                 && block.plan == intent.offer.plan
                 && block.text == written
                 && block.retarget == text.retarget
+                && block.decisions == *intent.decisions
+                && block.drafted == drafted
+                && block.title.as_ref().map_or(title.write.is_none(), |known| *known == title.written)
+                && block.sidebar == sidebar.done
                 && block.closed_by.is_none()
         });
         let moved = intent.branch != BranchStep::Keep;
         if !current {
-            let same_target = block.is_some_and(|block| block.source == intent.offer.source);
-            let edit = PullRequestEdit {
-                title: (!same_target).then(|| proposal_title(&text)),
-                body: Some(proposal_body(&text, self.repository.id, Some(pull.number), &self.ports.key)),
-                close: false,
-            };
+            let (repository, number) = (self.repository.id, Some(pull.number));
+            let body = proposal_body(&text, repository, number, &title.written, &self.ports.key);
+            let edit = PullRequestEdit { title: title.write, body: Some(body), close: false };
             self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
+        }
+        if let Some(to) = then {
+            self.make_draft(pull, to).await?;
         }
         if moved || !current {
             let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
@@ -166,45 +203,93 @@ impl Run<'_> {
         Ok(Published::Unchanged(pull.number))
     }
 
+    /// What becomes of the title of an open pull request.
+    async fn title_step(
+        &self,
+        intent: &Intent<'_>,
+        pull: &PullRequest,
+        block: Option<&Block>,
+    ) -> Result<TitleStep, SyncError> {
+        let offer = &intent.offer.source;
+        let offered = match block {
+            Some(block) => Some(block.source.clone()),
+            None => self.source_of_commit(&pull.head).await?,
+        };
+        let is_same = offered.is_some_and(|offered| offered.source() == offer.source());
+        // An earlier Capstan noted no title, and wrote none but its own.
+        let own = || proposal_title(None, intent.upgrade, offer, intent.decisions.versions());
+        let written = block.and_then(|block| block.title.clone()).unwrap_or_else(|| TitleDigest::of(&own()));
+        let title = Title {
+            shown: &pull.title,
+            wanted: &intent.wanted_title(),
+            written: &written,
+            offers: if is_same { Offers::TheSame } else { Offers::Another },
+        };
+        Ok(title.step())
+    }
+
+    async fn write_body(&self, number: u64, body: String) -> Result<(), SyncError> {
+        let edit = PullRequestEdit { title: None, body: Some(body), close: false };
+        self.ports.host.edit_pull_request(self.repository, number, &edit).await?;
+        Ok(())
+    }
+
     /// Closes a proposal in one call that also says who did and why: a person's close looks different.
     pub(super) async fn close(
         &self,
         proposal: &ProposalId,
         pull: &PullRequest,
         why: &str,
+        by: Closer,
     ) -> Result<(), SyncError> {
         let now = self.ports.host.pull_request(self.repository, pull.number).await?;
         if now.state != PullRequestState::Open {
             return Ok(());
         }
-        let read = Block::read(&now.body, &self.ports.key, self.repository.id, pull.number, proposal);
-        let source = match &read {
-            Some(block) => Some(block.source.clone()),
-            None => self.source_of_commit(&now.head).await?,
-        };
-        let body = match (source, read) {
-            (Some(source), read) => {
-                let plan = read
-                    .as_ref()
-                    .map_or_else(|| capstan_plan::proposal::PlanDigest::of(&[]), |block| block.plan.clone());
-                let block = Block {
-                    repository: self.repository.id,
-                    pull_request: Some(pull.number),
-                    target: proposal.target.clone(),
-                    source,
-                    plan,
-                    retarget: read.as_ref().map(|block| block.retarget).unwrap_or_default(),
-                    text: read.map(|block| block.text).unwrap_or_default(),
-                    closed_by: Some(ClosedBy::Capstan),
-                };
+        let body = match self.block_of(proposal, &now).await? {
+            Some(block) => {
+                let closed_by = Some(match by {
+                    Closer::Capstan => ClosedBy::Capstan,
+                    Closer::Person => ClosedBy::Person,
+                });
+                // What was decided of this pull request ends with it.
+                let block = Block { closed_by, decisions: Decisions::default(), ..block };
                 closed_body(&now.body, why, Some((&block, &self.ports.key)))
             }
-            (None, _) => closed_body(&now.body, why, None),
+            None => closed_body(&now.body, why, None),
         };
         let edit = PullRequestEdit { title: None, body: Some(body), close: true };
         self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
         self.ports.records.forget_proposal(self.repository.id, proposal).await?;
         self.audit(proposal, "proposal-closed", format!("#{}: {why}", pull.number)).await
+    }
+
+    /// The block of a proposal's body; where a person took it out, one of what the head says, if Capstan wrote that.
+    pub(super) async fn block_of(
+        &self,
+        proposal: &ProposalId,
+        pull: &PullRequest,
+    ) -> Result<Option<Block>, SyncError> {
+        let repository = self.repository.id;
+        let pull_request = Some(pull.number);
+        if let Some(block) = Block::read(&pull.body, &self.ports.key, repository, pull.number, proposal) {
+            return Ok(Some(Block { pull_request, ..block }));
+        }
+        let source = self.source_of_commit(&pull.head).await?;
+        Ok(source.map(|source| Block {
+            repository,
+            pull_request,
+            target: proposal.target.clone(),
+            source,
+            plan: PlanDigest::of(&[]),
+            retarget: Retarget::default(),
+            text: String::new(),
+            decisions: Decisions::default(),
+            drafted: Drafted::No,
+            title: None,
+            sidebar: Sidebar::default(),
+            closed_by: None,
+        }))
     }
 
     async fn record(
@@ -249,15 +334,31 @@ impl<'a> Intent<'a> {
         self.origin.filter(|_| *self.offer.source.source().kind() == SourceKind::RELEASE)
     }
 
-    fn proposal(&self) -> Proposal<'a> {
+    /// The title of an upgrade as the settings write it.
+    fn title(&self) -> Option<&'a TitleTemplate> {
+        let title = self.settings.upgrade.proposals.title.as_ref();
+        title.filter(|_| self.decisions.versions() == Versions::Move)
+    }
+
+    fn wanted_title(&self) -> String {
+        proposal_title(self.title(), self.upgrade, &self.offer.source, self.decisions.versions())
+    }
+
+    fn proposal<'p>(&self, drafted: Drafted, sidebar: &'p SidebarStanding) -> Proposal<'p>
+    where
+        'a: 'p,
+    {
         Proposal {
             upgrade: self.upgrade,
             source: &self.offer.source,
             plan: &self.offer.plan,
             origin: self.origin_of_offer(),
-            command_prefix: self.command_prefix,
+            command_prefix: self.settings.commands.prefix.as_str(),
             retarget: self.scope.retarget,
+            decisions: self.decisions,
+            drafted,
             reporter: self.reporter,
+            sidebar,
         }
     }
 }

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use capstan_plan::proposal::{ProposalId, left_alone_for};
+use capstan_model::digest::sha256;
+use capstan_plan::proposal::{ProposalId, SidebarStep, left_alone_for};
 use jiff::Timestamp;
 
 use super::{Run, SyncError};
@@ -30,6 +31,39 @@ impl Write {
         Self { what: format!("check {head}"), content: inputs.to_owned(), proposal: None }
     }
 
+    /// The dashboard issue, whatever it says.
+    pub(super) fn dashboard() -> Self {
+        Self { what: "dashboard".to_owned(), content: String::new(), proposal: None }
+    }
+
+    /// The pull request of first contact, saying this.
+    pub(super) fn onboarding(content: String) -> Self {
+        Self { what: "onboarding".to_owned(), content, proposal: None }
+    }
+
+    /// The pull request that creates or destroys a cluster, saying this.
+    pub(super) fn cluster(branch: &str, content: String) -> Self {
+        Self { what: format!("pull request {branch}"), content, proposal: None }
+    }
+
+    /// The status of a commit of the default branch.
+    pub(super) fn tree_status(commit: &str, content: &str) -> Self {
+        Self { what: format!("status {commit}"), content: content.to_owned(), proposal: None }
+    }
+
+    /// What the settings ask for beside a proposal.
+    pub(super) fn sidebar(proposal: &ProposalId, step: &SidebarStep) -> Self {
+        // Names may be many: what tells one step from another is enough.
+        let content = sha256(serde_json::to_string(step).unwrap_or_default());
+        Self { what: format!("sidebar {proposal}"), content, proposal: Some(proposal.clone()) }
+    }
+
+    /// A proposal that is merged at a head, or of which GitHub is asked that.
+    pub(super) fn merge(proposal: &ProposalId, head: &str) -> Self {
+        let (what, proposal) = (format!("merge {proposal}"), Some(proposal.clone()));
+        Self { what, content: head.to_owned(), proposal }
+    }
+
     /// A proposal that says this.
     pub(super) fn proposal(proposal: &ProposalId, content: String) -> Self {
         Self { what: format!("proposal {proposal}"), content, proposal: Some(proposal.clone()) }
@@ -45,6 +79,20 @@ impl Refusals {
         Ok(Self(refused.into_iter().map(|write| (write.what.clone(), write)).collect()))
     }
 
+    /// What was refused of a proposal, of what stands beside it, of its merge, of the check on a head, and of the
+    /// dashboard.
+    pub(super) fn of(&self, proposal: Option<&ProposalId>, head: Option<&str>) -> Vec<String> {
+        let of_proposal = proposal.map(|proposal| {
+            let sidebar = Write::sidebar(proposal, &SidebarStep::default());
+            let merge = Write::merge(proposal, "");
+            [Write::proposal(proposal, String::new()).what, sidebar.what, merge.what]
+        });
+        let of_head = head.map(|head| Write::check(head, "").what);
+        let beside = of_head.into_iter().chain([Write::dashboard().what]);
+        let all: Vec<String> = of_proposal.into_iter().flatten().chain(beside).collect();
+        self.0.keys().filter(|what| all.contains(what)).cloned().collect()
+    }
+
     /// The refusal on whose account a write is not tried now.
     pub(super) fn against(&self, write: &Write, now: Timestamp) -> Option<&RefusedWrite> {
         self.0.get(&write.what).filter(|known| known.content == write.content && now < known.not_before)
@@ -57,12 +105,13 @@ impl Run<'_> {
         self.facts.refusals.against(write, self.ports.clock.now())
     }
 
-    /// Remembers that GitHub refused a write, and says when it is tried again.
+    /// Remembers that something was refused, a write by GitHub or a look by the limits of planning, and says when it is
+    /// tried again.
     pub(super) async fn refused(&self, write: &Write, reason: &str) -> Result<Timestamp, SyncError> {
         let known = self.facts.refusals.0.get(&write.what).filter(|known| known.content == write.content);
         let refusals = known.map_or(0, |known| known.refusals).saturating_add(1);
         let not_before = self.ports.clock.now() + left_alone_for(refusals);
-        tracing::warn!(repository = %self.repository.name, what = write.what, reason, refusals, not_before = %not_before, "GitHub refuses a write: it is left alone until then");
+        tracing::warn!(repository = %self.repository.name, what = write.what, reason, refusals, not_before = %not_before, "refused: this is left alone until then");
         let refused = RefusedWrite {
             repository: self.repository.id,
             what: write.what.clone(),

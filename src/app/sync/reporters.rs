@@ -12,7 +12,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_report::Fingerprint;
+use capstan_report::{Fingerprint, not_enrolled};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Ending, Run, Scopes, SyncError};
@@ -135,7 +135,9 @@ impl Run<'_> {
         if records.watch_repository(&watched).await? {
             notifier.notify();
         }
-        let heads: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
+        let heads = self.facts.open.iter().map(|pull| &pull.head);
+        let groups = self.facts.merge_groups.iter().map(|group| &group.commit);
+        let heads: BTreeSet<&CommitId> = heads.chain(groups).collect();
         records.keep_preflights_of(self.repository.id, &heads).await?;
         if !reporters.enrolled.is_empty() {
             let mut standings = records.standings(self.repository.id).await?;
@@ -246,7 +248,13 @@ impl Run<'_> {
         scopes: &Scopes,
         cluster: &ClusterId,
     ) -> Result<Option<String>, SyncError> {
-        let Some((name, _)) = reporters.of(cluster) else { return Ok(None) };
+        let Some((name, _)) = reporters.of(cluster) else {
+            // Other tools apply it, or whoever should has not come yet: what is merged then is applied by nobody.
+            let owner = reporters.managed_by.owner(cluster);
+            return Ok(owner.map(|owner| {
+                format!("{} It is offered once one is.", not_enrolled(&owner.name, owner.uid.as_str()))
+            }));
+        };
         let Some(standing) = reporters.standings.get(cluster) else {
             return Ok(Some(format!(
                 "The reconciler on `{name}` has not reported on this cluster yet: the next step is offered once it reports the last rollout done."

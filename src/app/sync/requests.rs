@@ -1,38 +1,90 @@
-//! Which comments ask for something: those that are not answered yet, each with what becomes of it.
+//! Which comments and buttons ask for something: those that are not answered yet, each with what becomes of it.
 //!
 //! *Guarantee.* Whatever is wrong with comments (issues switched off, one that GitHub does not show) costs the
 //! commands, and nothing else of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_plan::command::{self, CommandError, Hearing, Push, Right, Unseen, hear, is_just_after, unseen};
-use capstan_plan::proposal::ProposalId;
-use capstan_plan::settings::CommandPrefix;
+use capstan_plan::command::{
+    self, Address, CommandError, Denied, Hearing, Push, Readers, Right, Unseen, hear, is_just_after, unseen,
+};
+use capstan_plan::proposal::{self, ProposalId, ResultDigest};
+use capstan_plan::settings::CommandSettings;
+use capstan_plan::verbs::{Command, Effect, OfCommit, Verb};
 use capstan_report::answered_comment;
 use jiff::Timestamp;
 
 use super::refusals::Write;
+use super::rights::Rights;
 use super::{Ending, Run, Scopes, SyncError};
-use crate::app::ports::{CodeHostError, Comment, Permission, PlacedComment, PullRequest, Reaction};
+use crate::app::ports::{
+    CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, PullRequestState, Reaction,
+};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
 
-/// A comment with commands that awaits its answer.
+/// Where somebody asked for something.
+pub(super) enum Origin {
+    /// In a comment.
+    Comment(Comment),
+    /// Beside a box of the dashboard that was ticked: the so-manieth of them, about that proposal where it is about one.
+    Tick { at: usize, about: Option<ProposalId> },
+    /// By a button of a check.
+    Button(Press),
+}
+
+/// By this an answer finds its request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RequestId {
+    /// GitHub's id of a comment.
+    Comment(u64),
+    /// The so-manieth tick in the dashboard.
+    Tick(usize),
+    /// GitHub's id of the delivery that told of a button.
+    Button(String),
+}
+
+impl std::fmt::Display for RequestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Comment(id) => write!(f, "comment {id}"),
+            Self::Tick(at) => write!(f, "tick {at}"),
+            Self::Button(id) => write!(f, "button {id}"),
+        }
+    }
+}
+
+/// Commands that await their answer: of a comment, of a tick, or of a button.
 pub(super) struct Request {
-    pub(super) pull: PullRequest,
-    pub(super) comment: Comment,
-    pub(super) commands: Vec<Result<command::Command, CommandError>>,
+    /// The number of the pull request or issue where they stand.
+    pub(super) number: u64,
+    /// The pull request that they stand on; for a tick or a button the open one of its proposal.
+    pub(super) pull: Option<PullRequest>,
+    /// Who gives them: a login.
+    pub(super) by: String,
+    /// When.
+    pub(super) given_at: Timestamp,
+    pub(super) origin: Origin,
+    pub(super) commands: Vec<Result<Command, CommandError>>,
+    /// Which of them its author may not use here, by their place; all are judged before any is carried out.
+    pub(super) denied: BTreeMap<usize, Denied>,
+    /// What its author may do in the repository.
+    pub(super) right: Right,
     pub(super) hearing: Hearing,
     /// The proposals that its commands may write anew.
     pub(super) rewritten: Vec<ProposalId>,
     /// What its author had not seen of a branch that would be written anew, where there is such a one.
     pub(super) unseen: Option<UnseenBranch>,
+    /// What its author had not seen of the head that they mean.
+    pub(super) moved: Option<UnseenBranch>,
+    /// What the pull request changes, where its author approves that; `None` in a conflict.
+    pub(super) result: Option<ResultDigest>,
 }
 
 /// The proposals for which somebody asks for `retarget`.
 pub(super) fn retargeted(requests: &[Request]) -> BTreeSet<ProposalId> {
-    let asked = requests.iter().filter(|request| request.carries_out(command::Command::Retarget));
+    let asked = requests.iter().filter(|request| request.carries_out(Verb::Retarget));
     asked.flat_map(|request| request.rewritten.iter().cloned()).collect()
 }
 
@@ -52,22 +104,51 @@ pub(super) struct UnseenBranch {
 }
 
 impl Request {
-    /// The pull request of the proposal that is to be written anew.
-    pub(super) fn replans(&self) -> Option<&PullRequest> {
-        self.carries_out(command::Command::Replan).then_some(&self.pull)
+    pub(super) fn id(&self) -> RequestId {
+        match &self.origin {
+            Origin::Comment(comment) => RequestId::Comment(comment.id),
+            Origin::Tick { at, .. } => RequestId::Tick(*at),
+            Origin::Button(press) => RequestId::Button(press.delivery.clone()),
+        }
     }
 
-    /// Whether that command stands there, and is carried out.
-    pub(super) fn carries_out(&self, command: command::Command) -> bool {
-        self.commands.contains(&Ok(command))
-            && self.hearing == Hearing::Obeyed
-            && !(command.rewrites() && self.unseen.is_some())
+    /// Whether it means a head without naming it.
+    fn means_the_head(&self) -> bool {
+        let unnamed = |command: &Command| {
+            matches!(command, Command::Approve(OfCommit(None)) | Command::Merge(OfCommit(None)))
+        };
+        self.carried_out().any(|(_, command)| unnamed(command))
     }
 
-    fn may_rewrite(&self) -> bool {
-        let rewrites =
-            |command: &Result<command::Command, _>| command.as_ref().is_ok_and(|one| one.rewrites());
-        self.hearing == Hearing::Obeyed && self.commands.iter().any(rewrites)
+    /// What the comment asks of the proposal as a whole. Of several wishes the one that loses least counts.
+    pub(super) fn wish(&self) -> proposal::Command {
+        let wishes = [
+            (Verb::Skip, proposal::Command::Skip),
+            (Verb::Unskip, proposal::Command::Offer),
+            (Verb::Replan, proposal::Command::Replan),
+        ];
+        let wish = wishes.into_iter().find(|(verb, _)| self.carries_out(*verb));
+        wish.map_or(proposal::Command::None, |(_, wish)| wish)
+    }
+
+    /// The commands that are carried out, each with its place.
+    pub(super) fn carried_out(&self) -> impl Iterator<Item = (usize, &Command)> {
+        let commands = self.commands.iter().enumerate();
+        commands.filter_map(|(at, command)| Some((at, command.as_ref().ok()?))).filter(|(at, command)| {
+            let overtaken = command.verb().effect() == Effect::Overwrites && self.unseen.is_some();
+            let moved = self.moved.is_some()
+                && matches!(command, Command::Approve(OfCommit(None)) | Command::Merge(OfCommit(None)));
+            self.hearing == Hearing::Obeyed && !self.denied.contains_key(at) && !overtaken && !moved
+        })
+    }
+
+    /// Whether that verb stands there, and is carried out.
+    pub(super) fn carries_out(&self, verb: Verb) -> bool {
+        self.carried_out().any(|(_, command)| command.verb() == verb)
+    }
+
+    fn may_overwrite(&self) -> bool {
+        self.carried_out().any(|(_, command)| command.verb().effect() == Effect::Overwrites)
     }
 }
 
@@ -89,13 +170,33 @@ impl DealtWith {
     }
 }
 
+pub(super) const fn right_of(permission: Permission) -> Right {
+    match permission {
+        Permission::None => Right::None,
+        Permission::Read => Right::Read,
+        Permission::Write => Right::Write,
+        Permission::Admin => Right::Admin,
+    }
+}
+
 impl Run<'_> {
+    /// What was hinted at, and the heads of which somebody asks for a preflight.
+    pub(super) fn hints_with(&self, requests: &[Request]) -> Hints {
+        let asked = requests.iter().filter(|request| request.carries_out(Verb::Preflight));
+        let heads = asked.filter_map(|request| Some(request.pull.as_ref()?.head.as_str().to_owned()));
+        let mut hints = self.hints.clone();
+        hints.heads.extend(heads);
+        hints
+    }
+
     pub(super) async fn unanswered_commands(
         self,
-        prefix: &CommandPrefix,
+        settings: &CommandSettings,
         ending: &mut Ending,
     ) -> Result<Vec<Request>, SyncError> {
         let login = self.ports.host.bot_login().await?;
+        let app = login.strip_suffix("[bot]").unwrap_or(&login);
+        let address = Address { prefix: &settings.prefix, app: Some(app) };
         let since = self.ports.clock.now() - jiff::SignedDuration::from_hours(24 * DAYS_BACK);
         let mut recent = match self.ports.host.recent_comments(self.repository, since).await {
             Ok(recent) => recent,
@@ -120,14 +221,10 @@ impl Run<'_> {
         for placed in recent {
             let comment = &placed.comment;
             // GitHub lists by the last edit: an old comment that somebody edits is not asked anew.
-            if !placed.on_pull_request
-                || comment.by_bot
-                || comment.author == login
-                || comment.created_at < since
-            {
+            if comment.by_bot || comment.author == login || comment.created_at < since {
                 continue;
             }
-            let commands = command::parse(prefix, &comment.body);
+            let commands = command::parse(address, &comment.body);
             if commands.is_empty() {
                 continue;
             }
@@ -138,7 +235,8 @@ impl Run<'_> {
             if self.refusal(&Write::answer(comment.id)).is_some() {
                 continue;
             }
-            let heard = self.hear(&placed, commands, &mut dealt_with, &mut permissions).await;
+            let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
+            let heard = self.hear(&placed, commands, readers, &mut dealt_with, &mut permissions).await;
             // What cannot be found out about one comment is looked for again with the next run.
             match heard {
                 Ok(request) => requests.extend(request),
@@ -159,7 +257,8 @@ impl Run<'_> {
     async fn hear(
         &self,
         placed: &PlacedComment,
-        commands: Vec<Result<command::Command, CommandError>>,
+        commands: Vec<Result<Command, CommandError>>,
+        readers: Readers,
         dealt_with: &mut DealtWith,
         permissions: &mut BTreeMap<String, Permission>,
     ) -> Result<Option<Request>, SyncError> {
@@ -172,12 +271,8 @@ impl Run<'_> {
                 found
             }
         };
-        let right = match permission {
-            Permission::None => Right::None,
-            Permission::Read => Right::Read,
-            Permission::Write | Permission::Admin => Right::Write,
-        };
-        let mut hearing = hear(right, comment.created_at, dealt_with.before(comment));
+        let right = right_of(permission);
+        let mut hearing = hear(right, readers, comment.created_at, dealt_with.before(comment));
         if hearing == Hearing::Obeyed {
             hearing = hearing.worded(host.wording(self.repository, comment).await?);
         }
@@ -193,32 +288,97 @@ impl Run<'_> {
             }
             Hearing::Obeyed | Hearing::Refused | Hearing::Edited => {}
         }
-        let pull = match host.pull_request(self.repository, placed.number).await {
-            // It went between the two reads, or is not for this installation to see.
-            Err(CodeHostError::NotFound { .. }) => return Ok(None),
-            pull => pull?,
+        let number = placed.number;
+        let pull = if placed.on_pull_request {
+            match host.pull_request(self.repository, number).await {
+                // It went between the two reads, or is not for this installation to see.
+                Err(CodeHostError::NotFound { .. }) => return Ok(None),
+                pull => Some(pull?),
+            }
+        } else {
+            None
         };
         dealt_with.note(comment);
-        let comment = comment.clone();
-        Ok(Some(Request { pull, comment, commands, hearing, rewritten: Vec::new(), unseen: None }))
+        if hearing == Hearing::Obeyed {
+            // Planning may take its time: whoever asked sees at once that they were heard.
+            self.react(comment, Reaction::Eyes).await?;
+        }
+        Ok(Some(Request {
+            number,
+            pull,
+            by: comment.author.clone(),
+            given_at: comment.created_at,
+            origin: Origin::Comment(comment.clone()),
+            commands,
+            denied: BTreeMap::new(),
+            right,
+            hearing,
+            rewritten: Vec::new(),
+            unseen: None,
+            moved: None,
+            result: None,
+        }))
     }
 
-    /// Binds commands that write branches anew to what their authors had seen of them. Those of which GitHub does not
-    /// tell yet are left for the next run.
-    pub(super) async fn bind_to_what_was_seen(
+    /// The buttons that people pressed on checks of proposals: commands like any others.
+    pub(super) async fn pressed_buttons(
+        &self,
+        settings: &CommandSettings,
+    ) -> Result<Vec<Request>, SyncError> {
+        let mut requests = Vec::new();
+        for press in &self.hints.presses {
+            let verb = Verb::named(&press.button).filter(|verb| verb.button().is_some());
+            let pull = self.facts.proposals.values().find(|pull| pull.head.as_str() == press.head);
+            let (Some(Ok(command)), Some(pull)) = (verb.map(|verb| verb.with("")), pull) else {
+                // Its head is another one by now, or it is closed: the button was of something that is gone.
+                tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "a button was pressed of what is gone");
+                let detail = format!("{}, button at {}", press.button, press.head);
+                self.audit_request("command-overtaken", &press.by, None, detail).await?;
+                continue;
+            };
+            let right = match self.ports.host.permission(self.repository, &press.by).await {
+                Ok(permission) => right_of(permission),
+                Err(error) if error.is_refusal() => Right::None,
+                Err(error) => return Err(error.into()),
+            };
+            let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
+            requests.push(Request {
+                number: pull.number,
+                pull: Some(pull.clone()),
+                by: press.by.clone(),
+                given_at: press.at,
+                origin: Origin::Button(press.clone()),
+                commands: vec![Ok(command)],
+                denied: BTreeMap::new(),
+                right,
+                hearing: hear(right, readers, press.at, None),
+                rewritten: Vec::new(),
+                unseen: None,
+                moved: None,
+                result: None,
+            });
+        }
+        Ok(requests)
+    }
+
+    /// Binds commands to what their authors may, and those that write branches anew to what they had seen of them. Those
+    /// of which GitHub does not tell yet are left for the next run.
+    pub(super) async fn bind_commands(
         &self,
         requests: Vec<Request>,
+        settings: &CommandSettings,
         scopes: &Scopes,
         ending: &mut Ending,
     ) -> Result<Vec<Request>, SyncError> {
+        let mut rights = Rights::of(*self, settings);
         let mut bound = Vec::new();
         for mut request in requests {
-            match self.bind(&mut request, scopes).await {
+            match self.bind(&mut request, &mut rights, scopes).await {
                 Ok(Bound::Now) => bound.push(request),
                 Ok(Bound::NotYet) => ending.look_again(),
                 // What is wrong with one request is not the others' trouble.
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, comment = request.comment.id, error = %error, "a comment's commands are not obeyed");
+                    tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands are not obeyed");
                     ending.fail(error);
                 }
                 Err(error) => return Err(error),
@@ -227,8 +387,30 @@ impl Run<'_> {
         Ok(bound)
     }
 
-    async fn bind(&self, request: &mut Request, scopes: &Scopes) -> Result<Bound, SyncError> {
-        if !request.may_rewrite() {
+    async fn bind(
+        &self,
+        request: &mut Request,
+        rights: &mut Rights<'_>,
+        scopes: &Scopes,
+    ) -> Result<Bound, SyncError> {
+        self.judge_rights(request, rights, scopes).await?;
+        if let Some(proposal) = self.proposal_of(request)
+            && let Some(pull) = request.pull.clone()
+            && pull.state == PullRequestState::Open
+            && self.facts.proposals.contains_key(&proposal)
+        {
+            if request.means_the_head() {
+                let Some(moved) = self.moved_under(request, &proposal, &pull).await? else {
+                    return Ok(Bound::NotYet);
+                };
+                request.moved = moved;
+            }
+            if request.carries_out(Verb::Approve) {
+                let Some(result) = self.result_of(&pull).await? else { return Ok(Bound::NotYet) };
+                request.result = result;
+            }
+        }
+        if !request.may_overwrite() {
             return Ok(Bound::Now);
         }
         request.rewritten = self.rewritten_by(request, scopes).await?;
@@ -238,11 +420,35 @@ impl Run<'_> {
     }
 
     async fn rewritten_by(&self, request: &Request, scopes: &Scopes) -> Result<Vec<ProposalId>, SyncError> {
-        if request.carries_out(command::Command::Retarget) {
+        if request.carries_out(Verb::Retarget) {
             // Of what nobody can read nothing is written; the answer says so.
-            return Ok(self.concerned(&request.pull, scopes).await?.unwrap_or_default());
+            return Ok(self.concerned_by(request, scopes).await?.unwrap_or_default());
         }
-        Ok(self.facts.proposal_of(&request.pull).into_iter().collect())
+        Ok(self.proposal_of(request).into_iter().collect())
+    }
+
+    /// What came to a proposal's branch after its head was meant, by whomever; `None` where that cannot be told yet. A
+    /// button is of one commit's check.
+    async fn moved_under(
+        &self,
+        request: &Request,
+        proposal: &ProposalId,
+        pull: &PullRequest,
+    ) -> Result<Option<Option<UnseenBranch>>, SyncError> {
+        let Origin::Comment(comment) = &request.origin else { return Ok(Some(None)) };
+        let branch = proposal.branch();
+        let found = match self.ports.host.pushes(self.repository, &branch).await {
+            // What Capstan wrote since was not seen either.
+            Ok(pushes) => unseen(&pushes, &pull.head, comment.created_at, "", self.ports.clock.now()),
+            Err(error) if error.is_refusal() => Unseen::NotTold,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match found {
+            Unseen::Nothing => Some(None),
+            Unseen::NotYetNoted => None,
+            Unseen::Pushes(pushes) => Some(Some(UnseenBranch { branch, pushes })),
+            Unseen::NotTold => Some(Some(UnseenBranch { branch, pushes: Vec::new() })),
+        })
     }
 
     /// The first branch of which the author of a request had not seen all; `None` where that cannot be told yet.
@@ -256,7 +462,7 @@ impl Run<'_> {
             }
             let branch = proposal.branch();
             let found = match self.ports.host.pushes(self.repository, &branch).await {
-                Ok(pushes) => unseen(&pushes, head, request.comment.created_at, &own, self.ports.clock.now()),
+                Ok(pushes) => unseen(&pushes, head, request.given_at, &own, self.ports.clock.now()),
                 Err(error) if error.is_refusal() => Unseen::NotTold,
                 Err(error) => return Err(error.into()),
             };

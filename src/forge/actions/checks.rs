@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, CheckSuite, Repository, State};
+use crate::state::{Account, CheckSuite, Permission, Repository, State};
 use crate::views;
 
 impl State {
@@ -17,6 +17,30 @@ impl State {
         let mut view = views::check_run(self, here, run);
         view["check_suite"] = simple_suite(self, here, suite)?;
         self.emit(full_name, by, "check_run", "rerequested", json!({"check_run": view}));
+        Ok(())
+    }
+
+    /// Tells the App that somebody who may write pressed one of a check's buttons.
+    pub(crate) fn press_button(
+        &mut self,
+        full_name: &str,
+        id: u64,
+        identifier: &str,
+        by: &Account,
+    ) -> Result<(), ApiError> {
+        let here = self.repository(full_name)?;
+        let run = here.checks.get(&id).ok_or_else(ApiError::not_found)?;
+        if !run.actions.iter().any(|action| action["identifier"] == identifier) {
+            return Err(ApiError::not_found());
+        }
+        if here.permission_of(&by.login) < Permission::Write {
+            return Err(ApiError::forbidden());
+        }
+        let suite = here.suites.iter().find(|suite| suite.id == run.suite).ok_or_else(ApiError::not_found)?;
+        let mut view = views::check_run(self, here, run);
+        view["check_suite"] = simple_suite(self, here, suite)?;
+        let payload = json!({"check_run": view, "requested_action": {"identifier": identifier}});
+        self.emit(full_name, by, "check_run", "requested_action", payload);
         Ok(())
     }
 

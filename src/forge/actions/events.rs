@@ -24,6 +24,7 @@ impl State {
             return;
         };
         let always = (event, action) == ("check_run", "rerequested")
+            || (event, action) == ("check_run", "requested_action")
             || (event, action) == ("check_suite", "rerequested");
         if !always && !self.app.events.iter().any(|subscribed| subscribed == event) {
             return;

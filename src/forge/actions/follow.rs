@@ -20,9 +20,9 @@ impl State {
         issue.closed_by = Some(by.clone());
         issue.updated_at = now();
         if issue.pull.is_some() {
-            self.emit_pull(full_name, number, by, "closed", json!({}))?;
+            return self.emit_pull(full_name, number, by, "closed", json!({}));
         }
-        Ok(())
+        self.emit_issue(full_name, number, by, "closed", json!({}))
     }
 
     /// Records that a pull request is merged, closes it and says so.
@@ -36,7 +36,7 @@ impl State {
         let pull = self.repository_mut(full_name)?.pull_mut(number)?;
         pull.merged = Some(Merged { at: now(), by: by.clone(), commit });
         pull.auto_merge = None;
-        pull.queued = false;
+        pull.queued = None;
         self.close_issue(full_name, number, by)
     }
 

@@ -1,11 +1,11 @@
-//! Issues opened, comments and labels.
+//! Issues opened, and comments.
 
 use serde_json::{Value, json};
 
 use super::limits::check_length;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Comment, Issue, Label, Permission, State};
+use crate::state::{Account, Comment, Issue, Permission, State};
 use crate::views;
 
 impl State {
@@ -107,7 +107,80 @@ impl State {
         Ok(())
     }
 
-    /// Opens an issue (without an event: Capstan does not subscribe to issues).
+    /// Records an `issues` event with the issue as it is now.
+    pub(crate) fn emit_issue(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+        action: &str,
+        more: Value,
+    ) -> Result<(), ApiError> {
+        let here = self.repository(full_name)?;
+        let payload = json!({"issue": views::issue(here, here.issue(number)?)});
+        self.emit(full_name, by, "issues", action, views::extend(payload, more));
+        Ok(())
+    }
+
+    /// Changes the body of an issue or pull request, notes who did, and says so.
+    pub(crate) fn edit_issue_body(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+        body: &str,
+    ) -> Result<(), ApiError> {
+        check_length(body)?;
+        let issue = self.repository_mut(full_name)?.issue_mut(number)?;
+        let before = issue.body.replace(body.to_owned()).unwrap_or_default();
+        issue.updated_at = now();
+        if before != body {
+            if issue.edits.is_empty() {
+                issue.edits.push((issue.user.clone(), issue.created_at));
+            }
+            issue.edits.push((by.clone(), now()));
+        }
+        let changes = json!({"changes": {"body": {"from": before}}});
+        if issue.pull.is_some() {
+            return self.emit_pull(full_name, number, by, "edited", changes);
+        }
+        self.emit_issue(full_name, number, by, "edited", changes)
+    }
+
+    /// Opens a closed issue again, and says so.
+    pub(crate) fn reopen_issue(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+    ) -> Result<(), ApiError> {
+        let issue = self.repository_mut(full_name)?.issue_mut(number)?;
+        if issue.pull.is_some() {
+            return self.reopen_pull(full_name, number, by);
+        }
+        if issue.open {
+            return Ok(());
+        }
+        (issue.open, issue.closed_at, issue.closed_by) = (true, None, None);
+        issue.updated_at = now();
+        self.emit_issue(full_name, number, by, "reopened", json!({}))
+    }
+
+    /// Removes an issue, and says so.
+    pub(crate) fn delete_issue(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+    ) -> Result<(), ApiError> {
+        self.emit_issue(full_name, number, by, "deleted", json!({}))?;
+        let here = self.repository_mut(full_name)?;
+        here.issues.remove(&number);
+        here.deleted_issues.insert(number);
+        Ok(())
+    }
+
+    /// Opens an issue, and says so.
     pub(crate) fn open_issue(
         &mut self,
         full_name: &str,
@@ -133,42 +206,11 @@ impl State {
             closed_at: None,
             closed_by: None,
             reactions: Vec::new(),
+            edits: Vec::new(),
             pull: None,
         };
         here.issues.insert(number, issue);
+        self.emit_issue(full_name, number, by, "opened", json!({}))?;
         Ok(number)
-    }
-
-    /// Puts a label on an issue or pull request, making the label where it is new.
-    pub(crate) fn add_label(
-        &mut self,
-        full_name: &str,
-        number: u64,
-        name: &str,
-        by: &Account,
-    ) -> Result<(), ApiError> {
-        let known = self.repository(full_name)?.labels.iter().find(|label| label.name == name).cloned();
-        let label = match known {
-            Some(label) => label,
-            None => {
-                let id = self.fresh_id();
-                let label =
-                    Label { id, name: name.to_owned(), color: "ededed".to_owned(), description: None };
-                self.repository_mut(full_name)?.labels.push(label.clone());
-                label
-            }
-        };
-        let here = self.repository_mut(full_name)?;
-        let issue = here.issue_mut(number)?;
-        if issue.labels.iter().any(|known| known.name == name) {
-            return Ok(());
-        }
-        issue.labels.push(label.clone());
-        issue.updated_at = now();
-        if issue.pull.is_some() {
-            let view = views::label(self.repository(full_name)?, &label);
-            self.emit_pull(full_name, number, by, "labeled", json!({"label": view}))?;
-        }
-        Ok(())
     }
 }

@@ -106,11 +106,25 @@ impl State {
             "base_ref": base_ref,
             "head_commit": views::simple_commit(&here.store.known_commit(commit)?),
         });
-        self.repository_mut(full_name)?.pull_mut(number)?.queued = true;
+        self.repository_mut(full_name)?.pull_mut(number)?.queued = Some(by.clone());
         self.emit_pull(full_name, number, by, "enqueued", json!({}))?;
         self.move_reference(full_name, &branch, Some(commit), by)?;
         self.emit(full_name, by, "merge_group", "checks_requested", json!({"merge_group": group}));
         Ok(commit)
+    }
+
+    /// Takes a pull request out of the merge queue: its group's branch goes.
+    pub(crate) fn dequeue(&mut self, full_name: &str, number: u64, by: &Account) -> Result<(), ApiError> {
+        let pull = self.repository_mut(full_name)?.pull_mut(number)?;
+        if pull.queued.take().is_none() {
+            return Err(ApiError::unprocessable("Pull request is not in the merge queue"));
+        }
+        let prefix = format!("refs/heads/gh-readonly-queue/{}/pr-{number}-", pull.base_branch);
+        self.emit_pull(full_name, number, by, "dequeued", json!({"reason": "MANUAL"}))?;
+        for (name, _) in self.repository(full_name)?.store.references(&prefix) {
+            self.move_reference(full_name, &name, None, by)?;
+        }
+        Ok(())
     }
 }
 

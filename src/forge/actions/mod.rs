@@ -7,7 +7,9 @@
 //! | `references` | moves references |
 //! | `limits` | refuses what is too long |
 //! | `pulls`, `issues`, `checks` | what is done with each |
+//! | `sidebar` | labels, assignees, requested reviews |
 //! | `merge` | tries merges, merges, queues |
+//! | `protection` | what a branch wants before a merge |
 
 mod checks;
 mod events;
@@ -15,11 +17,14 @@ mod follow;
 mod issues;
 mod limits;
 mod merge;
+mod protection;
 mod pulls;
 mod references;
+mod sidebar;
 
 pub(crate) use self::follow::size;
 pub(crate) use self::limits::check_length;
 pub(crate) use self::merge::{merge_pull, web_flow};
+pub(crate) use self::protection::{Reported, merge_state, refusal, reported, unmet, verdicts};
 pub use self::pulls::NewPull;
 pub(crate) use self::references::NO_COMMIT;

@@ -86,7 +86,7 @@ impl State {
             mergeability: Mergeability::Unknown { reads_left: self.mergeability_reads },
             merged: None,
             auto_merge: None,
-            queued: false,
+            queued: None,
             reviews: Vec::new(),
             requested_reviewers: Vec::new(),
             requested_teams: Vec::new(),
@@ -108,6 +108,7 @@ impl State {
             closed_at: None,
             closed_by: None,
             reactions: Vec::new(),
+            edits: Vec::new(),
             pull: Some(pull),
         };
         self.repository_mut(full_name)?.issues.insert(number, issue);
@@ -143,7 +144,7 @@ impl State {
                 mergeability: Mergeability::Unknown { reads_left: 0 },
                 merged: None,
                 auto_merge: None,
-                queued: false,
+                queued: None,
                 reviews: Vec::new(),
                 requested_reviewers: Vec::new(),
                 requested_teams: Vec::new(),
@@ -164,6 +165,7 @@ impl State {
                 closed_at: Some(long_ago),
                 closed_by: Some(author.clone()),
                 reactions: Vec::new(),
+                edits: Vec::new(),
                 pull: Some(pull),
             };
             self.repository_mut(full_name)?.issues.insert(number, issue);

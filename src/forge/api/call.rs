@@ -72,6 +72,8 @@ pub(crate) struct Call<'a> {
     pub(crate) body: &'a Value,
     /// The path and host to build pagination links from.
     pub(crate) url: &'a str,
+    /// The media types that the caller takes: some open a preview.
+    pub(crate) accept: &'a str,
 }
 
 impl<'a> Call<'a> {

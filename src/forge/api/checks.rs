@@ -11,6 +11,7 @@ use crate::views;
 
 const LONGEST_TEXT: usize = 65_535;
 const MOST_ANNOTATIONS: usize = 50;
+const MOST_BUTTONS: usize = 3;
 const CONCLUSIONS: [&str; 7] =
     ["success", "failure", "neutral", "cancelled", "skipped", "timed_out", "action_required"];
 
@@ -46,6 +47,24 @@ fn check_output(output: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// At most three buttons, each with short texts.
+fn check_actions(actions: &[Value]) -> Result<(), ApiError> {
+    if actions.len() > MOST_BUTTONS {
+        let message = format!("Invalid request.\n\nNo more than {MOST_BUTTONS} items are allowed.");
+        return Err(ApiError::unprocessable(message));
+    }
+    for action in actions {
+        for (field, longest) in [("label", 20), ("description", 40), ("identifier", 20)] {
+            let text = action[field].as_str().unwrap_or_default();
+            if text.is_empty() || text.chars().count() > longest {
+                let message = format!("Invalid request.\n\nactions.{field} has 1 to {longest} characters.");
+                return Err(ApiError::unprocessable(message));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn time(value: &Value) -> Option<i64> {
     value.as_str()?.parse::<jiff::Timestamp>().ok().map(|time| time.as_second())
 }
@@ -53,6 +72,10 @@ fn time(value: &Value) -> Option<i64> {
 fn apply(run: &mut CheckRun, body: &Value) -> Result<(), ApiError> {
     let text = |field: &str| body[field].as_str().map(str::to_owned);
     check_output(&body["output"])?;
+    if let Some(actions) = body["actions"].as_array() {
+        check_actions(actions)?;
+        run.actions.clone_from(actions);
+    }
     if let Some(name) = text("name") {
         run.name = name;
     }
@@ -113,6 +136,7 @@ pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
         summary: None,
         text: None,
         annotations: Vec::new(),
+        actions: Vec::new(),
     };
     apply(&mut run, call.body)?;
     let (id, completed) = (run.id, run.status == "completed");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::call::{Actor, Answer, Call, METADATA, Reply};
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
-use crate::random::random_text;
+use crate::random::random_secret;
 use crate::state::{AccountKind, Permission, Repository, Token};
 use crate::views::{self, delivery_item, delivery_view};
 
@@ -89,7 +89,7 @@ pub(crate) fn create_token(call: &mut Call<'_>, id: u64) -> Answer {
         permissions = asked;
     }
     let expires_at = now() + TOKEN_LIFE_SECONDS;
-    let token = random_text("ghs_");
+    let token = random_secret("ghs_");
     let repositories = (!wanted.is_empty()).then_some(wanted);
     let mut view = json!({
         "token": token,

@@ -6,9 +6,11 @@ mod checks;
 mod git_data;
 mod installations;
 mod issues;
+mod people;
 mod pulls;
 mod rate_limit;
 mod routes;
+mod sidebar;
 
 pub(crate) use self::call::{
     Actor, Call, METADATA, Need, READ_CODE, READ_PULLS, READ_TALK, Reply, WRITE_CODE, WRITE_PULLS, permit,

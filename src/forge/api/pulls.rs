@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{Actor, Answer, Call, MERGE_PULLS, READ_PULLS, Reply, WRITE_PULLS};
-use crate::actions::{NewPull, check_length, merge_pull, size};
+use crate::actions::{NewPull, check_length, merge_pull, refusal, size};
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::state::{Issue, MergeMethod, Mergeability, Permission, Pull, ReviewState};
@@ -215,44 +215,6 @@ pub(crate) fn create_review(call: &mut Call<'_>, owner: &str, name: &str, number
     Ok(Reply::ok(views::review(here, number, review)))
 }
 
-pub(crate) fn request_reviewers(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
-    let full_name = call.repository(owner, name, WRITE_PULLS)?;
-    let by = call.account()?;
-    let mut reviewers = Vec::new();
-    for login in call.texts("reviewers") {
-        let reviewer = call.state.account(&login).cloned();
-        let here = call.state.repository(&full_name)?;
-        let (issue, _) = here.pull(number)?;
-        match reviewer {
-            Ok(reviewer) if reviewer.id == issue.user.id => {
-                return Err(ApiError::unprocessable("Review cannot be requested from pull request author."));
-            }
-            Ok(reviewer) if here.permission_of(&login) > Permission::Read || !here.private => {
-                reviewers.push(reviewer);
-            }
-            _ => {
-                return Err(ApiError::unprocessable(
-                    "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the repository.",
-                ));
-            }
-        }
-    }
-    let teams = call.texts("team_reviewers");
-    call.state.repository_mut(&full_name)?.pull_mut(number)?.requested_teams.extend(teams);
-    for reviewer in reviewers {
-        let pull = call.state.repository_mut(&full_name)?.pull_mut(number)?;
-        if pull.requested_reviewers.iter().any(|known| known.id == reviewer.id) {
-            continue;
-        }
-        pull.requested_reviewers.push(reviewer.clone());
-        let payload = json!({"requested_reviewer": views::simple_user(&reviewer, &call.state.web)});
-        call.state.emit_pull(&full_name, number, &by, "review_requested", payload)?;
-    }
-    let here = call.state.repository(&full_name)?;
-    let (issue, pull) = here.pull(number)?;
-    Ok(Reply::created(views::pull_simple(call.state, here, issue, pull)))
-}
-
 pub(crate) fn merge(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
     let full_name = call.repository(owner, name, MERGE_PULLS)?;
     let by = call.account()?;
@@ -262,9 +224,18 @@ pub(crate) fn merge(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -
             .ok_or_else(|| ApiError::invalid("PullRequest", "merge_method", "invalid"))?,
     };
     let (_, pull) = call.state.repository(&full_name)?.pull(number)?;
+    if pull.merged.is_some() {
+        return Err(ApiError::new(405, "Pull Request is not mergeable"));
+    }
     if call.text("sha").is_some_and(|sha| parse_id(sha) != Some(pull.head)) {
         return Err(ApiError::new(409, "Head branch was modified. Review and try the merge again."));
     }
+    let here = call.state.repository(&full_name)?;
+    let (issue, pull) = here.pull(number)?;
+    if let Some(refusal) = refusal(here, pull, method).filter(|_| issue.open && !pull.draft) {
+        return Err(refusal);
+    }
+    call.state.check_rules(&full_name, &format!("refs/heads/{}", pull.base_branch))?;
     let commit = merge_pull(call.state, &full_name, number, method, &by)?;
     Ok(Reply::ok(json!({
         "sha": commit.to_string(),

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, Reply};
 use super::issues::Reactable;
-use super::{activity, checks, git_data, installations, issues, pulls, rate_limit};
+use super::{activity, checks, git_data, installations, issues, people, pulls, rate_limit, sidebar};
 use crate::error::ApiError;
 
 fn number(text: &str) -> Result<u64, ApiError> {
@@ -30,6 +30,9 @@ pub(crate) fn route(call: &mut Call<'_>, method: &str, path: &[&str]) -> Answer 
         }
         ("GET", ["installation", "repositories"]) => installations::repositories(call),
         ("GET", ["rate_limit"]) => Ok(Reply::ok(rate_limit::rate_limit(call.state))),
+        ("GET", ["user"]) => people::me(call),
+        ("GET", ["user", "installations"]) => people::installations(call),
+        ("GET", ["user", "installations", id, "repositories"]) => people::repositories(call, number(id)?),
         ("GET", ["users", login]) => installations::user(call, login),
         ("GET", ["orgs", organization, "teams", slug, "memberships", login]) => {
             installations::team_membership(call, organization, slug, login)
@@ -95,7 +98,8 @@ fn pulls(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&st
         ("GET", [n, "commits"]) => pulls::commits(call, owner, name, number(n)?),
         ("GET", [n, "reviews"]) => pulls::reviews(call, owner, name, number(n)?),
         ("POST", [n, "reviews"]) => pulls::create_review(call, owner, name, number(n)?),
-        ("POST", [n, "requested_reviewers"]) => pulls::request_reviewers(call, owner, name, number(n)?),
+        ("POST", [n, "requested_reviewers"]) => sidebar::request_reviewers(call, owner, name, number(n)?),
+        ("DELETE", [n, "requested_reviewers"]) => sidebar::remove_reviewers(call, owner, name, number(n)?),
         ("GET", [n, "merge"]) => pulls::is_merged(call, owner, name, number(n)?),
         ("PUT", [n, "merge"]) => pulls::merge(call, owner, name, number(n)?),
         _ => Err(ApiError::not_found()),
@@ -117,10 +121,11 @@ fn issues(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&s
         ("PATCH", [n]) => issues::update(call, owner, name, number(n)?),
         ("GET", [n, "comments"]) => issues::comments(call, owner, name, number(n)?),
         ("POST", [n, "comments"]) => issues::create_comment(call, owner, name, number(n)?),
-        ("GET", [n, "labels"]) => issues::labels(call, owner, name, number(n)?),
-        ("POST", [n, "labels"]) => issues::add_labels(call, owner, name, number(n)?),
-        ("DELETE", [n, "labels", label]) => issues::remove_label(call, owner, name, number(n)?, label),
-        ("POST", [n, "assignees"]) => issues::add_assignees(call, owner, name, number(n)?),
+        ("GET", [n, "labels"]) => sidebar::labels(call, owner, name, number(n)?),
+        ("POST", [n, "labels"]) => sidebar::add_labels(call, owner, name, number(n)?),
+        ("DELETE", [n, "labels", label]) => sidebar::remove_label(call, owner, name, number(n)?, label),
+        ("POST", [n, "assignees"]) => sidebar::add_assignees(call, owner, name, number(n)?),
+        ("DELETE", [n, "assignees"]) => sidebar::remove_assignees(call, owner, name, number(n)?),
         (_, [n, "reactions", rest @ ..]) => {
             reactions(call, method, owner, name, Reactable::Issue(number(n)?), rest)
         }

@@ -52,6 +52,8 @@ pub struct PullView {
     pub requested_teams: Vec<String>,
     /// Whether auto-merge is on.
     pub auto_merge: bool,
+    /// Whether it is in a merge queue.
+    pub queued: bool,
     /// Its page.
     pub url: String,
 }
@@ -79,6 +81,8 @@ pub struct CheckView {
     pub text: String,
     /// Its annotations as the App sent them.
     pub annotations: Vec<Value>,
+    /// The identifiers of its buttons.
+    pub buttons: Vec<String>,
 }
 
 /// A comment as it is now.
@@ -92,6 +96,25 @@ pub struct CommentView {
     pub body: String,
     /// Reactions as (login, content).
     pub reactions: Vec<(String, String)>,
+}
+
+/// An issue as it is now.
+#[derive(Clone, Debug)]
+pub struct IssueView {
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// Its body, empty where there is none.
+    pub body: String,
+    /// Whether it is open.
+    pub open: bool,
+    /// The login of who opened it.
+    pub author: String,
+    /// The names of its labels.
+    pub labels: Vec<String>,
+    /// How often its body was changed.
+    pub edits: usize,
 }
 
 /// A commit.
@@ -145,6 +168,7 @@ fn pull_view(here: &Repository, issue: &Issue, pull: &Pull) -> PullView {
         requested_reviewers: logins(&pull.requested_reviewers),
         requested_teams: pull.requested_teams.clone(),
         auto_merge: pull.auto_merge.is_some(),
+        queued: pull.queued.is_some(),
         url: format!("{}/pull/{}", here.html(), issue.number),
     }
 }
@@ -161,6 +185,11 @@ fn check_view(run: &CheckRun) -> CheckView {
         summary: run.summary.clone().unwrap_or_default(),
         text: run.text.clone().unwrap_or_default(),
         annotations: run.annotations.clone(),
+        buttons: run
+            .actions
+            .iter()
+            .filter_map(|action| Some(action["identifier"].as_str()?.to_owned()))
+            .collect(),
     }
 }
 
@@ -183,6 +212,23 @@ impl Forge {
         self.inspect(full_name, |here| {
             let pulls = here.issues.values().filter_map(|issue| Some((issue, issue.pull.as_ref()?)));
             Ok(pulls.map(|(issue, pull)| pull_view(here, issue, pull)).collect())
+        })
+    }
+
+    /// All issues of a repository that are no pull requests, open and closed, by number.
+    pub fn issues(&self, full_name: &str) -> Result<Vec<IssueView>, ForgeError> {
+        self.inspect(full_name, |here| {
+            let issues = here.issues.values().filter(|issue| issue.pull.is_none());
+            let view = |issue: &Issue| IssueView {
+                number: issue.number,
+                title: issue.title.clone(),
+                body: issue.body.clone().unwrap_or_default(),
+                open: issue.open,
+                author: issue.user.login.clone(),
+                labels: issue.labels.iter().map(|label| label.name.clone()).collect(),
+                edits: issue.edits.len().saturating_sub(1),
+            };
+            Ok(issues.map(view).collect())
         })
     }
 

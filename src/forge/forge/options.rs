@@ -13,6 +13,17 @@ pub struct Options {
     pub recording: Recording,
     /// How often the API says of a pull request that its mergeability is being computed, each time it is unknown.
     pub mergeability_reads: u32,
+    /// Be a GitHub Enterprise Server instead of github.com.
+    pub enterprise: Option<Enterprise>,
+}
+
+/// A GitHub Enterprise Server of those that are older than merge queues.
+#[derive(Clone, Debug)]
+pub struct Enterprise {
+    /// Its version, as `x-github-enterprise-version` says it: `3.10.4`.
+    pub version: String,
+    /// Where clients reach it, through whatever stands between: `https://ghe.example.com`. Its addresses begin so.
+    pub web: String,
 }
 
 impl Default for Options {
@@ -22,6 +33,7 @@ impl Default for Options {
             slug: "capstan".to_owned(),
             recording: Recording::Full,
             mergeability_reads: 1,
+            enterprise: None,
         }
     }
 }

@@ -10,10 +10,10 @@ use super::running::Forge;
 use crate::actions::{NewPull, merge_pull};
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::random::random_text;
+use crate::random::random_secret;
 use crate::state::{
-    Account, AccountKind, AutoMerge, BranchRule, Installation, MergeMethod, Permission, Repository,
-    ReviewState, Selection, State, Team, Token,
+    Account, AccountKind, BranchRule, Installation, MergeMethod, Permission, Repository, ReviewState,
+    Selection, State, Team, Token,
 };
 use crate::store::{Entry, NewCommit, Store, parse_id};
 use crate::views;
@@ -82,7 +82,8 @@ impl Forge {
     pub fn create_team(&self, organization: &str, slug: &str, members: &[&str]) -> Result<(), ForgeError> {
         self.act(|state| {
             let members = members.iter().map(|member| (*member).to_owned()).collect();
-            state.teams.insert(format!("{organization}/{slug}"), Team { members });
+            let id = state.fresh_id();
+            state.teams.insert(format!("{organization}/{slug}"), Team { id, members });
             Ok(())
         })
     }
@@ -91,7 +92,7 @@ impl Forge {
     pub fn token_for(&self, login: &str) -> Result<String, ForgeError> {
         self.act(|state| {
             let account = state.account(login)?.clone();
-            let token = random_text("ghp_");
+            let token = random_secret("ghp_");
             state.tokens.insert(token.clone(), Token::User(account));
             Ok(token)
         })
@@ -340,22 +341,33 @@ impl Forge {
         })
     }
 
-    /// Opens a closed pull request again as a person.
+    /// Opens a closed issue or pull request again as a person.
     pub fn reopen(&self, full_name: &str, number: u64, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.reopen_pull(full_name, number, &by)?)
+            Ok(state.reopen_issue(full_name, number, &by)?)
         })
     }
 
-    /// Changes a pull request's body as a person.
+    /// Changes the body of an issue or pull request as a person, or as a bot.
     pub fn edit_body(&self, full_name: &str, number: u64, by: &str, body: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            let issue = state.repository_mut(full_name)?.issue_mut(number)?;
-            let before = issue.body.replace(body.to_owned()).unwrap_or_default();
-            let changes = json!({"changes": {"body": {"from": before}}});
-            Ok(state.emit_pull(full_name, number, &by, "edited", changes)?)
+            Ok(state.edit_issue_body(full_name, number, &by, body)?)
+        })
+    }
+
+    /// Points a pull request at another branch as a person.
+    pub fn retarget(&self, full_name: &str, number: u64, by: &str, base: &str) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            let here = state.repository_mut(full_name)?;
+            let tip = here.branch(base).ok_or_else(|| ApiError::invalid("PullRequest", "base", "invalid"))?;
+            let pull = here.pull_mut(number)?;
+            let before = std::mem::replace(&mut pull.base_branch, base.to_owned());
+            let changes = json!({"base": {"ref": {"from": before}, "sha": {"from": pull.base.to_string()}}});
+            pull.base = tip;
+            Ok(state.emit_pull(full_name, number, &by, "edited", json!({"changes": changes}))?)
         })
     }
 
@@ -396,35 +408,19 @@ impl Forge {
         })
     }
 
-    /// Asks for auto-merge as a person; the merge itself is [`Forge::merge_pull`]'s.
-    pub fn enable_auto_merge(
-        &self,
-        full_name: &str,
-        number: u64,
-        by: &str,
-        method: MergeMethod,
-    ) -> Result<(), ForgeError> {
+    /// Opens an issue as a person; returns its number.
+    pub fn open_issue(&self, full_name: &str, by: &str, title: &str, body: &str) -> Result<u64, ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            let auto = AutoMerge { by: by.clone(), method, at: now() };
-            state.repository_mut(full_name)?.pull_mut(number)?.auto_merge = Some(auto);
-            Ok(state.emit_pull(full_name, number, &by, "auto_merge_enabled", json!({}))?)
+            Ok(state.open_issue(full_name, &by, title, Some(body.to_owned()))?)
         })
     }
 
-    /// Puts a pull request into the merge queue; returns the group's head commit.
-    pub fn enqueue(&self, full_name: &str, number: u64, by: &str) -> Result<String, ForgeError> {
+    /// Deletes an issue, as who administers the repository does.
+    pub fn delete_issue(&self, full_name: &str, number: u64, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.enqueue(full_name, number, &by)?.to_string())
-        })
-    }
-
-    /// Puts a label on an issue or pull request.
-    pub fn add_label(&self, full_name: &str, number: u64, label: &str, by: &str) -> Result<(), ForgeError> {
-        self.act(|state| {
-            let by = author_of(state, by)?;
-            Ok(state.add_label(full_name, number, label, &by)?)
+            Ok(state.delete_issue(full_name, number, &by)?)
         })
     }
 
@@ -475,6 +471,16 @@ impl Forge {
         })
     }
 
+    /// Makes another branch the default one.
+    pub fn make_default(&self, full_name: &str, branch: &str) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let here = state.repository_mut(full_name)?;
+            here.branch(branch).ok_or_else(ApiError::not_found)?;
+            branch.clone_into(&mut here.default_branch);
+            Ok(())
+        })
+    }
+
     /// Switches a repository's issues off, or on again.
     pub fn switch_issues(&self, full_name: &str, on: bool) -> Result<(), ForgeError> {
         self.act(|state| {
@@ -510,7 +516,7 @@ impl Forge {
 }
 
 /// The account with a login; the bot's counts too.
-fn author_of(state: &State, login: &str) -> Result<Account, ForgeError> {
+pub(super) fn author_of(state: &State, login: &str) -> Result<Account, ForgeError> {
     if login == state.app.bot.login {
         return Ok(state.app.bot.clone());
     }
@@ -540,8 +546,12 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
         pushed_at: now(),
         permissions: std::collections::BTreeMap::new(),
         rules: Vec::new(),
+        protections: std::collections::BTreeMap::new(),
+        merge_methods: vec![MergeMethod::Merge, MergeMethod::Squash, MergeMethod::Rebase],
+        auto_merge_allowed: true,
         labels: Vec::new(),
         issues: std::collections::BTreeMap::new(),
+        deleted_issues: BTreeSet::new(),
         comments: std::collections::BTreeMap::new(),
         checks: std::collections::BTreeMap::new(),
         suites: Vec::new(),

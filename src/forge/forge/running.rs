@@ -13,10 +13,10 @@ use crate::error::ApiError;
 use crate::faults::{Fault, Faults, Matching, Strike};
 use crate::log::{Exchange, Log};
 use crate::outbox::{Delivery, Order, Outbox};
-use crate::random::random_text;
+use crate::random::random_secret;
 use crate::server::serve;
 use crate::shared::Shared;
-use crate::state::{Account, AccountKind, App, State};
+use crate::state::{Account, AccountKind, App, State, Token};
 
 /// What the App's operator knows.
 #[derive(Clone)]
@@ -29,6 +29,10 @@ pub struct AppCredentials {
     pub private_key: String,
     /// The secret that deliveries are signed with.
     pub webhook_secret: String,
+    /// What the App is called where people sign in.
+    pub client_id: String,
+    /// The secret that codes of people who sign in are exchanged with.
+    pub client_secret: String,
 }
 
 /// A running forge; it ends when this is dropped.
@@ -56,7 +60,8 @@ impl Forge {
         listener.set_nonblocking(true)?;
         let url = format!("http://{}", listener.local_addr()?);
         let state = State {
-            web: url.clone(),
+            web: options.enterprise.as_ref().map_or_else(|| url.clone(), |server| server.web.clone()),
+            enterprise: options.enterprise.as_ref().map(|server| server.version.clone()),
             folder: folder.path().to_owned(),
             last_id: 1000,
             last_event: 0,
@@ -65,6 +70,7 @@ impl Forge {
             app: app(&options)?,
             installations: BTreeMap::new(),
             tokens: HashMap::new(),
+            authorizations: HashMap::new(),
             repositories: BTreeMap::new(),
             outbox: Outbox::default(),
             faults: Faults::default(),
@@ -102,7 +108,20 @@ impl Forge {
             slug: state.app.slug.clone(),
             private_key: state.app.key.pem().to_owned(),
             webhook_secret: state.app.webhook_secret.clone(),
+            client_id: state.app.client_id(),
+            client_secret: state.app.client_secret.clone(),
         }
+    }
+
+    /// Sets where people who sign in are sent back to.
+    pub fn send_back_to(&self, callback: &str) {
+        self.shared.lock().app.callback = Some(callback.to_owned());
+    }
+
+    /// Takes all tokens of a person back.
+    pub fn revoke_tokens_of(&self, login: &str) {
+        let is_theirs = |token: &Token| matches!(token, Token::User(account) if account.login == login);
+        self.shared.lock().tokens.retain(|_, token| !is_theirs(token));
     }
 
     /// The login of the App's bot.
@@ -219,10 +238,14 @@ fn app(options: &Options) -> Result<App, ForgeError> {
         ("pull_requests", "write"),
         ("statuses", "write"),
     ];
+    // What a server does not know, nobody can grant there.
+    let permissions =
+        permissions.into_iter().filter(|(scope, _)| options.enterprise.is_none() || *scope != "merge_queues");
     let events = [
         "check_run",
         "check_suite",
         "issue_comment",
+        "issues",
         "merge_group",
         "pull_request",
         "pull_request_review",
@@ -236,9 +259,11 @@ fn app(options: &Options) -> Result<App, ForgeError> {
         owner,
         bot,
         key: AppKey::generate().map_err(|_| ForgeError::Key)?,
-        webhook_secret: random_text(""),
+        webhook_secret: random_secret(""),
+        client_secret: random_secret(""),
+        callback: None,
         webhook_url: None,
-        permissions: permissions.map(|(scope, level)| (scope.to_owned(), level.to_owned())).into(),
+        permissions: permissions.map(|(scope, level)| (scope.to_owned(), level.to_owned())).collect(),
         events: events.map(str::to_owned).to_vec(),
         created_at: now(),
     })

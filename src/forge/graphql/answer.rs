@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::document::{Document, Field, Selection};
 use super::project::{fields, project};
 use super::{document, mutations, nodes};
 use crate::api::Call;
@@ -17,6 +18,9 @@ pub(crate) fn answer(call: &mut Call<'_>) -> Value {
         Ok(document) => document,
         Err(message) => return json!({"errors": [{"message": message}]}),
     };
+    if let Some(error) = lacking(call, &document) {
+        return json!({"errors": [error]});
+    }
     let mut data = Map::new();
     let mut errors = Vec::new();
     let root = if document.is_mutation { "Mutation" } else { "Query" };
@@ -35,4 +39,44 @@ pub(crate) fn answer(call: &mut Call<'_>) -> Value {
         answer["errors"] = Value::Array(errors);
     }
     answer
+}
+
+/// Fields of pull requests that an older GitHub Enterprise Server has not: each came with merge queues.
+const WITH_MERGE_QUEUES: &[&str] =
+    &["isInMergeQueue", "isMergeQueueEnabled", "mergeQueue", "mergeQueueEntry"];
+
+/// What lets older servers take `updateRefs`.
+const UPDATE_REFS_PREVIEW: &str = "application/vnd.github.update-refs-preview+json";
+
+/// The error for the first field that the server has not, before anything is done.
+fn lacking(call: &Call<'_>, document: &Document) -> Option<Value> {
+    call.state.enterprise.as_ref()?;
+    let mut selected = Vec::new();
+    all_fields(&document.selections, &mut selected);
+    document.fragments.values().for_each(|(_, selections)| all_fields(selections, &mut selected));
+    let previews = call.accept.contains(UPDATE_REFS_PREVIEW);
+    let (field, on) = selected.iter().find_map(|field| match field.name.as_str() {
+        name if WITH_MERGE_QUEUES.contains(&name) => Some((name, "PullRequest")),
+        name @ "updateRefs" if !previews => Some((name, "Mutation")),
+        _ => None,
+    })?;
+    Some(json!({
+        "path": [if document.is_mutation { "mutation" } else { "query" }, field],
+        "extensions": {"code": "undefinedField", "typeName": on, "fieldName": field},
+        "locations": [{"line": 1, "column": 1}],
+        "message": format!("Field '{field}' doesn't exist on type '{on}'"),
+    }))
+}
+
+fn all_fields<'a>(selections: &'a [Selection], found: &mut Vec<&'a Field>) {
+    for selection in selections {
+        match selection {
+            Selection::Field(field) => {
+                found.push(field);
+                all_fields(&field.selections, found);
+            }
+            Selection::Inline(_, inner) => all_fields(inner, found),
+            Selection::Spread(_) => {}
+        }
+    }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::document::Field;
 use super::error::GraphQlError;
 use super::nodes::{pull_by_id, pull_request, repository_by_id, require};
+use crate::actions::unmet;
 use crate::api::{Call, WRITE_CODE, WRITE_PULLS};
 use crate::clock::now;
 use crate::state::{AutoMerge, MergeMethod};
@@ -18,6 +19,8 @@ pub(super) fn mutate(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQ
         "updateRefs" => update_refs(call, &input),
         "enablePullRequestAutoMerge" => auto_merge(call, &input, true),
         "disablePullRequestAutoMerge" => auto_merge(call, &input, false),
+        "enqueuePullRequest" => enqueue(call, &input),
+        "dequeuePullRequest" => dequeue(call, &input),
         "convertPullRequestToDraft" => draft(call, &input, true),
         "markPullRequestReadyForReview" => draft(call, &input, false),
         other => {
@@ -119,6 +122,55 @@ fn draft(call: &mut Call<'_>, input: &Value, draft: bool) -> Result<Value, Graph
     payload(call, name, &full_name, number, input)
 }
 
+/// The head that is meant has to be the one that is there.
+fn expect_head(call: &Call<'_>, full_name: &str, number: u64, input: &Value) -> Result<(), GraphQlError> {
+    let (_, pull) = call.state.repository(full_name)?.pull(number)?;
+    match input["expectedHeadOid"].as_str() {
+        Some(expected) if parse_id(expected) != Some(pull.head) => {
+            Err(unprocessable(format!("Head sha was modified: expected {expected}, found {}", pull.head)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn queue_entry(call: &Call<'_>, name: &str, full_name: &str, number: u64) -> Result<Value, GraphQlError> {
+    let here = call.state.repository(full_name)?;
+    let (issue, pull) = here.pull(number)?;
+    let entry = pull_request(here, issue, pull)["mergeQueueEntry"].clone();
+    Ok(json!({"__typename": name, "clientMutationId": null, "mergeQueueEntry": entry}))
+}
+
+fn enqueue(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
+    let (full_name, number) = target(call, input)?;
+    require(call.state, call.actor, &full_name, WRITE_CODE)?;
+    let by = call.account()?;
+    expect_head(call, &full_name, number, input)?;
+    let here = call.state.repository(&full_name)?;
+    let (issue, pull) = here.pull(number)?;
+    if !here.protection(&pull.base_branch).queue {
+        return Err(unprocessable("Pull request The base branch does not require a merge queue"));
+    }
+    if !issue.open || pull.draft {
+        return Err(unprocessable("Pull request is not open, or a draft"));
+    }
+    if let Some(unmet) = unmet(here, pull) {
+        return Err(unprocessable(format!("Pull request {unmet}")));
+    }
+    if pull.queued.is_none() {
+        call.state.enqueue(&full_name, number, &by)?;
+    }
+    queue_entry(call, "EnqueuePullRequestPayload", &full_name, number)
+}
+
+fn dequeue(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
+    let (full_name, number) = pull_by_id(call.state, input["id"].as_str().unwrap_or_default())?;
+    require(call.state, call.actor, &full_name, WRITE_PULLS)?;
+    require(call.state, call.actor, &full_name, WRITE_CODE)?;
+    let by = call.account()?;
+    call.state.dequeue(&full_name, number, &by)?;
+    queue_entry(call, "DequeuePullRequestPayload", &full_name, number)
+}
+
 fn auto_merge(call: &mut Call<'_>, input: &Value, enable: bool) -> Result<Value, GraphQlError> {
     let (full_name, number) = target(call, input)?;
     require(call.state, call.actor, &full_name, WRITE_CODE)?;
@@ -126,6 +178,20 @@ fn auto_merge(call: &mut Call<'_>, input: &Value, enable: bool) -> Result<Value,
     let method = input["mergeMethod"].as_str().unwrap_or("MERGE");
     let method =
         MergeMethod::parse(method).ok_or_else(|| unprocessable(format!("{method} is no merge method")))?;
+    if enable {
+        expect_head(call, &full_name, number, input)?;
+        let here = call.state.repository(&full_name)?;
+        let (_, pull) = here.pull(number)?;
+        if !here.auto_merge_allowed {
+            return Err(unprocessable("Auto merge is not allowed for this repository"));
+        }
+        if pull.draft {
+            return Err(unprocessable("Pull request Pull request is in draft status"));
+        }
+        if unmet(here, pull).is_none() {
+            return Err(unprocessable("Pull request Pull request is in clean status"));
+        }
+    }
     let issue = call.state.repository_mut(&full_name)?.issue_mut(number)?;
     if !issue.open {
         return Err(unprocessable("Pull request is closed"));

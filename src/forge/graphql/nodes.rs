@@ -1,16 +1,18 @@
 //! Queries, and the objects they see.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::document::{Field, Selection};
 use super::error::GraphQlError;
+use crate::actions::{Reported, merge_state, reported, verdicts};
 use crate::api::{Actor, Call, METADATA, Need, READ_PULLS, READ_TALK, permit};
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
 use crate::state::{
-    Account, AccountKind, Comment, Issue, Mergeability, Permission, Pull, Repository, ReviewState, State,
+    Account, AccountKind, CheckRun, Comment, Issue, MergeMethod, Mergeability, Pull, Repository, ReviewState,
+    State,
 };
 
 /// Answers one field of a query with a complete object.
@@ -59,6 +61,8 @@ struct Asked {
     heads: BTreeSet<String>,
     /// Those with these numbers.
     numbers: BTreeSet<u64>,
+    /// Whether a pull request can be merged: asking has it computed.
+    mergeability: bool,
 }
 
 impl Asked {
@@ -83,6 +87,7 @@ impl Asked {
             };
             let argument = |name: &str| field.arguments.get(name);
             match field.name.as_str() {
+                "mergeable" | "mergeStateStatus" => self.mergeability = true,
                 "ref" | "object" => self.references = true,
                 "pullRequest" => self.numbers.extend(argument("number").and_then(Value::as_u64)),
                 "pullRequests" => match argument("headRefName").and_then(Value::as_str) {
@@ -99,8 +104,11 @@ impl Asked {
     }
 }
 
-fn node(call: &Call<'_>, id: &str, asked: &Asked) -> Result<Value, GraphQlError> {
+fn node(call: &mut Call<'_>, id: &str, asked: &Asked) -> Result<Value, GraphQlError> {
     if let Ok((full_name, number)) = pull_by_id(call.state, id) {
+        if asked.mergeability {
+            call.state.read_mergeability(&full_name, number)?;
+        }
         let here = call.state.repository(&full_name)?;
         permit(call.state, call.actor, here, READ_PULLS)?;
         let (issue, pull) = here.pull(number)?;
@@ -110,9 +118,51 @@ fn node(call: &Call<'_>, id: &str, asked: &Asked) -> Result<Value, GraphQlError>
         permit(call.state, call.actor, here, READ_TALK)?;
         return Ok(issue_comment(here, comment));
     }
+    if let Some((here, found)) = issue_by_id(call.state, id) {
+        permit(call.state, call.actor, here, READ_TALK)?;
+        return Ok(issue(here, found));
+    }
     let here = repository_by_id(call.state, id).map_err(|_| unresolved(id))?;
     permit(call.state, call.actor, here, METADATA)?;
     Ok(repository(here, asked))
+}
+
+/// The issue with a node id, and its repository.
+fn issue_by_id<'a>(state: &'a State, id: &str) -> Option<(&'a Repository, &'a Issue)> {
+    let number: u64 = id.strip_prefix("I_")?.parse().ok()?;
+    let of =
+        |here: &'a Repository| here.issues.values().find(|issue| issue.id == number && issue.pull.is_none());
+    state.repositories.values().find_map(|here| Some((here, of(here)?)))
+}
+
+fn issue(here: &Repository, issue: &Issue) -> Value {
+    let edit = |(at, (by, seconds)): (usize, &(Account, i64))| {
+        json!({
+            "__typename": "UserContentEdit",
+            "id": format!("UCE_{}_{at}", issue.id),
+            "editor": account(by, &here.web),
+            "editedAt": rfc3339(*seconds),
+            "createdAt": rfc3339(*seconds),
+            "updatedAt": rfc3339(*seconds),
+            "deletedAt": null,
+        })
+    };
+    // Newest first.
+    let edits: Vec<Value> = issue.edits.iter().enumerate().rev().map(edit).collect();
+    json!({
+        "__typename": "Issue",
+        "id": format!("I_{}", issue.id),
+        "number": issue.number,
+        "title": issue.title,
+        "body": issue.body.clone().unwrap_or_default(),
+        "state": if issue.open { "OPEN" } else { "CLOSED" },
+        "author": account(&issue.user, &here.web),
+        "editor": issue.edits.last().map(|(by, _)| account(by, &here.web)),
+        "lastEditedAt": issue.edits.last().map(|(_, at)| rfc3339(*at)),
+        "createdAt": rfc3339(issue.created_at),
+        "updatedAt": rfc3339(issue.updated_at),
+        "userContentEdits": {"__typename": "UserContentEditConnection", "nodes": edits},
+    })
 }
 
 /// The comment with a node id, and its repository.
@@ -240,7 +290,10 @@ fn repository(here: &Repository, asked: &Asked) -> Value {
         "isPrivate": here.private,
         "isArchived": here.archived,
         "isFork": here.fork_of.is_some(),
-        "autoMergeAllowed": true,
+        "autoMergeAllowed": here.auto_merge_allowed,
+        "mergeCommitAllowed": here.merge_methods.contains(&MergeMethod::Merge),
+        "squashMergeAllowed": here.merge_methods.contains(&MergeMethod::Squash),
+        "rebaseMergeAllowed": here.merge_methods.contains(&MergeMethod::Rebase),
         "defaultBranchRef": here.store.reference(&default).map(|id| git_reference(here, &default, id)),
         "ref": {"__by": references},
         "object": {"__by": objects},
@@ -254,23 +307,75 @@ fn repository(here: &Repository, asked: &Asked) -> Value {
 
 /// The latest verdicts of people who can write decide; comments do not count.
 fn review_decision(here: &Repository, pull: &Pull) -> Value {
-    let mut verdicts: Vec<(u64, ReviewState)> = Vec::new();
-    for review in &pull.reviews {
-        let counts = here.permission_of(&review.user.login) >= Permission::Write;
-        if review.state == ReviewState::Commented || !counts {
-            continue;
-        }
-        verdicts.retain(|(user, _)| *user != review.user.id);
-        verdicts.push((review.user.id, review.state));
-    }
+    let verdicts = verdicts(here, pull);
+    let approved = verdicts.iter().filter(|(_, verdict)| *verdict == ReviewState::Approved).count();
     let has = |state: ReviewState| verdicts.iter().any(|(_, verdict)| *verdict == state);
     if has(ReviewState::ChangesRequested) {
         json!("CHANGES_REQUESTED")
-    } else if has(ReviewState::Approved) {
+    } else if approved < here.protection(&pull.base_branch).reviews {
+        json!("REVIEW_REQUIRED")
+    } else if approved > 0 {
         json!("APPROVED")
     } else {
         Value::Null
     }
+}
+
+/// The last opinion of each reviewer.
+fn opinions(pull: &Pull, reviews: &[Value]) -> Vec<Value> {
+    let mut latest: Vec<(u64, Value)> = Vec::new();
+    for (review, view) in pull.reviews.iter().zip(reviews) {
+        if review.state != ReviewState::Commented {
+            latest.retain(|(user, _)| *user != review.user.id);
+            latest.push((review.user.id, view.clone()));
+        }
+    }
+    latest.into_iter().map(|(_, view)| view).collect()
+}
+
+/// What was reported on a head, and what the base branch requires and nobody has reported.
+fn check_rollup(here: &Repository, pull: &Pull) -> Value {
+    let required = &here.protection(&pull.base_branch).checks;
+    let mut runs: BTreeMap<&str, &CheckRun> = BTreeMap::new();
+    for run in here.checks.values().filter(|run| run.head == pull.head) {
+        runs.insert(&run.name, run);
+    }
+    let mut contexts: Vec<Value> = runs
+        .values()
+        .map(|run| {
+            json!({
+                "__typename": "CheckRun",
+                "name": run.name,
+                "status": run.status.to_uppercase(),
+                "conclusion": run.conclusion.as_ref().map(|word| word.to_uppercase()),
+                "isRequired": required.contains(&run.name),
+            })
+        })
+        .collect();
+    let statuses = here.statuses.iter().filter(|status| status.commit == pull.head);
+    let named: BTreeSet<&String> = statuses.map(|status| &status.context).chain(required).collect();
+    for context in named.into_iter().filter(|name| !runs.contains_key(name.as_str())) {
+        let is_there = here.statuses.iter().any(|one| one.commit == pull.head && one.context == *context);
+        let state = match reported(here, pull, context) {
+            Reported::Passed => "SUCCESS",
+            Reported::Pending if is_there => "PENDING",
+            Reported::Pending => "EXPECTED",
+            Reported::Failed => "FAILURE",
+        };
+        contexts.push(json!({
+            "__typename": "StatusContext",
+            "context": context,
+            "state": state,
+            "isRequired": required.contains(context),
+        }));
+    }
+    if contexts.is_empty() {
+        return Value::Null;
+    }
+    json!({
+        "__typename": "StatusCheckRollup",
+        "contexts": {"__typename": "StatusCheckRollupContextConnection", "nodes": contexts},
+    })
 }
 
 /// A pull request with every field that can be asked for.
@@ -332,14 +437,16 @@ pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Val
             .map(|id| git_reference(here, &format!("refs/heads/{}", pull.head_branch), id)),
         "mergeCommit": merge_commit,
         "reviewDecision": review_decision(here, pull),
-        "isInMergeQueue": pull.queued,
-        "isMergeQueueEnabled": false,
-        "mergeQueueEntry": pull.queued.then(|| json!({
+        "mergeStateStatus": merge_state(here, pull),
+        "isInMergeQueue": pull.queued.is_some(),
+        "isMergeQueueEnabled": here.protection(&pull.base_branch).queue,
+        "mergeQueueEntry": pull.queued.as_ref().map(|by| json!({
             "__typename": "MergeQueueEntry",
             "id": format!("MQE_{}", pull.id),
             "position": 1,
             "state": "AWAITING_CHECKS",
             "enqueuedAt": rfc3339(issue.updated_at),
+            "enqueuer": account(by, &here.web),
         })),
         "autoMergeRequest": pull.auto_merge.as_ref().map(|auto| json!({
             "__typename": "AutoMergeRequest",
@@ -350,6 +457,21 @@ pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Val
         "labels": {"__typename": "LabelConnection", "nodes": labels},
         "reviews": {"__typename": "PullRequestReviewConnection", "nodes": reviews},
         "latestReviews": {"__typename": "PullRequestReviewConnection", "nodes": reviews},
+        "latestOpinionatedReviews": {
+            "__typename": "PullRequestReviewConnection", "nodes": opinions(pull, &reviews),
+        },
+        "baseRepository": repository(here, &Asked::default()),
+        "commits": {
+            "__typename": "PullRequestCommitConnection",
+            "nodes": [{
+                "__typename": "PullRequestCommit",
+                "commit": {
+                    "__typename": "Commit",
+                    "oid": pull.head.to_string(),
+                    "statusCheckRollup": check_rollup(here, pull),
+                },
+            }],
+        },
         "createdAt": rfc3339(issue.created_at),
         "updatedAt": rfc3339(issue.updated_at),
         "closedAt": issue.closed_at.map(rfc3339),

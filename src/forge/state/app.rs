@@ -15,10 +15,29 @@ pub(crate) struct App {
     pub(crate) bot: Account,
     pub(crate) key: AppKey,
     pub(crate) webhook_secret: String,
+    pub(crate) client_secret: String,
+    /// Where people who sign in may be sent back to; none may where it is `None`.
+    pub(crate) callback: Option<String>,
     pub(crate) webhook_url: Option<String>,
     pub(crate) permissions: BTreeMap<String, String>,
     pub(crate) events: Vec<String>,
     pub(crate) created_at: Seconds,
+}
+
+impl App {
+    /// What the App is called where people sign in.
+    pub(crate) fn client_id(&self) -> String {
+        format!("Iv1.{:016x}", self.id)
+    }
+}
+
+/// Somebody said who they are, and is on the way back with a code.
+#[derive(Clone, Debug)]
+pub(crate) struct Authorization {
+    pub(crate) account: Account,
+    pub(crate) callback: String,
+    /// SHA-256 of the proof key (PKCE), in base64url.
+    pub(crate) challenge: Option<String>,
 }
 
 /// Which repositories of an account an installation covers.

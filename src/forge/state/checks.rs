@@ -23,6 +23,8 @@ pub(crate) struct CheckRun {
     pub(crate) summary: Option<String>,
     pub(crate) text: Option<String>,
     pub(crate) annotations: Vec<Value>,
+    /// Its buttons.
+    pub(crate) actions: Vec<Value>,
 }
 
 /// The App's checks on one commit.

@@ -30,6 +30,8 @@ pub(crate) struct Issue {
     pub(crate) closed_at: Option<Seconds>,
     pub(crate) closed_by: Option<Account>,
     pub(crate) reactions: Vec<Reaction>,
+    /// Who changed its body and when, oldest first; the first is the body as it was opened, once somebody changed it.
+    pub(crate) edits: Vec<(Account, Seconds)>,
     pub(crate) pull: Option<Pull>,
 }
 

@@ -87,7 +87,8 @@ pub(crate) struct Pull {
     pub(crate) mergeability: Mergeability,
     pub(crate) merged: Option<Merged>,
     pub(crate) auto_merge: Option<AutoMerge>,
-    pub(crate) queued: bool,
+    /// Who put it into the merge queue, while it is there.
+    pub(crate) queued: Option<Account>,
     pub(crate) reviews: Vec<Review>,
     pub(crate) requested_reviewers: Vec<Account>,
     pub(crate) requested_teams: Vec<String>,

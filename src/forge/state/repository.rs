@@ -1,13 +1,13 @@
 //! A repository and everything in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 
 use super::account::{Account, Permission};
 use super::checks::{CheckRun, CheckSuite, Status};
 use super::issue::{Comment, Issue, Label};
-use super::pull::Pull;
+use super::pull::{MergeMethod, Pull};
 use crate::clock::Seconds;
 use crate::error::ApiError;
 use crate::store::{Store, parse_id};
@@ -27,6 +27,19 @@ impl BranchRule {
             None => self.pattern == reference,
         }
     }
+}
+
+/// What a branch wants before anything is merged into it.
+#[derive(Clone, Debug, Default)]
+pub struct Protection {
+    /// Names of checks and contexts of statuses that have to pass.
+    pub checks: Vec<String>,
+    /// So many approving reviews.
+    pub reviews: usize,
+    /// The head has to stand on the branch's tip.
+    pub up_to_date: bool,
+    /// Everything goes through a merge queue.
+    pub queue: bool,
 }
 
 /// Something that moved a reference.
@@ -61,8 +74,15 @@ pub(crate) struct Repository {
     pub(crate) pushed_at: Seconds,
     pub(crate) permissions: BTreeMap<String, Permission>,
     pub(crate) rules: Vec<BranchRule>,
+    /// By branch.
+    pub(crate) protections: BTreeMap<String, Protection>,
+    /// The ways in which pull requests may be merged.
+    pub(crate) merge_methods: Vec<MergeMethod>,
+    pub(crate) auto_merge_allowed: bool,
     pub(crate) labels: Vec<Label>,
     pub(crate) issues: BTreeMap<u64, Issue>,
+    /// Numbers of issues that are gone.
+    pub(crate) deleted_issues: BTreeSet<u64>,
     pub(crate) comments: BTreeMap<u64, Comment>,
     pub(crate) checks: BTreeMap<u64, CheckRun>,
     pub(crate) suites: Vec<CheckSuite>,
@@ -108,6 +128,13 @@ impl Repository {
 
     pub(crate) fn branch(&self, name: &str) -> Option<ObjectId> {
         self.store.reference(&format!("refs/heads/{name}"))
+    }
+
+    /// What a branch wants; nothing where nobody said.
+    pub(crate) fn protection(&self, branch: &str) -> &Protection {
+        static NONE: Protection =
+            Protection { checks: Vec::new(), reviews: 0, up_to_date: false, queue: false };
+        self.protections.get(branch).unwrap_or(&NONE)
     }
 
     pub(crate) fn permission_of(&self, login: &str) -> Permission {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::account::Account;
-use super::app::{App, Installation, Token};
+use super::app::{App, Authorization, Installation, Token};
 use super::repository::Repository;
 use crate::clock::{Seconds, now};
 use crate::error::ApiError;
@@ -15,12 +15,15 @@ use crate::outbox::Outbox;
 /// A team of an organization.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Team {
+    pub(crate) id: u64,
     pub(crate) members: BTreeSet<String>,
 }
 
 /// Everything; guarded by one lock.
 pub(crate) struct State {
     pub(crate) web: String,
+    /// The version of a GitHub Enterprise Server, where it is one.
+    pub(crate) enterprise: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) last_id: u64,
     /// When the last of those events was whose order can be told by their times.
@@ -31,6 +34,8 @@ pub(crate) struct State {
     pub(crate) app: App,
     pub(crate) installations: BTreeMap<u64, Installation>,
     pub(crate) tokens: HashMap<String, Token>,
+    /// By code; each is good once.
+    pub(crate) authorizations: HashMap<String, Authorization>,
     pub(crate) repositories: BTreeMap<String, Repository>,
     pub(crate) outbox: Outbox,
     pub(crate) faults: Faults,

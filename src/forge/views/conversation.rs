@@ -7,6 +7,7 @@ use crate::clock::rfc3339;
 use crate::state::{
     Account, AccountKind, Comment, Issue, Label, Permission, Reaction, Repository, Review, State,
 };
+use crate::url_encoding::encode;
 
 pub(crate) fn association(repository: &Repository, account: &Account) -> &'static str {
     if repository.owner.login == account.login {
@@ -23,7 +24,7 @@ pub(crate) fn label(repository: &Repository, label: &Label) -> Value {
     json!({
         "id": label.id,
         "node_id": format!("LA_{}", label.id),
-        "url": format!("{}/labels/{}", repository.api(), label.name.replace(' ', "%20")),
+        "url": format!("{}/labels/{}", repository.api(), encode(&label.name)),
         "name": label.name,
         "description": label.description.clone().unwrap_or_default(),
         "color": label.color,

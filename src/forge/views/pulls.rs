@@ -10,6 +10,28 @@ use crate::clock::rfc3339;
 use crate::state::{Account, Issue, Mergeability, Pull, Repository, State};
 use crate::store::FileChange;
 
+/// A team of an organization.
+pub(crate) fn team(state: &State, organization: &str, slug: &str) -> Value {
+    let id = state.teams.get(&format!("{organization}/{slug}")).map_or(0, |team| team.id);
+    let url = format!("{}/organizations/{organization}/team/{id}", state.web);
+    json!({
+        "id": id,
+        "node_id": format!("T_{id}"),
+        "name": slug,
+        "slug": slug,
+        "description": "",
+        "privacy": "closed",
+        "notification_setting": "notifications_enabled",
+        "permission": "pull",
+        "url": url,
+        "html_url": format!("{}/orgs/{organization}/teams/{slug}", state.web),
+        "members_url": format!("{url}/members{{/member}}"),
+        "repositories_url": format!("{url}/repos"),
+        "type": "organization",
+        "parent": null,
+    })
+}
+
 /// One side of a pull request.
 fn side(owner: &Account, branch: &str, sha: &str, view: Value, web: &str) -> Value {
     json!({
@@ -78,7 +100,7 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
         "assignee": issue.assignees.first().map(|user| simple_user(user, web)),
         "assignees": users(&issue.assignees),
         "requested_reviewers": users(&pull.requested_reviewers),
-        "requested_teams": [],
+        "requested_teams": pull.requested_teams.iter().map(|slug| team(state, &here.owner.login, slug)).collect::<Vec<_>>(),
         "head": side(head_owner, &pull.head_branch, &pull.head.to_string(), head_view, web),
         "base": side(&here.owner, &pull.base_branch, &pull.base.to_string(), repository(here), web),
         "_links": links,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::object::{extend, urls};
 use crate::clock::rfc3339;
-use crate::state::{Account, AccountKind, App, Installation, Permission, Repository, Selection};
+use crate::state::{Account, AccountKind, App, Installation, MergeMethod, Permission, Repository, Selection};
 
 pub(crate) fn simple_user(account: &Account, web: &str) -> Value {
     let api = format!("{web}/users/{}", account.login.replace(['[', ']'], ""));
@@ -143,10 +143,10 @@ pub(crate) fn full_repository(repository: &Repository, permission: Permission) -
     let more = json!({
         "subscribers_count": 0,
         "network_count": 0,
-        "allow_rebase_merge": true,
-        "allow_squash_merge": true,
-        "allow_merge_commit": true,
-        "allow_auto_merge": true,
+        "allow_rebase_merge": repository.merge_methods.contains(&MergeMethod::Rebase),
+        "allow_squash_merge": repository.merge_methods.contains(&MergeMethod::Squash),
+        "allow_merge_commit": repository.merge_methods.contains(&MergeMethod::Merge),
+        "allow_auto_merge": repository.auto_merge_allowed,
         "permissions": {
             "admin": permission >= Permission::Admin,
             "maintain": permission >= Permission::Maintain,
@@ -172,7 +172,7 @@ pub(crate) fn push_repository(repository: &Repository) -> Value {
 pub(crate) fn app(app: &App, web: &str) -> Value {
     json!({
         "id": app.id,
-        "client_id": format!("Iv1.{:016x}", app.id),
+        "client_id": app.client_id(),
         "slug": app.slug,
         "node_id": format!("A_{}", app.id),
         "owner": simple_user(&app.owner, web),

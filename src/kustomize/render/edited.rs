@@ -1,6 +1,7 @@
 //! A snapshot as it would be with some files changed.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
@@ -15,8 +16,10 @@ use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, 
 ///
 /// Only the folder that holds all changes is listed anew; a list of the whole tree is made when
 /// somebody asks for it, so that a change of one cluster costs nothing in proportion to the fleet.
-pub struct Edited<'a> {
-    base: &'a dyn Tree,
+///
+/// `B` is how the other one is held: a reference, or an [`Arc`] where the result is to outlive whoever made it.
+pub struct Edited<B> {
+    base: B,
     /// The deepest folder that holds every change.
     folder: RepoPath,
     /// The entries of that folder, with the changes done.
@@ -25,9 +28,9 @@ pub struct Edited<'a> {
     contents: BTreeMap<RepoPath, Option<Arc<[u8]>>>,
 }
 
-impl<'a> Edited<'a> {
+impl<B: Deref<Target: Tree>> Edited<B> {
     /// `base` with the changes done; of several for one file the last counts.
-    pub fn new(base: &'a dyn Tree, changes: &[FileChange]) -> Self {
+    pub fn new(base: B, changes: &[FileChange]) -> Self {
         let mut contents = BTreeMap::new();
         for change in changes {
             let after = change.after.as_deref().map(|text| Arc::<[u8]>::from(text.as_bytes()));
@@ -45,7 +48,9 @@ impl<'a> Edited<'a> {
         inside.sort_by(|a, b| a.path.cmp(&b.path));
         Self { base, folder, inside, whole: OnceLock::new(), contents }
     }
+}
 
+impl<B> Edited<B> {
     /// Whether a path's entry is among those listed anew.
     fn is_inside(&self, path: &RepoPath) -> bool {
         self.folder.is_root() || path.is_in(&self.folder)
@@ -70,7 +75,7 @@ fn blob_id(content: &[u8]) -> Option<BlobId> {
     BlobId::parse(&hex(&hash.finalize())).ok()
 }
 
-impl Tree for Edited<'_> {
+impl<B: Deref<Target: Tree> + Send + Sync> Tree for Edited<B> {
     fn entries(&self) -> &[TreeEntry] {
         if self.folder.is_root() {
             return &self.inside;

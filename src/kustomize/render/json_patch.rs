@@ -1,16 +1,20 @@
 //! JSON patches (RFC 6902) on values that remember their places.
 
+use std::sync::Arc;
+
 use super::budget::{Budget, Size, refuse_deeper};
 use super::error::RenderError;
-use super::placed::{Content, Placed};
+use super::placed::{Content, Placed, Source, SourceOffset};
 use super::walked::{Misfit, Unapplied};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::YamlFile;
 
 /// One operation.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     action: Action,
     /// The operation's own value, for its place.
-    place: super::SourceOffset,
+    place: SourceOffset,
 }
 
 #[derive(Debug, Clone)]
@@ -102,7 +106,7 @@ impl From<RenderError> for Refused {
 
 /// One operation as it is done to one object: what it adds is charged before it is there.
 struct Step<'s> {
-    place: &'s super::SourceOffset,
+    place: &'s SourceOffset,
     budget: &'s Budget,
 }
 
@@ -240,4 +244,23 @@ fn nothing(path: &Pointer) -> String {
 fn index(part: &str) -> Option<usize> {
     let plain = part == "0" || !part.starts_with('0');
     (plain && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| part.parse().ok())?
+}
+
+/// A plain value with a JSON patch applied; what is asked for is bounded as in a render.
+///
+/// # Errors
+/// No JSON patch, or one that does not fit: what was found and what to do, without a place.
+pub fn apply_json_patch(
+    value: &serde_json::Value,
+    patch: &serde_json::Value,
+) -> Result<serde_json::Value, String> {
+    let file = YamlFile::read("").map_err(|error| error.to_string())?;
+    let nowhere = SourceOffset::new(Arc::new(Source::new(RepoPath::root(), file)), 0);
+    let operations = parse(&Placed::from_value(patch, &nowhere)).map_err(|error| error.to_string())?;
+    let mut patched = Placed::from_value(value, &nowhere);
+    match apply(&mut patched, &operations, &Budget::default()) {
+        Ok(()) => Ok(patched.to_value()),
+        Err(Unapplied::Misfit(misfit)) => Err(misfit.message),
+        Err(Unapplied::TooLarge(error)) => Err(error.to_string()),
+    }
 }

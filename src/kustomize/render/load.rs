@@ -217,6 +217,14 @@ fn place_inline(
     Ok(documents)
 }
 
+/// The documents of a file as Kubernetes reads them, with the place of every value; empty ones are left out.
+pub fn placed_documents(path: &RepoPath, file: &YamlFile) -> Vec<Placed> {
+    let source = Arc::new(Source::new(path.clone(), file.clone()));
+    let documents =
+        file.documents().iter().map(|document| place_node(&document.root, &source, Dialect::Kubernetes));
+    documents.filter(|value| !value.is_null()).collect()
+}
+
 fn place_node(node: &Node, source: &Arc<Source>, dialect: Dialect) -> Placed {
     let content = match &node.kind {
         NodeKind::Scalar(scalar) => Content::Scalar(dialect.read(scalar)),

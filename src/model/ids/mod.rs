@@ -1,6 +1,7 @@
 //! Names of what a repository holds: clusters, releases and their providers.
 
 mod content;
+mod release_name;
 mod source_id;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use content::ContentId;
+pub use release_name::ReleaseName;
 
 use crate::source::{ARCHIVED, release_path};
 use crate::tree::RepoPath;

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 pub use crate::giant_swarm::ReleaseScalar;
 pub use read::{Manifest, is_unread};
-pub use record::{RecordedBy, RecordedRelease, ReleaseName};
+pub use record::{RecordedBy, RecordedRelease};
 
 use crate::layout::ClusterFolder;
 use crate::settings::{ClusterSettings, OverlaySettings};

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Cluster;
-use super::record::{RecordedBy, RecordedRelease, ReleaseName};
+use super::record::{RecordedBy, RecordedRelease};
 use crate::giant_swarm::{self, ReleaseScalar};
 use crate::layout::ClusterFolder;
 use crate::release::{infrastructure_kinds, kubernetes_version};
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{FileError, Finding, Place, rules};
+use capstan_model::ids::ReleaseName;
 use capstan_model::kinds::{KindRole, role};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::manifest::{group_and_kind, objects};

@@ -1,10 +1,7 @@
 //! Which release a cluster says it is at.
 
-use serde::{Deserialize, Serialize};
-
 use crate::release::Catalogue;
-use capstan_model::ids::{ContentId, Provider, ReleaseId};
-use capstan_model::version::ReleaseVersion;
+use capstan_model::ids::{ContentId, Provider, ReleaseId, ReleaseName};
 
 /// The release that a cluster says it is at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,16 +12,6 @@ pub struct RecordedRelease {
     pub content: Option<ContentId>,
     /// Who says so.
     pub by: RecordedBy,
-}
-
-/// A release as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReleaseName {
-    /// `aws/v21.0.0`
-    Id(ReleaseId),
-    /// `34.5.0`: the provider stands elsewhere.
-    Version(ReleaseVersion),
 }
 
 /// Where a cluster's release is written, strongest first.
@@ -38,27 +25,6 @@ pub enum RecordedBy {
     Annotation,
     /// The label `release.giantswarm.io/version` on its `Cluster`.
     Label,
-}
-
-impl ReleaseName {
-    /// Reads `aws/v21.0.0` or `34.5.0`; `None` where the last part is no version.
-    pub fn parse(text: &str) -> Option<Self> {
-        match ReleaseVersion::parse(text) {
-            Some(version) => Some(Self::Version(version)),
-            None => {
-                let id = ReleaseId::from_path(text);
-                id.version().map(|_| Self::Id(id))
-            }
-        }
-    }
-
-    /// The version.
-    pub fn version(&self) -> Option<ReleaseVersion> {
-        match self {
-            Self::Id(id) => id.version(),
-            Self::Version(version) => Some(version.clone()),
-        }
-    }
 }
 
 impl RecordedRelease {

@@ -23,11 +23,7 @@ fn read(files: &[(&str, &str)]) -> Result<Cluster, FileError> {
 
 fn recorded(files: &[(&str, &str)]) -> Option<(String, RecordedBy)> {
     let recorded = read(files).unwrap().recorded?;
-    let name = match recorded.name {
-        ReleaseName::Id(id) => id.to_string(),
-        ReleaseName::Version(version) => version.to_string(),
-    };
-    Some((name, recorded.by))
+    Some((recorded.name.to_string(), recorded.by))
 }
 
 #[test]

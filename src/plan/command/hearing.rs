@@ -6,14 +6,25 @@ use jiff::{SignedDuration, Timestamp};
 const ANSWERED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// What its author may do in the repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// Not even read.
     None,
     /// Read.
     Read,
-    /// Write, or more.
+    /// Write.
     Write,
+    /// Administration.
+    Admin,
+}
+
+/// Whether settings let somebody who may only read use some verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// They do.
+    Admitted,
+    /// They do not.
+    Refused,
 }
 
 /// Whether a comment's text is the one that its author wrote.
@@ -45,10 +56,13 @@ pub enum Hearing {
 /// What becomes of a comment that was written at `at`, when its author's comment before that had commands too and
 /// was dealt with was written at `before`.
 ///
-/// Whether it was edited counts only for those whose commands would be obeyed, and may cost a call to know.
-pub fn hear(right: Right, at: Timestamp, before: Option<Timestamp>) -> Hearing {
+/// Those of readers are heard like those of others where the settings admit some; which verbs they may use is
+/// [judged](super::judge) of each. Whether it was edited counts only for those whose commands would be obeyed, and may
+/// cost a call to know.
+pub fn hear(right: Right, readers: Readers, at: Timestamp, before: Option<Timestamp>) -> Hearing {
     match right {
-        Right::Write => Hearing::Obeyed,
+        Right::Write | Right::Admin => Hearing::Obeyed,
+        Right::Read if readers == Readers::Admitted => Hearing::Obeyed,
         _ if before.is_some_and(|before| is_just_after(at, before)) => Hearing::PassedOver,
         Right::Read => Hearing::Refused,
         Right::None => Hearing::Waved,
@@ -85,6 +99,7 @@ mod tests {
     fn who_may_write_is_always_heard_and_others_once_an_hour() {
         use Hearing::{Obeyed, PassedOver, Refused, Waved};
         for (right, before, expected) in [
+            (Right::Admin, Some(59), Obeyed),
             (Right::Write, None, Obeyed),
             (Right::Write, Some(59), Obeyed),
             (Right::Read, None, Refused),
@@ -95,8 +110,11 @@ mod tests {
             (Right::None, Some(1), PassedOver),
             (Right::None, Some(0), Waved),
         ] {
-            assert_eq!(hear(right, minute(60), before.map(minute)), expected, "{right:?} {before:?}");
+            let found = hear(right, Readers::Refused, minute(60), before.map(minute));
+            assert_eq!(found, expected, "{right:?} {before:?}");
         }
+        assert_eq!(hear(Right::Read, Readers::Admitted, minute(60), Some(minute(59))), Obeyed);
+        assert_eq!(hear(Right::None, Readers::Admitted, minute(60), None), Waved);
     }
 
     #[test]

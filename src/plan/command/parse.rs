@@ -1,8 +1,8 @@
 //! From a comment's text to commands.
 
-use super::Command;
 use super::visible::visible_lines;
 use crate::settings::CommandPrefix;
+use crate::verbs::{Command, Verb};
 use capstan_model::spelling::nearest;
 
 /// Commands that one comment may hold; what follows is not obeyed.
@@ -16,14 +16,16 @@ pub enum CommandError {
         /// What was written.
         word: String,
         /// What may have been meant.
-        meant: Option<Command>,
+        meant: Option<Verb>,
     },
-    /// The command takes no arguments.
+    /// What follows the verb is not what it takes.
     Arguments {
-        /// The command.
-        command: Command,
+        /// The verb.
+        verb: Verb,
         /// What follows it.
         given: String,
+        /// What was expected, as the rest of a sentence that begins with the verb.
+        why: String,
     },
     /// The comment holds more than [`MAX_COMMANDS`]; it ends the list.
     TooMany,
@@ -39,11 +41,16 @@ impl CommandError {
             Self::Unknown { word, meant: None } => {
                 format!("There is no command {}; `{prefix} help` lists them.", quoted(word))
             }
-            Self::Arguments { command, given } => format!(
-                "`{prefix} {word}` takes no arguments, found {}: write `{prefix} {word}` alone on its line.",
-                quoted(given),
-                word = command.word()
-            ),
+            Self::Arguments { verb, given, why } => {
+                let word = verb.word();
+                let found =
+                    if given.is_empty() { String::new() } else { format!(", found {}", quoted(given)) };
+                let written = match verb.syntax() {
+                    "" => format!("write `{prefix} {word}` alone on its line"),
+                    syntax => format!("write `{prefix} {word} {syntax}`"),
+                };
+                format!("`{prefix} {word}` {why}{found}: {written}.")
+            }
             Self::TooMany => {
                 format!("A comment may hold {MAX_COMMANDS} commands; the rest of this one was not obeyed.")
             }
@@ -51,19 +58,40 @@ impl CommandError {
     }
 }
 
+/// What a command begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct Address<'a> {
+    /// As the settings say.
+    pub prefix: &'a CommandPrefix,
+    /// The App's name, where it is known: `@capstan plan` is `/capstan plan`.
+    pub app: Option<&'a str>,
+}
+
+impl Address<'_> {
+    /// What follows it on a line that begins with it.
+    fn rest<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let mention = || {
+            let name = line.strip_prefix('@')?;
+            let (head, rest) = name.split_at_checked(self.app?.len())?;
+            // Logins have no case. GitHub shows the App as `capstan[bot]`, and some write that.
+            let rest = rest.strip_prefix("[bot]").unwrap_or(rest);
+            self.app.filter(|app| head.eq_ignore_ascii_case(app)).map(|_| rest)
+        };
+        let rest = line.strip_prefix(self.prefix.as_str()).or_else(mention)?;
+        rest.chars().next().is_none_or(char::is_whitespace).then(|| rest.trim())
+    }
+}
+
 /// The commands of a comment, in their order. The prefix alone asks for help.
-pub fn parse(prefix: &CommandPrefix, body: &str) -> Vec<Result<Command, CommandError>> {
+pub fn parse(address: Address<'_>, body: &str) -> Vec<Result<Command, CommandError>> {
     let mut found = Vec::new();
     for line in visible_lines(body) {
-        let Some(rest) = line.strip_prefix(prefix.as_str()) else { continue };
-        if rest.chars().next().is_some_and(|next| !next.is_whitespace()) {
-            continue;
-        }
+        let Some(rest) = address.rest(&line) else { continue };
         if found.len() == MAX_COMMANDS {
             found.push(Err(CommandError::TooMany));
             break;
         }
-        found.push(command(rest.trim()));
+        found.push(command(rest));
     }
     found
 }
@@ -73,14 +101,14 @@ fn command(rest: &str) -> Result<Command, CommandError> {
     if word.is_empty() {
         return Ok(Command::Help);
     }
-    let named =
-        |word: &str| Command::ALL.iter().copied().find(|command| command.word().eq_ignore_ascii_case(word));
-    match named(word) {
-        Some(command) if given.trim().is_empty() => Ok(command),
-        Some(command) => Err(CommandError::Arguments { command, given: given.trim().to_owned() }),
+    let given = given.trim();
+    match Verb::named(word) {
+        Some(verb) => {
+            verb.with(given).map_err(|why| CommandError::Arguments { verb, given: given.to_owned(), why })
+        }
         None => Err(CommandError::Unknown {
             word: word.to_owned(),
-            meant: nearest(word, Command::ALL.iter().map(|command| command.word())).and_then(named),
+            meant: nearest(word, Verb::ALL.iter().map(|verb| verb.word())).and_then(Verb::named),
         }),
     }
 }
@@ -104,15 +132,16 @@ mod tests {
     fn said(body: &str) -> Vec<String> {
         let prefix = CommandPrefix::default();
         let word = |result: Result<Command, CommandError>| match result {
-            Ok(command) => command.word().to_owned(),
+            Ok(command) => command.verb().word().to_owned(),
             Err(error) => error.answer(&prefix),
         };
-        parse(&prefix, body).into_iter().map(word).collect()
+        let address = Address { prefix: &prefix, app: Some("capstan") };
+        parse(address, body).into_iter().map(word).collect()
     }
 
     #[test]
     fn commands_stand_at_the_start_of_visible_lines() {
-        let cases: [(&str, &[&str]); 24] = [
+        let cases: [(&str, &[&str]); 28] = [
             ("/capstan plan", &["plan"]),
             ("/capstan plan\r\n/capstan help\r\n", &["plan", "help"]),
             ("/capstan", &["help"]),
@@ -136,6 +165,10 @@ mod tests {
             ("`<!--` begins a comment\n/capstan plan", &["plan"]),
             ("<pre>\n/capstan plan\n</pre>\n/capstan help", &["help"]),
             ("text <!-- open\n/capstan plan\n\n/capstan help", &["help"]),
+            ("@capstan plan\n@Capstan[bot] help", &["plan", "help"]),
+            ("@capstan", &["help"]),
+            ("@capstans plan\n@cap plan\n@\nask @capstan plan", &[]),
+            ("/capstan hold audit until 2026-12-01\n/capstan keep /spec/replicas", &["hold", "keep"]),
             ("", &[]),
         ];
         for (body, expected) in cases {
@@ -260,6 +293,14 @@ mod tests {
                 "/capstan plan gauss/peu01",
                 "`/capstan plan` takes no arguments, found `gauss/peu01`: write `/capstan plan` alone on its line.",
             ),
+            (
+                "/capstan keep replicas",
+                "`/capstan keep` needs the path of a field, as in `/spec/replicas`, and before it `Kind/name` where several objects have a conflict there, found `replicas`: write `/capstan keep [for CLUSTER] [KIND/NAME] PATH`.",
+            ),
+            (
+                "/capstan explain",
+                "`/capstan explain` needs the id of a rule, as a finding or `capstan rules` names it: write `/capstan explain RULE`.",
+            ),
             ("/capstan `@acme/all`", "There is no command `@acme/all`; `/capstan help` lists them."),
         ];
         for (body, answer) in cases {
@@ -278,16 +319,19 @@ mod tests {
     #[test]
     fn another_prefix_is_obeyed_alone() {
         let prefix = CommandPrefix::parse("/fleet").unwrap();
-        assert_eq!(parse(&prefix, "/capstan plan\n/fleet plan"), [Ok(Command::Plan)]);
+        let address = Address { prefix: &prefix, app: None };
+        assert_eq!(parse(address, "/capstan plan\n@capstan plan\n/fleet plan"), [Ok(Command::Plan)]);
         assert!(help(&prefix).contains("| `/fleet replan` | makes this proposal anew"));
     }
 
     #[test]
     fn the_help_names_every_command() {
         let text = help(&CommandPrefix::default());
-        for line in
-            ["| `/capstan help` | lists the commands |", "| `/capstan plan` |", "| `/capstan replan` |"]
-        {
+        for line in [
+            "| `/capstan help` | lists the commands | who may write |",
+            "| `/capstan hold [for CLUSTER] [REASON] [until DATE]` |",
+            "| `/capstan replan` |",
+        ] {
             assert!(text.contains(line), "{line}");
         }
     }

@@ -2,11 +2,11 @@
 
 use capstan_kustomize::render::{KUSTOMIZATION_NAMES, kustomization_field};
 use capstan_model::finding::Place;
-use capstan_model::object::api_group;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::{Node, YamlFile};
 
 use super::Given;
+use super::apply::{Apply, read_apply};
 
 /// A Flux Kustomization with post-build substitution.
 #[derive(Debug)]
@@ -64,19 +64,8 @@ impl FromKind {
 /// Reads a document; `None` where it is no such Kustomization, or its path is itself a template.
 pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Applied> {
     let text = |node: &Node, key: &str| node.text_at(key).map(str::to_owned);
-    let is_flux = api_group(root.get("apiVersion")?.as_str()?) == "kustomize.toolkit.fluxcd.io";
-    if !is_flux || root.get("kind")?.as_str()? != "Kustomization" {
-        return None;
-    }
-    let spec = root.get("spec")?;
-    let post_build = spec.get("postBuild")?;
-    let metadata = root.get("metadata")?;
-    let name = text(metadata, "name")?;
-    let below = text(spec, "path").unwrap_or_default();
-    let applied_path = RepoPath::root().join(below.trim_start_matches('/')).ok()?;
-    if below.contains("${") {
-        return None;
-    }
+    let Apply { name, namespace, path: applied_path, from_git } = read_apply(root)?;
+    let post_build = root.get("spec")?.get("postBuild")?;
     let inline = post_build.get("substitute").and_then(Node::as_mapping).unwrap_or_default();
     let inline = inline.iter().filter_map(|entry| {
         let value = entry.value.as_scalar()?;
@@ -97,12 +86,11 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Appl
             need: if optional { Need::Optional } else { Need::Required },
         })
     });
-    let source = spec.get("sourceRef").and_then(|source| text(source, "kind"));
     Some(Applied {
         file: path.clone(),
-        namespace: text(metadata, "namespace"),
+        namespace,
         path: applied_path,
-        from_git: source.is_none_or(|kind| kind == "GitRepository"),
+        from_git,
         inline: inline.collect(),
         from: from.collect(),
     })
@@ -110,7 +98,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Appl
 
 /// What a folder that is applied stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// What stands directly in it.
     Here,
     /// Everything below it: Flux makes a kustomization of it.
@@ -118,7 +106,7 @@ pub(super) enum Extent {
 }
 
 /// The folders that building `start` reaches.
-pub(super) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Extent)> {
+pub(crate) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Extent)> {
     /// A kustomization that reaches more is not followed to its end.
     const MOST: usize = 1_000;
     let Some(first) = kustomization(tree, start) else { return vec![(start.clone(), Extent::Below)] };

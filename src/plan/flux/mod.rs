@@ -16,6 +16,7 @@
 //! [U3]: crate::substitution#u3
 
 mod applied;
+mod apply;
 mod index;
 mod remote;
 #[cfg(test)]
@@ -26,6 +27,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use applied::{Extent, reached};
+pub(crate) use apply::{Apply, read_apply};
 pub use index::FluxIndex;
 pub use remote::Remote;
 

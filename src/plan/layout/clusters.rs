@@ -121,7 +121,7 @@ fn candidates(entries: &[TreeEntry], settings: &RepositorySettings) -> Vec<RepoP
 }
 
 /// The folder that `folder` is the base of: `gauss/peu01` for `gauss/peu01/base`.
-pub(super) fn holder(folder: &RepoPath, base: &RepoPath) -> Option<RepoPath> {
+pub(crate) fn holder(folder: &RepoPath, base: &RepoPath) -> Option<RepoPath> {
     let above = folder.as_str().strip_suffix(base.as_str())?;
     match above.strip_suffix('/') {
         Some(above) => RepoPath::parse(above).ok(),

@@ -13,6 +13,7 @@ mod discover;
 mod files;
 mod follow;
 mod outside;
+mod patterns;
 mod releases;
 mod sniff;
 #[cfg(test)]
@@ -29,12 +30,16 @@ use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::tree::{RepoPath, TreeEntry};
 use capstan_model::version::ReleaseVersion;
 
+pub(crate) use clusters::holder;
 pub use definitions::{definitions, may_define, schemas_of};
 pub use discover::discover;
 pub use files::not_followed;
 pub use follow::{Followed, follow};
+pub(crate) use outside::others;
 pub use outside::outside;
+pub(crate) use patterns::{exact, patterns};
 pub(crate) use sniff::may_hold;
+pub(crate) use unreached::is_name;
 
 /// Where everything is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Layout;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
 use super::unreached::{Unreached, is_name, unreached};
-use crate::settings::RepositorySettings;
+use super::{Layout, patterns};
+use crate::settings::{Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::version::ReleaseVersion;
@@ -26,7 +26,9 @@ const PATTERNS: usize = 4;
 /// Where `Cluster` objects lie outside of the clusters and releases that were found, and what to do; where there are
 /// none, where control planes and workers do that nothing brings to a cluster. `None` where all have their place.
 pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
-    if settings.clusters.paths.is_some() && !layout.clusters.is_empty() {
+    // No pattern at all says that none is one.
+    let says = |paths: &Vec<Glob>| paths.is_empty() || !layout.clusters.is_empty();
+    if settings.clusters.paths.as_ref().is_some_and(says) {
         return None;
     }
     let elsewhere: Vec<&TreeEntry> = tree.entries().iter().filter(|entry| may_be(entry, layout)).collect();
@@ -147,7 +149,7 @@ fn advice(
         );
     }
     let patterns: Vec<String> =
-        patterns(tree, folders).into_iter().map(|pattern| format!("\"{pattern}\"")).collect();
+        few_patterns(tree, folders).into_iter().map(|pattern| format!("\"{pattern}\"")).collect();
     format!(
         "To take in all of them, write `clusters: {{paths: [{}], base: \".\"}}` in .capstan.yaml",
         patterns.join(", ")
@@ -155,27 +157,9 @@ fn advice(
 }
 
 /// Patterns that fit the folders, and no other folder that holds manifests where few are enough.
-fn patterns(tree: &dyn Tree, folders: &BTreeMap<RepoPath, usize>) -> Vec<String> {
-    let mut of_parent: BTreeMap<RepoPath, Vec<&RepoPath>> = BTreeMap::new();
-    for folder in folders.keys() {
-        of_parent.entry(folder.parent().unwrap_or_default()).or_default().push(folder);
-    }
-    let star = |parent: &RepoPath| if parent.is_root() { "*".to_owned() } else { format!("{parent}/*") };
-    let mut found = Vec::new();
-    for (parent, children) in &of_parent {
-        let holding: BTreeSet<RepoPath> = tree
-            .entries_in(parent)
-            .iter()
-            .filter(|entry| is_manifest(&entry.path))
-            .filter_map(|entry| child_of(parent, &entry.path))
-            .collect();
-        let alone = holding.iter().all(|folder| children.contains(&folder));
-        if alone || children.len() > PATTERNS {
-            found.push(star(parent));
-        } else {
-            found.extend(children.iter().map(ToString::to_string));
-        }
-    }
+fn few_patterns(tree: &dyn Tree, folders: &BTreeMap<RepoPath, usize>) -> Vec<String> {
+    let members: BTreeSet<RepoPath> = folders.keys().cloned().collect();
+    let found = patterns(&members, &others(tree, &members));
     if found.len() <= PATTERNS {
         return found;
     }
@@ -191,8 +175,18 @@ fn patterns(tree: &dyn Tree, folders: &BTreeMap<RepoPath, usize>) -> Vec<String>
     if by_depth.len() < found.len() { by_depth.into_iter().collect() } else { found }
 }
 
-/// The folder directly below `parent` in which a file lies.
-fn child_of(parent: &RepoPath, file: &RepoPath) -> Option<RepoPath> {
-    let mut above = std::iter::successors(file.parent(), RepoPath::parent);
-    above.find(|folder| !folder.is_root() && folder.parent().unwrap_or_default() == *parent)
+/// The other folders that hold manifests, at any depth.
+pub(crate) fn others(tree: &dyn Tree, members: &BTreeSet<RepoPath>) -> BTreeSet<RepoPath> {
+    let mut folders = BTreeSet::new();
+    for entry in tree.entries().iter().filter(|entry| is_manifest(&entry.path)) {
+        // Whoever holds a folder that is known is known too.
+        let above = std::iter::successors(entry.path.parent(), RepoPath::parent);
+        for folder in above {
+            if folder.is_root() || !folders.insert(folder) {
+                break;
+            }
+        }
+    }
+    folders.retain(|folder| !members.contains(folder));
+    folders
 }

@@ -62,7 +62,7 @@ fn owner_in(tree: &dyn Tree, entry: &TreeEntry) -> Option<Unreached> {
 }
 
 /// Whether a name is one, and no place for one in a template.
-pub(super) fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     !name.contains(['$', '{', '<'])
 }
 

@@ -16,6 +16,7 @@
 //! | the release's version is newer than an object's, and older than none | the release wins inside of the group: its side of every conflict is taken, listed as `kept: release` |
 //! | the group moves and an object is ahead of the release | `kubernetes-downgrade` (cannot be off): the upgrade blocks |
 //! | an owner rule, or `conflicts: keep` where the release does not win, holds a field back | `step-group-split`, naming it: the upgrade blocks |
+//! | somebody rolls back ([`Versions::Stay`](crate::upgrade::Versions)) | all of the group stays as the cluster has it, which a note tells; templates that bear images stay too |
 //! | machines that the release does not know name a template that moves | `step-group-split`: the upgrade blocks (`crate::upgrade::bystanders`) |
 //! | machines and Clusters that the release does not know, besides | `not-in-release`, with the version at which they stay |
 //!

@@ -2,11 +2,10 @@
 
 use jiff::civil::Date;
 
-use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
-use crate::cluster::ReleaseName;
+use super::{Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
 use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, Track};
-use capstan_model::ids::{Provider, ReleaseId};
+use capstan_model::ids::{Provider, ReleaseId, ReleaseName};
 use capstan_model::spelling::nearest;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
@@ -181,14 +180,14 @@ pub(super) fn why_nothing(
         .of_provider(provider)
         .filter(|release| release.is_offered() && is_newer(release, standing))
         .last();
-    let (newest, why) = match active {
-        Some(active) => (active, format!("the cluster's track is `{track}`")),
+    let (newest, by, why) = match active {
+        Some(active) => (active, Excludes::Track, format!("the cluster's track is `{track}`")),
         None => {
             let why = newest.why_not_offered().unwrap_or_else(|| "is newer".to_owned());
-            (newest, format!("it {why}"))
+            (newest, Excludes::State, format!("it {why}"))
         }
     };
-    NotOffered::Excluded { at: at.clone(), newest: newest.id.clone(), why }
+    NotOffered::Excluded { at: at.clone(), newest: newest.id.clone(), by, why }
 }
 
 fn asked_for(
@@ -247,10 +246,7 @@ pub(super) fn find<'a>(
         }
     };
     found.ok_or_else(|| {
-        let asked = match name {
-            ReleaseName::Id(id) => id.to_string(),
-            ReleaseName::Version(version) => version.to_string(),
-        };
+        let asked = name.to_string();
         let is_asked_for = |id: &ReleaseId| match name {
             ReleaseName::Id(asked) => id == asked,
             ReleaseName::Version(version) => {

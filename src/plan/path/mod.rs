@@ -53,6 +53,7 @@ pub use upgrade_path::{PathStep, UpgradePath, path_to_json, upgrade_path};
 
 use crate::settings::Track;
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
+use capstan_model::rest::Rest;
 use capstan_model::version::KubernetesMinor;
 
 /// What a cluster is offered.
@@ -154,6 +155,8 @@ pub enum NotOffered {
         at: ReleaseId,
         /// The newest of them.
         newest: ReleaseId,
+        /// What excludes that one.
+        by: Excludes,
         /// Why that one is excluded.
         why: String,
     },
@@ -162,6 +165,29 @@ pub enum NotOffered {
         /// The release.
         at: ReleaseId,
     },
+}
+
+/// What excludes a newer release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Excludes {
+    /// The cluster's track.
+    Track,
+    /// The release's own state: nobody is offered it.
+    State,
+}
+
+impl NotOffered {
+    /// The same in a word.
+    pub const fn rest(&self) -> Rest {
+        match self {
+            Self::Held { .. } => Rest::Held,
+            Self::TrackNone | Self::Excluded { by: Excludes::Track, .. } => Rest::Pinned,
+            Self::Provider(_) | Self::ReleaseUnknown { .. } | Self::Newest { at: None, .. } => Rest::Unknown,
+            Self::Newest { at: Some(_), .. }
+            | Self::Excluded { by: Excludes::State, .. }
+            | Self::AlreadyThere { .. } => Rest::Current,
+        }
+    }
 }
 
 impl fmt::Display for NotOffered {
@@ -184,7 +210,7 @@ impl fmt::Display for NotOffered {
             Self::Newest { at: None, provider } => {
                 write!(f, "The provider {provider} has no release that is offered.")
             }
-            Self::Excluded { at, newest, why } => {
+            Self::Excluded { at, newest, why, .. } => {
                 write!(
                     f,
                     "The cluster is at {at}; the newest release {newest} is not offered, because {why}."

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::cluster::{Cluster, RecordedBy, ReleaseName};
+use crate::cluster::{Cluster, RecordedBy};
 use crate::release::{Catalogue, Release};
 use crate::settings::EffectiveSettings;
-use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
 use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 
 /// Where a cluster is.

@@ -8,10 +8,9 @@ use super::choose::{
     why_nothing, why_skipped, within,
 };
 use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Outcome, Standing};
-use crate::cluster::ReleaseName;
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::settings::{EffectiveSettings, Track};
-use capstan_model::ids::{ClusterId, Provider, ReleaseId};
+use capstan_model::ids::{ClusterId, Provider, ReleaseId, ReleaseName};
 use capstan_model::version::KubernetesVersion;
 
 /// The upgrade path of one cluster to the newest release that it may have, or to one asked for by name.

@@ -2,34 +2,15 @@
 
 use super::cluster_api::CoreVersion;
 use super::evidence::Survey;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::schema::Origin;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
 pub(super) struct ApiVersionNotServed;
 
-static ABOUT: About = About {
-    entry: rules::API_VERSION_NOT_SERVED,
-    summary: "An object is written in an API version that is not served.",
-    reason: "The API server refuses such an object, so that neither it nor a change of it is ever applied. Cluster \
-             API 1.5 stopped serving v1alpha3 and 1.6 v1alpha4; no release that is still maintained has either. \
-             Of any kind, the definition that the repository holds (or .capstan/crds) tells by `served: false`.",
-    source: "https://cluster-api.sigs.k8s.io/reference/versions#cluster-api-release-vs-api-versions",
-    bad: Example::Tree(&[("peu01/base/workers.yaml", OLD)]),
-    good: Example::Tree(&[("peu01/base/workers.yaml", SERVED)]),
-};
-
-const OLD: &str = "\
-apiVersion: cluster.x-k8s.io/v1alpha4 # <--
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-";
-const SERVED: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-";
+static ABOUT: About =
+    About::new(rules::API_VERSION_NOT_SERVED, include_str!("../../../docs/rules/api-version-not-served.md"));
 
 /// The groups of Cluster API itself and of its kubeadm providers.
 const GROUPS: [&str; 2] = ["cluster.x-k8s.io", "addons.cluster.x-k8s.io"];

@@ -1,7 +1,7 @@
 //! `autoscaler-owns-replicas`
 
 use super::evidence::Survey;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
@@ -9,41 +9,10 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 pub(super) struct AutoscalerOwnsReplicas;
 
-static ABOUT: About = About {
-    entry: rules::AUTOSCALER_OWNS_REPLICAS,
-    summary: "`replicas` is set although the cluster autoscaler scales these machines.",
-    reason: "Whoever applies the folder sets the number back to the one in Git, and the autoscaler changes it \
-             again: machines are deleted under load. In a topology the API server refuses both together. Leave \
-             `replicas` out; Cluster API then starts with the smallest number.",
-    source: "https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling",
-    bad: Example::Tree(&[("peu01/base/workers.yaml", BOTH)]),
-    good: Example::Tree(&[("peu01/base/workers.yaml", AUTOSCALER)]),
-};
-
-const BOTH: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata:
-  name: peu01-md-0
-  namespace: org
-  annotations:
-    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"3\"
-    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: \"9\"
-spec:
-  replicas: 3 # <--
-";
-const AUTOSCALER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata:
-  name: peu01-md-0
-  namespace: org
-  annotations:
-    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"3\"
-    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: \"9\"
-spec:
-  clusterName: peu01
-";
+static ABOUT: About = About::new(
+    rules::AUTOSCALER_OWNS_REPLICAS,
+    include_str!("../../../docs/rules/autoscaler-owns-replicas.md"),
+);
 
 const MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
 const MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";

@@ -2,45 +2,15 @@
 
 use super::evidence::Survey;
 use super::references::Named;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
 pub(super) struct ContractMismatch;
 
-static ABOUT: About = About {
-    entry: rules::CONTRACT_MISMATCH,
-    summary: "A provider's object is written for another contract than the Cluster API object that names it.",
-    reason: "Core and providers agree on fields by a contract (v1alpha3, v1alpha4, v1beta1, v1beta2); only v1beta2 \
-             reads the one before it. A provider of the right contract may still convert the old version, but it \
-             writes the reference anew, so that Git and the cluster never agree, and the next release of the \
-             provider refuses the object.",
-    source: "https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview",
-    bad: Example::Tree(&[("peu01/base/cluster.yaml", OLDER)]),
-    good: Example::Tree(&[("peu01/base/cluster.yaml", SAME)]),
-};
-
-const OLDER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-spec:
-  infrastructureRef:
-    apiVersion: infrastructure.cluster.x-k8s.io/v1alpha4 # <--
-    kind: OpenStackCluster
-    name: peu01
-";
-const SAME: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-spec:
-  infrastructureRef:
-    apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7
-    kind: OpenStackCluster
-    name: peu01
-";
+static ABOUT: About =
+    About::new(rules::CONTRACT_MISMATCH, include_str!("../../../docs/rules/contract-mismatch.md"));
 
 /// The contracts, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! `control-plane-replicas-even`
 
 use super::evidence::Survey;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Content, Placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{is_cluster, names};
@@ -9,30 +9,10 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct ControlPlaneReplicasEven;
 
-static ABOUT: About = About {
-    entry: rules::CONTROL_PLANE_REPLICAS_EVEN,
-    summary: "A kubeadm control plane with its own etcd has an even number of replicas.",
-    reason: "The API server refuses it. An etcd of two or four members survives no more failures than one of one or \
-             three, and is more likely to have one. With an external etcd any number is right.",
-    source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go",
-    bad: Example::Tree(&[("peu01/base/control-plane.yaml", TWO)]),
-    good: Example::Tree(&[("peu01/base/control-plane.yaml", THREE)]),
-};
-
-const TWO: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  replicas: 2 # <--
-";
-const THREE: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  replicas: 3
-";
+static ABOUT: About = About::new(
+    rules::CONTROL_PLANE_REPLICAS_EVEN,
+    include_str!("../../../docs/rules/control-plane-replicas-even.md"),
+);
 
 impl Rule for ControlPlaneReplicasEven {
     fn about(&self) -> &'static About {

@@ -1,6 +1,6 @@
 //! `file-not-listed`, found by `validate`.
 
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::layout::ClusterFolder;
 use capstan_kustomize::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
 use capstan_model::finding::{Finding, Place, rules};
@@ -9,39 +9,8 @@ use capstan_yaml::{Document, YamlFile};
 
 pub(super) struct FileNotListed;
 
-static ABOUT: About = About {
-    entry: rules::FILE_NOT_LISTED,
-    summary: "A manifest stands beside a kustomization that does not list it.",
-    reason: "kustomize builds what it is told and nothing else: the objects of the file are never applied, and \
-             whoever edits it waits in vain. Name it under `resources`, or remove it.",
-    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/resource/",
-    bad: Example::Tree(&[
-        ("peu01/base/kustomization.yaml", "resources: [cluster.yaml]\n"),
-        ("peu01/base/cluster.yaml", CLUSTER),
-        ("peu01/base/pool.yaml", POOL),
-    ]),
-    good: Example::Tree(&[
-        ("peu01/base/kustomization.yaml", "resources: [cluster.yaml, pool.yaml]\n"),
-        ("peu01/base/cluster.yaml", CLUSTER),
-        ("peu01/base/pool.yaml", POOL_LISTED),
-    ]),
-};
-
-const CLUSTER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-";
-const POOL: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1 # <--
-kind: MachinePool
-metadata: {name: peu01-mp-0, namespace: org}
-";
-const POOL_LISTED: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachinePool
-metadata: {name: peu01-mp-0, namespace: org}
-";
+static ABOUT: About =
+    About::new(rules::FILE_NOT_LISTED, include_str!("../../../docs/rules/file-not-listed.md"));
 
 impl Rule for FileNotListed {
     fn about(&self) -> &'static About {

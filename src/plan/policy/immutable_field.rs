@@ -2,8 +2,7 @@
 
 use super::evidence::Evidence;
 use super::fitting::{Trail, defined_in};
-use super::rule::{About, Example, Rule};
-use super::unknown_field::DEFINITION;
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject, diff_placed};
 use capstan_kustomize::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema};
 use capstan_model::finding::{Finding, Place, rules};
@@ -11,48 +10,8 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct ImmutableField;
 
-static ABOUT: About = About {
-    entry: rules::IMMUTABLE_FIELD,
-    summary: "A field is changed that its definition's validation rules keep as it is.",
-    reason: "The API server refuses every change of it, and whatever applies the folder stops there. Take the change \
-             back, or make a new object with a new name. Rules are read from the CustomResourceDefinitions in the \
-             repository (or in `.capstan/crds`) where they compare a field with its old self, or ask whether it was and \
-             is there; others are passed over.",
-    source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#transition-rules",
-    bad: Example::Change {
-        before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
-        after: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", WEST)],
-    },
-    good: Example::Change {
-        before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
-        after: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", MORE_SUBNETS)],
-    },
-};
-
-const EAST: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  subnets: 2
-  region: east
-";
-const WEST: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  subnets: 2
-  region: west # <--
-";
-const MORE_SUBNETS: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  subnets: 3
-  region: east
-";
+static ABOUT: About =
+    About::new(rules::IMMUTABLE_FIELD, include_str!("../../../docs/rules/immutable-field.md"));
 
 impl Rule for ImmutableField {
     fn about(&self) -> &'static About {

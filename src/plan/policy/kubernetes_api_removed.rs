@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::evidence::Survey;
 use super::kubernetes::Role;
 use super::removed_apis::removed;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject, SourceOffset};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
@@ -15,68 +15,8 @@ use capstan_yaml::YamlFile;
 
 pub(super) struct KubernetesApiRemoved;
 
-static ABOUT: About = About {
-    entry: rules::KUBERNETES_API_REMOVED,
-    summary: "A manifest for the cluster uses an API that its version of Kubernetes no longer serves.",
-    reason: "Nothing applies the object any more, and a file that the control plane itself reads (an audit policy, \
-             say) keeps it from starting. It looks at what a ClusterResourceSet brings to the cluster, the files \
-             that kubeadm writes to its machines, and the folders that a Flux Kustomization applies to it \
-             (`kubeConfig`; one outside of the cluster's own objects is found by `validate` and in pull \
-             requests). The folder's own objects go to the management cluster, which has a Kubernetes of its own.",
-    source: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
-    bad: Example::Tree(&[
-        ("peu01/base/control-plane.yaml", CONTROL_PLANE),
-        ("peu01/base/addons.yaml", OLD_BUDGET),
-    ]),
-    good: Example::Tree(&[
-        ("peu01/base/control-plane.yaml", CONTROL_PLANE),
-        ("peu01/base/addons.yaml", NEW_BUDGET),
-    ]),
-};
-
-const CONTROL_PLANE: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  version: v1.25.3
-";
-const OLD_BUDGET: &str = "\
-apiVersion: addons.cluster.x-k8s.io/v1beta1
-kind: ClusterResourceSet
-metadata: {name: dns, namespace: org}
-spec:
-  clusterSelector: {}
-  resources: [{kind: ConfigMap, name: dns}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: dns, namespace: org}
-data:
-  budget.yaml: |
-    apiVersion: policy/v1beta1 # <--
-    kind: PodDisruptionBudget
-    metadata: {name: dns, namespace: kube-system}
-    spec: {maxUnavailable: 1}
-";
-const NEW_BUDGET: &str = "\
-apiVersion: addons.cluster.x-k8s.io/v1beta1
-kind: ClusterResourceSet
-metadata: {name: dns, namespace: org}
-spec:
-  clusterSelector: {}
-  resources: [{kind: ConfigMap, name: dns}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: dns, namespace: org}
-data:
-  budget.yaml: |
-    apiVersion: policy/v1
-    kind: PodDisruptionBudget
-    metadata: {name: dns, namespace: kube-system}
-    spec: {maxUnavailable: 1}
-";
+static ABOUT: About =
+    About::new(rules::KUBERNETES_API_REMOVED, include_str!("../../../docs/rules/kubernetes-api-removed.md"));
 
 /// The files of kubeadm's configuration, by kind.
 const FILES: [(&str, &[&str]); 4] = [

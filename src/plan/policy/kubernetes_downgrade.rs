@@ -2,55 +2,13 @@
 
 use super::evidence::Evidence;
 use super::kubernetes_steps::{spot, steps};
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct KubernetesDowngrade;
 
-static ABOUT: About = About {
-    entry: rules::KUBERNETES_DOWNGRADE,
-    summary: "Kubernetes would go back to an older version.",
-    reason: "Kubernetes cannot be downgraded: etcd and stored objects are already in the newer form. The API \
-             server accepts the older version all the same, and the control plane breaks when its first \
-             machine is replaced.",
-    source: "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/",
-    bad: Example::Change {
-        before: &[("peu01/base/workers.yaml", WORKERS_30)],
-        after: &[("peu01/base/workers.yaml", WORKERS_BACK)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/workers.yaml", WORKERS_29)],
-        after: &[("peu01/base/workers.yaml", WORKERS_30)],
-    },
-};
-
-const WORKERS_29: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      version: v1.29.4
-";
-const WORKERS_BACK: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      version: v1.29.4 # <--
-";
-const WORKERS_30: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      version: v1.30.2
-";
+static ABOUT: About =
+    About::new(rules::KUBERNETES_DOWNGRADE, include_str!("../../../docs/rules/kubernetes-downgrade.md"));
 
 impl Rule for KubernetesDowngrade {
     fn about(&self) -> &'static About {

@@ -3,51 +3,15 @@
 use super::evidence::{Evidence, Survey};
 use super::kubernetes::{Role, Wanted};
 use super::kubernetes_steps::{spot, steps};
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use super::topology_version::offered;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::{KubernetesMinor, KubernetesVersion};
 
 pub(super) struct KubernetesMinorSkip;
 
-static ABOUT: About = About {
-    entry: rules::KUBERNETES_MINOR_SKIP,
-    summary: "Kubernetes goes further than to the next minor.",
-    reason: "A control plane is upgraded one minor at a time: API versions and stored objects are only \
-             migrated from the minor before, kubeadm refuses anything else, and the Cluster API accepts the \
-             version and then hangs half-way.",
-    source: "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order",
-    bad: Example::Change {
-        before: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_29)],
-        after: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_31)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_29)],
-        after: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_30)],
-    },
-};
-
-const CONTROL_PLANE_29: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  version: v1.29.4
-";
-const CONTROL_PLANE_30: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  version: v1.30.2
-";
-const CONTROL_PLANE_31: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  version: v1.31.0 # <--
-";
+static ABOUT: About =
+    About::new(rules::KUBERNETES_MINOR_SKIP, include_str!("../../../docs/rules/kubernetes-minor-skip.md"));
 
 impl Rule for KubernetesMinorSkip {
     fn about(&self) -> &'static About {

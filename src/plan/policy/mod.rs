@@ -3,6 +3,11 @@
 //! Owns what is judged, how bad it is, and why. A rule sees [`Facts`], plain values of one cluster
 //! before and after, and adds [`Finding`](capstan_model::finding::Finding)s; the settings then have their say on severity.
 //!
+//! What a rule finds and why, with an example that breaks it and one that does not, stands in one place: its page in
+//! `docs/rules`, which people read there, and which is compiled in ([`About`]) for `capstan rules`, SARIF and the tests,
+//! which run the examples as the input that they are. A rule without a page does not compile. (Texts in the catalogue,
+//! from which the pages are generated, would be missing where the repository is read.)
+//!
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.
 //!
@@ -112,7 +117,7 @@ pub use evidence::{Evidence, Survey};
 pub use facts::{Facts, Occasion, ReleaseStep};
 pub use inside::inside;
 pub use judge::{judge, lost_patches, sort};
-pub use rule::{About, Example, Files, Rule};
+pub use rule::{About, Rule};
 pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, folders_of, validate};
 

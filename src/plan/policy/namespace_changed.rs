@@ -1,7 +1,7 @@
 //! `namespace-changed`: found while an upgrade is planned, and between any two trees.
 
 use super::evidence::Evidence;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster_api;
@@ -9,46 +9,8 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 pub(super) struct NamespaceChanged;
 
-static ABOUT: About = About {
-    entry: rules::NAMESPACE_CHANGED,
-    summary: "An object of Cluster API gets another namespace, or a reference to one does.",
-    reason: "The namespace is part of what an object is: in another one a second object is made, with a second set of \
-             machines, while the first is deleted or goes on unmanaged. Cluster API moves no object between \
-             namespaces, and references across them are refused.",
-    source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
-    bad: Example::Change {
-        before: &[("peu01/base/workers.yaml", HERE)],
-        after: &[("peu01/base/workers.yaml", THERE)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/workers.yaml", HERE)],
-        after: &[("peu01/base/workers.yaml", MORE)],
-    },
-};
-
-const HERE: &str = "\
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: KubeadmConfigTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec: {template: {spec: {verbosity: 1}}}
-";
-const THERE: &str = "\
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: KubeadmConfigTemplate
-metadata: {name: peu01-md-0, namespace: other} # <--
-spec: {template: {spec: {verbosity: 1}}}
-";
-const MORE: &str = "\
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: KubeadmConfigTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec: {template: {spec: {verbosity: 1}}}
----
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: KubeadmConfigTemplate
-metadata: {name: peu01-md-0, namespace: other}
-spec: {template: {spec: {verbosity: 1}}}
-";
+static ABOUT: About =
+    About::new(rules::NAMESPACE_CHANGED, include_str!("../../../docs/rules/namespace-changed.md"));
 
 impl Rule for NamespaceChanged {
     fn about(&self) -> &'static About {

@@ -4,52 +4,15 @@ use std::collections::HashSet;
 
 use super::evidence::Evidence;
 use super::facts::Facts;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset, diff};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;
 
 pub(super) struct OverlayHidesChange;
 
-static ABOUT: About = About {
-    entry: rules::OVERLAY_HIDES_CHANGE,
-    summary: "The overlay sets a field that the base changes, so that the change has no effect.",
-    reason: "The pull request seems to do what it does not: the cluster keeps the overlay's value. Often that is \
-             meant; sometimes it holds back a fix, or a version that belongs together with an image.",
-    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
-    bad: Example::Change {
-        before: &[("peu01/base/workers.yaml", WORKERS_2), ("peu01/overlay/workers.yaml", FIVE)],
-        after: &[("peu01/base/workers.yaml", WORKERS_3), ("peu01/overlay/workers.yaml", FIVE)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/workers.yaml", WORKERS_2), ("peu01/overlay/workers.yaml", LABEL)],
-        after: &[("peu01/base/workers.yaml", WORKERS_3), ("peu01/overlay/workers.yaml", LABEL)],
-    },
-};
-
-const WORKERS_2: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 2}
-";
-const WORKERS_3: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 3}
-";
-const FIVE: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 5} # <--
-";
-const LABEL: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org, labels: {team: blue}}
-";
+static ABOUT: About =
+    About::new(rules::OVERLAY_HIDES_CHANGE, include_str!("../../../docs/rules/overlay-hides-change.md"));
 
 impl Rule for OverlayHidesChange {
     fn about(&self) -> &'static About {

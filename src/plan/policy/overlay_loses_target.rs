@@ -1,52 +1,14 @@
 //! `overlay-loses-target`
 
 use super::evidence::Evidence;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::PatchUse;
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct OverlayLosesTarget;
 
-static ABOUT: About = About {
-    entry: rules::OVERLAY_LOSES_TARGET,
-    summary: "A patch of the overlay finds nothing to patch.",
-    reason: "The customer's setting silently stops holding, or kustomize refuses to build the cluster at all: \
-             then nothing of it is applied any more.",
-    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
-    bad: Example::Change {
-        before: &[("peu01/base/workers.yaml", MD_0), ("peu01/overlay/workers.yaml", PATCH_MD_0)],
-        after: &[("peu01/base/workers.yaml", MD_1), ("peu01/overlay/workers.yaml", PATCH_MD_0)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/workers.yaml", MD_0), ("peu01/overlay/workers.yaml", PATCH_MD_0)],
-        after: &[("peu01/base/workers.yaml", MD_1), ("peu01/overlay/workers.yaml", PATCH_MD_1)],
-    },
-};
-
-const MD_0: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 2}
-";
-const MD_1: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-workers, namespace: org}
-spec: {replicas: 2}
-";
-const PATCH_MD_0: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1 # <--
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 5}
-";
-const PATCH_MD_1: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-workers, namespace: org}
-spec: {replicas: 5}
-";
+static ABOUT: About =
+    About::new(rules::OVERLAY_LOSES_TARGET, include_str!("../../../docs/rules/overlay-loses-target.md"));
 
 impl Rule for OverlayLosesTarget {
     fn about(&self) -> &'static About {

@@ -1,6 +1,6 @@
 //! `reads-other-cluster`, found by `validate`.
 
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::layout::{ClusterFolder, Layout};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::is_kustomization;
@@ -11,48 +11,8 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 
 pub(super) struct ReadsOtherCluster;
 
-static ABOUT: About = About {
-    entry: rules::READS_OTHER_CLUSTER,
-    summary: "A cluster's kustomization reads files of another cluster's folder.",
-    reason: "A folder is its cluster's alone: whoever may write there changes, without knowing it, every cluster that \
-             reads it, and whoever reads it brings what is another's into a cluster of the own. What lies in the folder \
-             of another management cluster's never travels to a reconciler, which then cannot render the folder at all. \
-             Copy the file, or move it into a folder that is no cluster's, where both read it; `clusters.oneOwner` \
-             tells which folders of one management cluster may read one another.",
-    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/resource/",
-    bad: Example::Tree(&[
-        ("peu01/base/cluster.yaml", CLUSTER),
-        ("peu01/overlay/kustomization.yaml", READS),
-        ("peu02/base/cluster.yaml", OTHER),
-        ("peu02/overlay/pool.yaml", POOL),
-    ]),
-    good: Example::Tree(&[
-        ("peu01/base/cluster.yaml", CLUSTER),
-        ("peu01/overlay/kustomization.yaml", "resources:\n- ../../pools/pool.yaml\n"),
-        ("peu02/base/cluster.yaml", OTHER),
-        ("pools/pool.yaml", POOL),
-    ]),
-};
-
-const CLUSTER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-";
-const OTHER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu02, namespace: org}
-";
-const READS: &str = "\
-resources:
-- ../../peu02/overlay/pool.yaml # <--
-";
-const POOL: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachinePool
-metadata: {name: mp-0, namespace: org}
-";
+static ABOUT: About =
+    About::new(rules::READS_OTHER_CLUSTER, include_str!("../../../docs/rules/reads-other-cluster.md"));
 
 impl Rule for ReadsOtherCluster {
     fn about(&self) -> &'static About {

@@ -2,7 +2,7 @@
 
 use super::evidence::Survey;
 use super::references::Named;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
@@ -10,35 +10,8 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct ReferenceMismatch;
 
-static ABOUT: About = About {
-    entry: rules::REFERENCE_MISMATCH,
-    summary: "An object and what it names disagree on the cluster's name or the namespace.",
-    reason: "Cluster API looks for a reference in the owner's own namespace and for machines by the cluster's name. \
-             The API server refuses what contradicts itself; the rest is accepted and never becomes a machine.",
-    source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
-    bad: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/workers.yaml", OTHERS)]),
-    good: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/workers.yaml", OWN)]),
-};
-
-const CLUSTER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-";
-const OTHERS: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  clusterName: peu02 # <--
-";
-const OWN: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  clusterName: peu01
-";
+static ABOUT: About =
+    About::new(rules::REFERENCE_MISMATCH, include_str!("../../../docs/rules/reference-mismatch.md"));
 
 impl Rule for ReferenceMismatch {
     fn about(&self) -> &'static About {

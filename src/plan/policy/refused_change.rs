@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::evidence::Evidence;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
@@ -11,55 +11,8 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct RefusedChange;
 
-static ABOUT: About = About {
-    entry: rules::REFUSED_CHANGE,
-    summary: "A field is changed that Cluster API lets nobody change.",
-    reason: "The object is refused as a whole, and whatever applies the folder stops there. A KubeadmControlPlane \
-             keeps the network, endpoint and etcd that it was made with; machines keep their cluster. A cluster that \
-             needs another value has to be made anew.",
-    source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go",
-    bad: Example::Change {
-        before: &[("peu01/base/control-plane.yaml", SERVICES)],
-        after: &[("peu01/base/control-plane.yaml", OTHER_SERVICES)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/control-plane.yaml", SERVICES)],
-        after: &[("peu01/base/control-plane.yaml", ARGUMENTS)],
-    },
-};
-
-const SERVICES: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  kubeadmConfigSpec:
-    clusterConfiguration:
-      networking:
-        serviceSubnet: 10.96.0.0/12
-";
-const OTHER_SERVICES: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  kubeadmConfigSpec:
-    clusterConfiguration:
-      networking:
-        serviceSubnet: 10.112.0.0/12 # <--
-";
-const ARGUMENTS: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
-metadata: {name: peu01, namespace: org}
-spec:
-  kubeadmConfigSpec:
-    clusterConfiguration:
-      networking:
-        serviceSubnet: 10.96.0.0/12
-      apiServer:
-        extraArgs: {profiling: \"false\"}
-";
+static ABOUT: About =
+    About::new(rules::REFUSED_CHANGE, include_str!("../../../docs/rules/refused-change.md"));
 
 /// What may change below `spec` of a KubeadmControlPlane, from v1beta1 to v1beta2: the webhook's list, a
 /// path standing for all below it. Fields that only one of the versions has are refused by their schema.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::release::Release;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::Provider;
@@ -10,52 +10,10 @@ use capstan_model::version::KubernetesMinor;
 
 pub(super) struct ReleaseWithoutPredecessor;
 
-static ABOUT: About = About {
-    entry: rules::RELEASE_WITHOUT_PREDECESSOR,
-    summary: "No release leads to another one a minor of Kubernetes at a time.",
-    reason: "Kubernetes goes from minor to minor. Where the provider has releases of 1.29 and of 1.31 but none of \
-             1.30, a cluster of 1.29 gets no further without skipping one. Publish a release of the minor between.",
-    source: "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order",
-    bad: Example::Tree(&[("aws/v29.0.0/release.yaml", OF_29), ("aws/v31.0.0/release.yaml", OF_31_GAP)]),
-    good: Example::Tree(&[
-        ("aws/v29.0.0/release.yaml", OF_29),
-        ("aws/v30.0.0/release.yaml", OF_30),
-        ("aws/v31.0.0/release.yaml", OF_31),
-    ]),
-};
-
-const OF_29: &str = "\
-apiVersion: release.giantswarm.io/v1alpha1
-kind: Release
-metadata: {name: aws-29.0.0}
-spec:
-  components: [{name: kubernetes, version: 1.29.4}]
-  state: active
-";
-const OF_30: &str = "\
-apiVersion: release.giantswarm.io/v1alpha1
-kind: Release
-metadata: {name: aws-30.0.0}
-spec:
-  components: [{name: kubernetes, version: 1.30.2}]
-  state: active
-";
-const OF_31: &str = "\
-apiVersion: release.giantswarm.io/v1alpha1
-kind: Release
-metadata: {name: aws-31.0.0}
-spec:
-  components: [{name: kubernetes, version: 1.31.1}]
-  state: active
-";
-const OF_31_GAP: &str = "\
-apiVersion: release.giantswarm.io/v1alpha1
-kind: Release
-metadata: {name: aws-31.0.0}
-spec:
-  components: [{name: kubernetes, version: 1.31.1}]
-  state: active
-";
+static ABOUT: About = About::new(
+    rules::RELEASE_WITHOUT_PREDECESSOR,
+    include_str!("../../../docs/rules/release-without-predecessor.md"),
+);
 
 impl Rule for ReleaseWithoutPredecessor {
     fn about(&self) -> &'static About {

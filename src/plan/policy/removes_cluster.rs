@@ -2,7 +2,7 @@
 
 use super::evidence::{Evidence, Survey};
 use super::facts::Occasion;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::templates::{Foundation, Role, foundations, references, replaced};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
@@ -11,46 +11,8 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct RemovesCluster;
 
-static ABOUT: About = About {
-    entry: rules::REMOVES_CLUSTER,
-    summary: "A Cluster, its infrastructure cluster or its control plane is dropped by a release, or becomes another one; \
-              so do the kinds that its ClusterClass makes them from.",
-    reason: "No release ever removes a cluster, and another infrastructure or control plane is another cluster: nothing \
-             moves what stands in the old one. Cluster API's webhook refuses a ClusterClass whose templates become \
-             others of another kind. Whoever wants a cluster gone writes `delete: cluster` in its capstan.yaml.",
-    source: "https://cluster-api.sigs.k8s.io/user/concepts",
-    bad: Example::Upgrade(&[
-        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
-        ("peu01/base/cluster.yaml", CLUSTER),
-        ("aws/v21.0.0/base/cluster.yaml", RELEASE),
-        ("aws/v22.0.0/base/settings.yaml", SETTINGS),
-    ]),
-    good: Example::Upgrade(&[
-        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
-        ("peu01/base/cluster.yaml", CLUSTER),
-        ("aws/v21.0.0/base/cluster.yaml", RELEASE),
-        ("aws/v22.0.0/base/cluster.yaml", RELEASE),
-    ]),
-};
-
-const CLUSTER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1 # <--
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-spec: {paused: false}
-";
-const RELEASE: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-spec: {paused: false}
-";
-const SETTINGS: &str = "\
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings, namespace: org}
-data: {region: eu}
-";
+static ABOUT: About =
+    About::new(rules::REMOVES_CLUSTER, include_str!("../../../docs/rules/removes-cluster.md"));
 
 impl Rule for RemovesCluster {
     fn about(&self) -> &'static About {

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{has_machines, is_cluster, is_control_plane};
@@ -10,35 +10,8 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct RemovesMachines;
 
-static ABOUT: About = About {
-    entry: rules::REMOVES_MACHINES,
-    summary: "A Cluster, a control plane, or a group of machines goes, from the folder or by a tombstone.",
-    reason: "Whoever applies the folder with pruning deletes the machines with everything that runs on them.",
-    source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
-    bad: Example::Change {
-        before: &[("peu01/base/workers.yaml", TWO)],
-        after: &[("peu01/base/workers.yaml", ONE)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/workers.yaml", ONE)],
-        after: &[("peu01/base/workers.yaml", TWO)],
-    },
-};
-
-const ONE: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-";
-const TWO: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
----
-apiVersion: cluster.x-k8s.io/v1beta1 # <--
-kind: MachinePool
-metadata: {name: peu01-mp-0, namespace: org}
-";
+static ABOUT: About =
+    About::new(rules::REMOVES_MACHINES, include_str!("../../../docs/rules/removes-machines.md"));
 
 impl Rule for RemovesMachines {
     fn about(&self) -> &'static About {

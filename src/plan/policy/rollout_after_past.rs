@@ -5,53 +5,15 @@ use jiff::tz::TimeZone;
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
 pub(super) struct RolloutAfterPast;
 
-static ABOUT: About = About {
-    entry: rules::ROLLOUT_AFTER_PAST,
-    summary: "A rollout is scheduled for a time that is over.",
-    reason: "Every machine that was made before that time is replaced as soon as the change is applied, not in the \
-             window that was meant. A time that has long been in Git is passed over: its rollout is done.",
-    source: "https://cluster-api.sigs.k8s.io/tasks/upgrading-clusters#how-to-schedule-a-machine-rollout",
-    bad: Example::Change {
-        before: &[("peu01/base/workers.yaml", UNSCHEDULED)],
-        after: &[("peu01/base/workers.yaml", LAST_YEAR)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/workers.yaml", UNSCHEDULED)],
-        after: &[("peu01/base/workers.yaml", FAR_AHEAD)],
-    },
-};
-
-const UNSCHEDULED: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 3}
-";
-const LAST_YEAR: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  replicas: 3
-  rollout:
-    after: \"2024-05-09T02:00:00Z\" # <--
-";
-const FAR_AHEAD: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  replicas: 3
-  rollout:
-    after: \"2094-05-09T02:00:00Z\"
-";
+static ABOUT: About =
+    About::new(rules::ROLLOUT_AFTER_PAST, include_str!("../../../docs/rules/rollout-after-past.md"));
 
 /// `rolloutAfter` until v1beta1, `rollout.after` since v1beta2, `upgradeAfter` in v1alpha3. (A topology's own
 /// `rolloutAfter` never had a function.)

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::templates::{references, treatment_in_role};
 use capstan_kustomize::render::{RenderedObject, in_one_version};
 use capstan_model::finding::{Finding, rules};
@@ -10,72 +10,8 @@ use capstan_model::kinds::Treatment;
 
 pub(super) struct RolloutWithoutChange;
 
-static ABOUT: About = About {
-    entry: rules::ROLLOUT_WITHOUT_CHANGE,
-    summary: "A template gets a new name although its meaning is the same.",
-    reason: "All of its machines are replaced for nothing.",
-    source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
-    bad: Example::Change {
-        before: &[("peu01/base/machines.yaml", MACHINES)],
-        after: &[("peu01/base/machines.yaml", ONLY_RENAMED)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/machines.yaml", MACHINES)],
-        after: &[("peu01/base/machines.yaml", LARGER)],
-    },
-};
-
-const MACHINES: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      infrastructureRef:
-        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-        kind: AWSMachineTemplate
-        name: peu01-md-0
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachineTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec: {template: {spec: {instanceType: m5.large}}}
-";
-const ONLY_RENAMED: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      infrastructureRef:
-        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-        kind: AWSMachineTemplate
-        name: peu01-md-1 # <--
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachineTemplate
-metadata: {name: peu01-md-1, namespace: org}
-spec: {template: {spec: {instanceType: m5.large}}}
-";
-const LARGER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      infrastructureRef:
-        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-        kind: AWSMachineTemplate
-        name: peu01-md-1
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachineTemplate
-metadata: {name: peu01-md-1, namespace: org}
-spec: {template: {spec: {instanceType: m5.xlarge}}}
-";
+static ABOUT: About =
+    About::new(rules::ROLLOUT_WITHOUT_CHANGE, include_str!("../../../docs/rules/rollout-without-change.md"));
 
 impl Rule for RolloutWithoutChange {
     fn about(&self) -> &'static About {

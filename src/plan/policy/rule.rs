@@ -23,42 +23,58 @@ pub trait Rule: Sync {
     }
 }
 
-/// A rule's entry in the catalogue.
-#[derive(Debug)]
+/// A rule's entry in the catalogue: what it is called, how bad it is, and its page.
+///
+/// The page is Markdown: a heading that is the rule's id, what it finds in one sentence, why that is bad, a paragraph
+/// `Source: <URL>`, and files that break the rule and files that do not, below the headings `Bad` and `Good`.
+#[derive(Debug, PartialEq, Eq)]
 pub struct About {
     /// What it is called and how bad it is.
     pub entry: &'static RuleEntry,
+    page: &'static str,
+}
+
+impl About {
+    /// Of that rule, with its page.
+    pub const fn new(entry: &'static RuleEntry, page: &'static str) -> Self {
+        Self { entry, page }
+    }
+
+    /// Its page, from the heading to the examples.
+    pub const fn page(&self) -> &'static str {
+        self.page
+    }
+
+    /// Where the page stands in the repository of Capstan: `docs/rules/unknown-field.md`.
+    pub fn page_path(&self) -> String {
+        format!("docs/rules/{}.md", self.entry.id())
+    }
+
     /// What it finds, in one sentence.
-    pub summary: &'static str,
-    /// Why that is bad.
-    pub reason: &'static str,
+    pub fn summary(&self) -> String {
+        self.paragraphs().nth(1).map(in_one_line).unwrap_or_default()
+    }
+
+    /// Why that is bad: paragraphs of a line each.
+    pub fn reason(&self) -> String {
+        let reason = self.paragraphs().skip(2).take_while(|paragraph| source(paragraph).is_none());
+        reason.map(in_one_line).collect::<Vec<_>>().join("\n\n")
+    }
+
     /// The specification, or the documentation that proves it: a URL.
-    pub source: &'static str,
-    /// What breaks it.
-    pub bad: Example,
-    /// The same, done right.
-    pub good: Example,
+    pub fn source(&self) -> &'static str {
+        self.paragraphs().find_map(source).unwrap_or_default()
+    }
+
+    fn paragraphs(&self) -> impl Iterator<Item = &'static str> {
+        self.page.split("\n\n").map(str::trim)
+    }
 }
 
-/// A situation, told in files. The bad one has exactly one finding of its rule, and the good one none:
-/// `tests/examples.rs` runs them all as real input.
-///
-/// In `bad`, a comment `# <--` stands in the line that the finding names. The clusters of examples are
-/// below `peu01`, their releases below `aws`.
-#[derive(Debug, Clone, Copy)]
-pub enum Example {
-    /// A tree, for `validate`.
-    Tree(Files),
-    /// A pull request, or any two revisions.
-    Change {
-        /// The tree before.
-        before: Files,
-        /// The tree after.
-        after: Files,
-    },
-    /// A tree whose one cluster is upgraded to its newest release.
-    Upgrade(Files),
+fn source(paragraph: &'static str) -> Option<&'static str> {
+    paragraph.strip_prefix("Source: <")?.strip_suffix('>')
 }
 
-/// Paths from the repository's root, and texts. A path `a -> b` is a symbolic link.
-pub type Files = &'static [(&'static str, &'static str)];
+fn in_one_line(paragraph: &str) -> String {
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -2,46 +2,15 @@
 
 use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
 use super::evidence::Survey;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;
 
 pub(super) struct SecretInClearText;
 
-static ABOUT: About = About {
-    entry: rules::SECRET_IN_CLEAR_TEXT,
-    summary: "A secret stands in clear text in Git.",
-    reason: "Whoever can read the repository, now or from any old clone of it, has the secret; base64 hides \
-             nothing. Change the secret first, since it is known now, then encrypt it (SOPS, Sealed Secrets) or let \
-             an ExternalSecret fetch it. Placeholders and variables are passed over.",
-    source: "https://kubernetes.io/docs/concepts/security/secrets-good-practices/",
-    bad: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/secret.yaml", CLEAR)]),
-    good: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/secret.yaml", EXTERNAL)]),
-};
-
-const CLUSTER: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-";
-const CLEAR: &str = "\
-apiVersion: v1
-kind: Secret
-metadata: {name: peu01-cloud, namespace: org}
-stringData:
-  password: correct horse battery # <--
-";
-const EXTERNAL: &str = "\
-apiVersion: external-secrets.io/v1
-kind: ExternalSecret
-metadata: {name: peu01-cloud, namespace: org}
-spec:
-  secretStoreRef: {kind: ClusterSecretStore, name: vault}
-  data:
-  - secretKey: password
-    remoteRef: {key: peu01, property: password}
-";
+static ABOUT: About =
+    About::new(rules::SECRET_IN_CLEAR_TEXT, include_str!("../../../docs/rules/secret-in-clear-text.md"));
 
 /// Secrets of these types hold manifests, or come from the server.
 const NO_SECRETS: [&str; 2] = ["addons.cluster.x-k8s.io/resource-set", "kubernetes.io/service-account-token"];

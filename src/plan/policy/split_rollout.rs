@@ -4,7 +4,7 @@ use super::evidence::{Evidence, Survey};
 use super::facts::Occasion;
 use super::kubernetes::Wanted;
 use super::kubernetes_steps::steps;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
@@ -15,77 +15,7 @@ use capstan_model::version::names_version;
 
 pub(super) struct SplitRollout;
 
-static ABOUT: About = About {
-    entry: rules::SPLIT_ROLLOUT,
-    summary: "A Kubernetes version moves without the image that belongs to it, or the image without the version.",
-    reason: "The image's name holds the version it was built for. Machines that are asked for another one most often \
-             do not join; and whoever moves the second half later replaces every machine a second time. Move both in \
-             one change.",
-    source: "https://cluster-api.sigs.k8s.io/tasks/upgrading-clusters#how-to-upgrade-the-kubernetes-control-plane-version",
-    bad: Example::Change {
-        before: &[("peu01/base/machines.yaml", OLD)],
-        after: &[("peu01/base/machines.yaml", ONLY_VERSION)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/machines.yaml", OLD)],
-        after: &[("peu01/base/machines.yaml", BOTH)],
-    },
-};
-
-const OLD: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      version: v1.29.4
-      infrastructureRef:
-        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-        kind: DockerMachineTemplate
-        name: peu01-md-0
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerMachineTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec: {template: {spec: {customImage: \"kindest/node:v1.29.4\"}}}
-";
-const ONLY_VERSION: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      version: v1.30.2 # <--
-      infrastructureRef:
-        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-        kind: DockerMachineTemplate
-        name: peu01-md-0
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerMachineTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec: {template: {spec: {customImage: \"kindest/node:v1.29.4\"}}}
-";
-const BOTH: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      version: v1.30.2
-      infrastructureRef:
-        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-        kind: DockerMachineTemplate
-        name: peu01-md-0-30
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerMachineTemplate
-metadata: {name: peu01-md-0-30, namespace: org}
-spec: {template: {spec: {customImage: \"kindest/node:v1.30.2\"}}}
-";
+static ABOUT: About = About::new(rules::SPLIT_ROLLOUT, include_str!("../../../docs/rules/split-rollout.md"));
 
 impl Rule for SplitRollout {
     fn about(&self) -> &'static About {

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;
 use capstan_kustomize::render::{RenderedObject, diff_placed, in_one_version};
@@ -12,51 +12,10 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct TemplateEditedInPlace;
 
-static ABOUT: About = About {
-    entry: rules::TEMPLATE_EDITED_IN_PLACE,
-    summary: "A machine or bootstrap template is changed under its old name.",
-    reason: "Machine templates are immutable: the API server refuses the change, and whatever applies the folder \
-             stops there. A bootstrap template may be changed, but no machine is replaced by it, so Git and \
-             machines drift apart. A changed template needs a new name, and its references the new name too. \
-             In a cluster that Capstan's reconciler applies this is the normal way, since it names templates itself.",
-    source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
-    bad: Example::Change {
-        before: &[("peu01/base/template.yaml", SMALL)],
-        after: &[("peu01/base/template.yaml", LARGE)],
-    },
-    good: Example::Change {
-        before: &[("peu01/base/template.yaml", SMALL)],
-        after: &[("peu01/base/template.yaml", LARGE_RENAMED)],
-    },
-};
-
-const SMALL: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachineTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      instanceType: m5.large
-";
-const LARGE: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachineTemplate
-metadata: {name: peu01-md-0, namespace: org}
-spec:
-  template:
-    spec:
-      instanceType: m5.xlarge # <--
-";
-const LARGE_RENAMED: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachineTemplate
-metadata: {name: peu01-md-0-xlarge, namespace: org}
-spec:
-  template:
-    spec:
-      instanceType: m5.xlarge
-";
+static ABOUT: About = About::new(
+    rules::TEMPLATE_EDITED_IN_PLACE,
+    include_str!("../../../docs/rules/template-edited-in-place.md"),
+);
 
 impl Rule for TemplateEditedInPlace {
     fn about(&self) -> &'static About {

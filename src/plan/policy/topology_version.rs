@@ -1,7 +1,7 @@
 //! `topology-version`
 
 use super::evidence::Survey;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{is_cluster, names};
@@ -9,34 +9,8 @@ use capstan_model::object::FieldPath;
 
 pub(super) struct TopologyVersion;
 
-static ABOUT: About = About {
-    entry: rules::TOPOLOGY_VERSION,
-    summary: "A topology has no full Kubernetes version, or one that its class does not offer.",
-    reason: "The API server refuses the Cluster: `spec.topology.version` must be a whole version (`v1.30.2`, not \
-             `v1.30`), and one of `kubernetesVersions` where the ClusterClass lists them.",
-    source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/core/webhooks/admission/cluster.go",
-    bad: Example::Tree(&[("peu01/base/cluster.yaml", MINOR)]),
-    good: Example::Tree(&[("peu01/base/cluster.yaml", WHOLE)]),
-};
-
-const MINOR: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-spec:
-  topology:
-    class: quick-start
-    version: v1.30 # <--
-";
-const WHOLE: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata: {name: peu01, namespace: org}
-spec:
-  topology:
-    class: quick-start
-    version: v1.30.2
-";
+static ABOUT: About =
+    About::new(rules::TOPOLOGY_VERSION, include_str!("../../../docs/rules/topology-version.md"));
 
 impl Rule for TopologyVersion {
     fn about(&self) -> &'static About {

@@ -3,71 +3,14 @@
 use super::cluster_api::CoreVersion;
 use super::evidence::Survey;
 use super::fitting::{Misfit, MisfitKind, Stray, defined_in};
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use capstan_kustomize::schema::{CLUSTER_API_MINOR, Origin};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, Step};
 
 pub(super) struct UnknownField;
 
-static ABOUT: About = About {
-    entry: rules::UNKNOWN_FIELD,
-    summary: "An object has a field that its definition does not know.",
-    reason: "The API server drops such a field without a word, so that what stands in Git never happens; a \
-             server-side apply fails on it. It is misspelt, stands at the wrong depth, or belongs to another API \
-             version. Judged are kinds whose CustomResourceDefinition stands in the repository (or in \
-             `.capstan/crds`); where several definitions differ, a field that one of them knows is right. Cluster \
-             API's own kinds, and those of kubeadm's bootstrap and control plane, need none in v1beta1 and v1beta2. \
-             There a field that a newer Cluster API may have is a warning, until a definition settles it.",
-    source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning",
-    bad: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", MISSPELT)]),
-    good: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", RIGHT)]),
-};
-
-pub(super) const DEFINITION: &str = "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: dockerclusters.infrastructure.cluster.x-k8s.io}
-spec:
-  group: infrastructure.cluster.x-k8s.io
-  names: {kind: DockerCluster, plural: dockerclusters}
-  scope: Namespaced
-  versions:
-  - name: v1beta1
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              subnets: {type: integer}
-              loadBalancer:
-                type: object
-                properties:
-                  imageTag: {type: string}
-                  mode: {type: string, enum: [Managed, None]}
-              region:
-                type: string
-                x-kubernetes-validations:
-                - {rule: self == oldSelf, message: region is immutable}
-";
-const MISSPELT: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  loadbalancer: # <--
-    imageTag: v2.9
-";
-const RIGHT: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  loadBalancer:
-    imageTag: v2.9
-";
+static ABOUT: About = About::new(rules::UNKNOWN_FIELD, include_str!("../../../docs/rules/unknown-field.md"));
 
 impl Rule for UnknownField {
     fn about(&self) -> &'static About {

@@ -1,6 +1,6 @@
 //! `unknown-release`, found in a cluster's record, and by whoever plans from it.
 
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::cluster::Cluster;
 use crate::layout::Layout;
 use capstan_model::finding::{Finding, Place, rules};
@@ -10,30 +10,8 @@ use capstan_yaml::{Position, YamlFile};
 
 pub(super) struct UnknownRelease;
 
-static ABOUT: About = About {
-    entry: rules::UNKNOWN_RELEASE,
-    summary: "A cluster records a release that does not exist.",
-    reason: "Without the release that a cluster comes from nobody can tell its own edits from the release's fields, and \
-             an upgrade is a guess or overwrites them. Correct `release` in its capstan.yaml; `capstan adopt` finds \
-             the release that its base fits best.",
-    source: "https://github.com/giantswarm/rfc/tree/main/capi-release-structure",
-    bad: Example::Tree(&[
-        ("peu01/capstan.yaml", "release: aws/v12.0.0 # <--\n"),
-        ("peu01/base/pool.yaml", POOL),
-        ("aws/v21.0.0/base/pool.yaml", POOL),
-    ]),
-    good: Example::Tree(&[
-        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
-        ("peu01/base/pool.yaml", POOL),
-        ("aws/v21.0.0/base/pool.yaml", POOL),
-    ]),
-};
-
-const POOL: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachinePool
-metadata: {name: peu01-mp-0, namespace: org}
-";
+static ABOUT: About =
+    About::new(rules::UNKNOWN_RELEASE, include_str!("../../../docs/rules/unknown-release.md"));
 
 impl Rule for UnknownRelease {
     fn about(&self) -> &'static About {

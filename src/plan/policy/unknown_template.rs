@@ -1,7 +1,7 @@
 //! `unknown-template`
 
 use super::evidence::Survey;
-use super::rule::{About, Example, Rule};
+use super::rule::{About, Rule};
 use crate::templates::{Role, is_known_in_role, references};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_template;
@@ -9,27 +9,8 @@ use capstan_model::object::ObjectId;
 
 pub(super) struct UnknownTemplate;
 
-static ABOUT: About = About {
-    entry: rules::UNKNOWN_TEMPLATE,
-    summary: "A template is of a kind that Capstan does not know.",
-    reason: "No table lists the kind, and neither its shape nor what names it tells what it is for. Capstan \
-             cannot tell whether its change replaces machines, is refused, or does nothing; it is left under its \
-             name.",
-    source: "https://cluster-api.sigs.k8s.io/developer/providers/contracts/infra-machine",
-    bad: Example::Tree(&[("peu01/base/template.yaml", UNKNOWN)]),
-    good: Example::Tree(&[("peu01/base/template.yaml", KNOWN)]),
-};
-
-const UNKNOWN: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1 # <--
-kind: AcmeMachineTemplate
-metadata: {name: peu01, namespace: org}
-";
-const KNOWN: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerMachineTemplate
-metadata: {name: peu01, namespace: org}
-";
+static ABOUT: About =
+    About::new(rules::UNKNOWN_TEMPLATE, include_str!("../../../docs/rules/unknown-template.md"));
 
 impl Rule for UnknownTemplate {
     fn about(&self) -> &'static About {

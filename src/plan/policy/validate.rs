@@ -53,6 +53,8 @@ pub enum Scope<'a> {
     Everything,
     /// These clusters alone; neither releases nor the layout.
     Clusters(&'a BTreeSet<ClusterId>),
+    /// All releases, and nothing else.
+    Releases,
 }
 
 /// Judges a tree: layout, settings, YAML, references, every rule that one tree can break; with
@@ -81,11 +83,14 @@ pub fn validate(
     };
     if let Scope::Everything = scope {
         checked.layout(now, settings);
+    }
+    if let Scope::Everything | Scope::Releases = scope {
         checked.releases(now);
     }
     let wanted = |id: &ClusterId| match scope {
         Scope::Everything => true,
         Scope::Clusters(ids) => ids.contains(id),
+        Scope::Releases => false,
     };
     for folder in now.layout.clusters.iter().filter(|folder| wanted(&folder.id)) {
         checked.cluster(now, before, folder, settings, &severities);

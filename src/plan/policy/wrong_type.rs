@@ -2,8 +2,7 @@
 
 use super::evidence::Survey;
 use super::fitting::{MisfitKind, defined_in};
-use super::rule::{About, Example, Rule};
-use super::unknown_field::DEFINITION;
+use super::rule::{About, Rule};
 use crate::upgrade::{hide_beside, name_beside, redact};
 use capstan_kustomize::render::{Content, Placed};
 use capstan_kustomize::schema::Type;
@@ -12,36 +11,7 @@ use capstan_yaml::Value;
 
 pub(super) struct WrongType;
 
-static ABOUT: About = About {
-    entry: rules::WRONG_TYPE,
-    summary: "A value is not of the type that its definition wants, or none of the values that it allows.",
-    reason: "The API server refuses the whole object, and whatever applies the folder stops there. Often a string \
-             lacks its quotes: YAML reads `1.30` as a number and `yes` as true. Judged are kinds whose \
-             CustomResourceDefinition stands in the repository (or in `.capstan/crds`), and without one Cluster \
-             API's own kinds and those of kubeadm's bootstrap and control plane, in v1beta1 and v1beta2.",
-    source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
-    bad: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", NUMBER)]),
-    good: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", STRING)]),
-};
-
-const NUMBER: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  loadBalancer:
-    imageTag: 2.9 # <--
-    mode: Managed
-";
-const STRING: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: DockerCluster
-metadata: {name: peu01, namespace: org}
-spec:
-  loadBalancer:
-    imageTag: '2.9'
-    mode: Managed
-";
+static ABOUT: About = About::new(rules::WRONG_TYPE, include_str!("../../../docs/rules/wrong-type.md"));
 
 impl Rule for WrongType {
     fn about(&self) -> &'static About {

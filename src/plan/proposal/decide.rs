@@ -7,7 +7,8 @@
 //! [`Question`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
 //! never takes back what was asked before it, so there are at most as many rounds as kinds of questions.
 
-use super::{Authorship, OfBase, PlanDigest, SourceState};
+use super::{Authorship, Draft, OfBase, OnHold, Paused, PlanDigest, SourceState};
+use capstan_model::rest::Rest;
 use capstan_model::tree::CommitId;
 
 /// Everything that decides one proposal.
@@ -19,6 +20,10 @@ pub struct Facts {
     pub pulls: Vec<Pull>,
     /// What a person with the right to do so has just asked for.
     pub command: Command,
+    /// Somebody said that it is to be left alone.
+    pub hold: Option<OnHold>,
+    /// Somebody said that nothing is to be written in the repository.
+    pub pause: Option<Paused>,
     /// What was asked so far.
     pub answers: Answers,
 }
@@ -61,6 +66,8 @@ pub enum Wanted {
     Nothing {
         /// Why, as a sentence.
         why: String,
+        /// The same in a word.
+        rest: Rest,
     },
     /// An upgrade that can be written.
     Offer(Offer),
@@ -87,15 +94,6 @@ pub struct Offer {
     pub draft: Draft,
 }
 
-/// Whether a proposal opens as a draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Draft {
-    /// Ready for review.
-    Ready,
-    /// A draft: a person has to look before it is offered in earnest.
-    Draft,
-}
-
 /// The proposal's branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
@@ -119,6 +117,8 @@ pub struct Pull {
     pub head: CommitId,
     /// The source that it offers (or offered last), as its body's block or its commit says.
     pub source: Option<SourceState>,
+    /// The source that it rolls back from, where it is a rollback.
+    pub leaves: Option<String>,
 }
 
 /// State of a proposal's pull request.
@@ -170,6 +170,10 @@ pub enum Command {
     None,
     /// Write the proposal anew, whatever stands there.
     Replan,
+    /// Offer it again, whoever closed it; what people wrote on its branch stays.
+    Offer,
+    /// Close it: this source is not offered again.
+    Skip,
 }
 
 /// What to do with the branch before the pull request is opened or updated.
@@ -207,6 +211,10 @@ pub enum Action {
         pull: u64,
         /// Why, as a sentence.
         why: String,
+        /// Whose wish that is: of a person's the source is declined.
+        by: Closer,
+        /// The same in a word, where it is Capstan's.
+        rest: Rest,
     },
     /// Touch nothing.
     Leave(Standing),
@@ -219,6 +227,8 @@ pub enum Standing {
     NothingOffered {
         /// Why.
         why: String,
+        /// The same in a word.
+        rest: Rest,
     },
     /// The upgrade blocks.
     Blocked {
@@ -243,6 +253,20 @@ pub enum Standing {
         /// What waits: `None` where only the base moved.
         newer: Option<SourceState>,
     },
+    /// A person said that it is to be left alone.
+    Held {
+        /// The open pull request, if any.
+        pull: Option<u64>,
+        /// Who, why, until when.
+        hold: OnHold,
+    },
+    /// Nothing is written in the repository for now.
+    Paused {
+        /// The open pull request, if any.
+        pull: Option<u64>,
+        /// Who, why, since when.
+        pause: Paused,
+    },
     /// The branch holds a person's work.
     Edited {
         /// The open pull request, if any.
@@ -251,6 +275,11 @@ pub enum Standing {
     /// A person closed this source's pull request.
     Declined {
         /// Its number.
+        pull: u64,
+    },
+    /// Somebody rolled back from this source.
+    RolledBack {
+        /// The number of the rollback.
         pull: u64,
     },
     /// This source was merged; if the base has it no longer, a person took it back.
@@ -264,6 +293,22 @@ pub enum Standing {
 pub fn decide(facts: &Facts) -> Decision {
     let open = facts.pulls.iter().find(|pull| pull.state == PullState::Open);
     let number = open.map(|pull| pull.number);
+    if let (Some(pull), Command::Skip) = (number, facts.command) {
+        let why =
+            "Somebody asked for it by `skip`: this is not offered again, something newer is.".to_owned();
+        return Decision::Do(Action::Close { pull, why, by: Closer::Person, rest: Rest::Current });
+    }
+    if let Some(hold) = &facts.hold
+        && !matches!(facts.wanted, Wanted::Nothing { .. })
+    {
+        return Decision::Do(Action::Leave(Standing::Held { pull: number, hold: hold.clone() }));
+    }
+    // Of what neither opens, writes nor closes a pull request something else is told.
+    if let (Some(pause), Wanted::Offer(_), _) | (Some(pause), Wanted::Nothing { .. }, Some(_)) =
+        (&facts.pause, &facts.wanted, open)
+    {
+        return Decision::Do(Action::Leave(Standing::Paused { pull: number, pause: pause.clone() }));
+    }
     let decided = match (&facts.wanted, open) {
         (Wanted::Unplannable { why }, _) => {
             Ok(Action::Leave(Standing::Unplannable { pull: number, why: why.clone() }))
@@ -271,8 +316,10 @@ pub fn decide(facts: &Facts) -> Decision {
         (Wanted::Blocked { why }, _) => {
             Ok(Action::Leave(Standing::Blocked { pull: number, why: why.clone() }))
         }
-        (Wanted::Nothing { why }, None) => Ok(Action::Leave(Standing::NothingOffered { why: why.clone() })),
-        (Wanted::Nothing { why }, Some(pull)) => close(facts, pull.number, why),
+        (Wanted::Nothing { why, rest }, None) => {
+            Ok(Action::Leave(Standing::NothingOffered { why: why.clone(), rest: *rest }))
+        }
+        (Wanted::Nothing { why, rest }, Some(pull)) => close(facts, pull.number, why, *rest),
         (Wanted::Offer(offer), Some(pull)) => update(facts, offer, pull.number),
         (Wanted::Offer(offer), None) => open_anew(facts, offer),
     };
@@ -293,9 +340,9 @@ impl Answers {
     }
 }
 
-fn close(facts: &Facts, pull: u64, why: &str) -> Result<Action, Question> {
+fn close(facts: &Facts, pull: u64, why: &str, rest: Rest) -> Result<Action, Question> {
     let branch = facts.answers.branch()?;
-    if facts.command == Command::None {
+    if facts.command != Command::Replan {
         if edited(branch) == Edited::Yes {
             return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
         }
@@ -304,7 +351,7 @@ fn close(facts: &Facts, pull: u64, why: &str) -> Result<Action, Question> {
             return Ok(Action::Leave(Standing::Waits { pull, reviewed, newer: None }));
         }
     }
-    Ok(Action::Close { pull, why: why.to_owned() })
+    Ok(Action::Close { pull, why: why.to_owned(), by: Closer::Capstan, rest })
 }
 
 fn update(facts: &Facts, offer: &Offer, pull: u64) -> Result<Action, Question> {
@@ -321,10 +368,10 @@ fn update(facts: &Facts, offer: &Offer, pull: u64) -> Result<Action, Question> {
             let as_wanted = carries(branch, offer) && answers.mergeable()? == Mergeable::PerhapsYes;
             return Ok(if as_wanted { keep } else { write_anew });
         }
-        (Authorship::Person, Command::None) => {
+        (Authorship::Person, _) => {
             return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
         }
-        (Authorship::Capstan { source, plan }, Command::None) => (source, plan),
+        (Authorship::Capstan { source, plan }, _) => (source, plan),
     };
     if *source != offer.source {
         return Ok(match answers.reviewed()? {
@@ -348,7 +395,7 @@ fn update(facts: &Facts, offer: &Offer, pull: u64) -> Result<Action, Question> {
 
 fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
     let newest = facts.pulls.first();
-    if let (Some(pull), Command::None) = (newest, facts.command) {
+    if let (Some(pull), Command::None | Command::Skip) = (newest, facts.command) {
         let same_source = pull.source.as_ref().map(SourceState::source) == Some(offer.source.source());
         match pull.state {
             // By source, not by content: who declined it need not decline each correction of it.
@@ -357,6 +404,9 @@ fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
             }
             // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
             // newer source, or when somebody asks (`replan`), and not against the will of who reverted it.
+            PullState::Merged if pull.leaves.as_ref() == Some(&offer.source.source().to_string()) => {
+                return Ok(Action::Leave(Standing::RolledBack { pull: pull.number }));
+            }
             PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
                 return Ok(Action::Leave(Standing::Merged { pull: pull.number }));
             }
@@ -368,7 +418,7 @@ fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
     };
     // A merged branch that nobody deleted: all that stands there is in the base.
     let merged = newest.is_some_and(|pull| pull.state == PullState::Merged && pull.head == branch.head);
-    if edited(Some(branch)) == Edited::Yes && !merged && facts.command == Command::None {
+    if edited(Some(branch)) == Edited::Yes && !merged && facts.command != Command::Replan {
         return Ok(Action::Leave(Standing::Edited { pull: None }));
     }
     let keep = carries(branch, offer) && !merged;

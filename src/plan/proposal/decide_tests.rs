@@ -26,7 +26,7 @@ fn a_persons() -> Option<Branch> {
 }
 
 fn pull(number: u64, state: PullState, release: &str) -> Pull {
-    Pull { number, state, head: commit('c'), source: Some(source(release)) }
+    Pull { number, state, head: commit('c'), source: Some(source(release)), leaves: None }
 }
 
 /// All is known: the open pull request merges, and nobody has looked at it.
@@ -36,7 +36,7 @@ fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> Facts {
         reviewed: Some(Reviewed::Not),
         mergeable: Some(Mergeable::PerhapsYes),
     };
-    Facts { wanted, pulls, command: Command::None, answers }
+    Facts { wanted, pulls, command: Command::None, hold: None, pause: None, answers }
 }
 
 fn reviewed(mut facts: Facts, reviewed: Reviewed) -> Facts {
@@ -78,7 +78,7 @@ fn replan(mut facts: Facts) -> Facts {
 }
 
 fn nothing() -> Wanted {
-    Wanted::Nothing { why: "It is up to date.".to_owned() }
+    Wanted::Nothing { why: "It is up to date.".to_owned(), rest: Rest::Current }
 }
 
 fn moved(from: char) -> BranchStep {
@@ -194,7 +194,8 @@ fn a_merged_source_needs_nothing_further_and_the_next_one_takes_over_the_branch(
 #[test]
 fn with_nothing_left_to_do_it_is_closed_unless_a_person_worked_there_or_it_is_queued() {
     let pulls = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
-    let closing = Action::Close { pull: 5, why: "It is up to date.".to_owned() };
+    let (by, rest) = (Closer::Capstan, Rest::Current);
+    let closing = Action::Close { pull: 5, why: "It is up to date.".to_owned(), by, rest };
     let own = facts(nothing(), ours("aws/v2.0.0", '1'), pulls());
     assert_eq!(decided(&reviewed(own.clone(), Reviewed::Approved)), closing);
     let edited = facts(nothing(), a_persons(), pulls());
@@ -268,4 +269,87 @@ fn what_costs_a_call_is_asked_only_where_it_can_change_the_decision() {
     assert_eq!(asked(&facts(nothing(), a_persons(), open())).0, [Branch]);
     assert_eq!(asked(&facts(nothing(), ours("aws/v2.0.0", '1'), open())).0, [Branch, Review]);
     assert_eq!(asked(&replan(facts(nothing(), a_persons(), open()))).0, [Branch]);
+}
+
+fn on_hold(mut facts: Facts) -> Facts {
+    facts.hold = Some(OnHold { by: "ada".to_owned(), reason: None, until: None });
+    facts
+}
+
+#[test]
+fn what_is_on_hold_is_left_alone_whoever_asks_unless_nothing_is_left_to_do() {
+    let open = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
+    let held = |wanted| on_hold(facts(wanted, ours("aws/v2.0.0", '1'), open()));
+    for found in [held(offer("aws/v3.0.0", '2')), replan(held(offer("aws/v2.0.0", '2')))] {
+        let (questions, action) = asked(&found);
+        assert!(matches!(action, Action::Leave(Standing::Held { pull: Some(5), .. })), "{action:?}");
+        assert_eq!(questions, []);
+    }
+    let action = decided(&held(nothing()));
+    assert!(matches!(action, Action::Close { pull: 5, by: Closer::Capstan, .. }), "{action:?}");
+}
+
+#[test]
+fn what_is_on_hold_and_has_no_pull_request_gets_none() {
+    let held = on_hold(facts(offer("aws/v2.0.0", '1'), None, vec![]));
+    assert!(matches!(decided(&held), Action::Leave(Standing::Held { pull: None, .. })));
+    assert!(matches!(decided(&replan(held)), Action::Leave(Standing::Held { pull: None, .. })));
+}
+
+/// Of each thing that could be wanted: what is done while Capstan is paused, and without asking anything.
+#[test]
+fn nothing_is_opened_written_or_closed_while_paused_but_what_a_person_skips() {
+    let open = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
+    let paused = |wanted, pulls| {
+        let pause = Paused { by: "ada".to_owned(), reason: None, since: jiff::civil::date(2026, 11, 23) };
+        let branch = ours("aws/v2.0.0", '1');
+        Facts { pause: Some(pause), ..facts(wanted, branch, pulls) }
+    };
+    for (found, on) in [
+        (paused(offer("aws/v3.0.0", '2'), open()), Some(5)),
+        (paused(offer("aws/v3.0.0", '2'), vec![]), None),
+        (paused(nothing(), open()), Some(5)),
+        (replan(paused(offer("aws/v2.0.0", '2'), open())), Some(5)),
+    ] {
+        let (questions, action) = asked(&found);
+        assert!(matches!(&action, Action::Leave(Standing::Paused { pull, .. }) if *pull == on), "{action:?}");
+        assert_eq!(questions, []);
+    }
+    let rest = decided(&paused(nothing(), vec![]));
+    assert!(matches!(rest, Action::Leave(Standing::NothingOffered { .. })), "{rest:?}");
+    let held = decided(&on_hold(paused(offer("aws/v3.0.0", '2'), open())));
+    assert!(matches!(held, Action::Leave(Standing::Held { .. })), "{held:?}");
+    let skipped = Facts { command: Command::Skip, ..paused(offer("aws/v3.0.0", '2'), open()) };
+    assert!(matches!(decided(&skipped), Action::Close { by: Closer::Person, .. }));
+}
+
+#[test]
+fn what_is_skipped_is_closed_as_a_person_closes_it_and_offered_again_without_loss() {
+    let open = vec![pull(5, PullState::Open, "aws/v2.0.0")];
+    for branch in [ours("aws/v2.0.0", '1'), a_persons()] {
+        let mut found = on_hold(facts(offer("aws/v2.0.0", '1'), branch, open.clone()));
+        found.command = Command::Skip;
+        let action = decided(&found);
+        assert!(matches!(action, Action::Close { pull: 5, by: Closer::Person, .. }), "{action:?}");
+    }
+    let closed = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
+    let again = |branch, command| {
+        decided(&Facts { command, ..facts(offer("aws/v2.0.0", '1'), branch, closed.clone()) })
+    };
+    let keep = Action::Open { branch: BranchStep::Keep };
+    assert_eq!(again(ours("aws/v2.0.0", '1'), Command::Offer), keep);
+    assert_eq!(again(a_persons(), Command::Offer), Action::Leave(Standing::Edited { pull: None }));
+    let declined = Action::Leave(Standing::Declined { pull: 5 });
+    assert_eq!(again(ours("aws/v2.0.0", '1'), Command::Skip), declined, "done already");
+}
+
+#[test]
+fn what_somebody_rolled_back_from_is_not_offered_again_and_a_newer_source_is() {
+    let mut rollback = pull(6, PullState::Merged, "aws/v21.0.0");
+    rollback.leaves = Some("aws/v22.0.0".to_owned());
+    let offered = |release: &str| facts(offer(release, '1'), None, vec![rollback.clone()]);
+    assert_eq!(decided(&offered("aws/v22.0.0")), Action::Leave(Standing::RolledBack { pull: 6 }));
+    assert_eq!(decided(&offered("aws/v23.0.0")), Action::Open { branch: BranchStep::Create });
+    let asked = Facts { command: Command::Offer, ..offered("aws/v22.0.0") };
+    assert_eq!(decided(&asked), Action::Open { branch: BranchStep::Create });
 }

@@ -14,25 +14,47 @@
 //! | trailer `Capstan-Source:` | the source offered and its content, `aws/v22.0.0@9d1f…` ([`SourceState`]) |
 //! | trailer `Capstan-Releases:` | repository and commit of the release, where that is another repository ([`ReleasesOrigin`]) |
 //! | trailer `Capstan-Plan:` | digest of what the commit changes ([`PlanDigest`]); a commit that has another was edited by a person ([`judge_head`]) |
-//! | folded block of the body | decisions by command, who closed it (`capstan_report`) |
+//! | folded block of the body | decisions by command, approvals, what was done for the settings, who closed it (`capstan_report`) |
 
+mod approvals;
 mod authorship;
 mod branch;
+mod buttons;
 mod decide;
+mod decisions;
+mod draft;
+mod merge;
 mod refused;
+mod rollback;
+mod sidebar;
 mod source;
+mod title;
 mod wanted;
 mod write_guard;
 
+pub use approvals::{
+    Approval, ApprovalFacts, Approved, Means, Opinion, PassedOver, ResultDigest, Review, Voice,
+    judge_approvals, logins, short,
+};
 pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
 pub use branch::{BRANCH_PREFIX, ProposalId};
+pub use buttons::{Stage, buttons};
 pub use decide::{
-    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Draft, Facts, Mergeable, Offer, Pull,
-    PullState, Question, Reviewed, Standing, Wanted, decide,
+    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Mergeable, Offer, Pull, PullState,
+    Question, Reviewed, Standing, Wanted, decide,
+};
+pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Unsettled, find_conflict};
+pub use draft::{Draft, Drafted};
+pub use merge::{
+    By, CheckVerdict, MergeFacts, MergeStatus, MergeStep, MergeView, Obstacle, Queue, Required,
+    RequiredState, Standstill, Undo, decide_merge, decide_undo,
 };
 pub use refused::left_alone_for;
+pub use rollback::{Merged, NotRolledBack, RollBack, roll_back};
+pub use sidebar::{Sidebar, SidebarStanding, SidebarStep};
 pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,
 };
+pub use title::{Offers, Title, TitleDigest, TitleStep};
 pub use wanted::wanted;
-pub use write_guard::{OutsideTarget, Scope, guard};
+pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone};

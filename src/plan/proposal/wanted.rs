@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use super::{Draft, Offer, PlanDigest, SourceState, Wanted};
 use crate::upgrade::{Basis, Upgrade};
 use capstan_model::finding::rules;
+use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
 
 /// What a target's plan from that kind of source asks for; `Err` is why it cannot be planned.
@@ -19,13 +20,13 @@ pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) ->
         } else {
             upgrade.notes.join(" ")
         };
-        return Wanted::Nothing { why };
+        return Wanted::Nothing { why, rest: upgrade.rest };
     };
     if !upgrade.blocked.is_empty() {
         return Wanted::Blocked { why: upgrade.blocked.clone() };
     }
     if upgrade.files.iter().all(|file| file.before == file.after) {
-        return Wanted::Nothing { why: format!("It has all of `{source}` already.") };
+        return Wanted::Nothing { why: format!("It has all of `{source}` already."), rest: Rest::Current };
     }
     let skips = upgrade.findings.iter().any(|finding| finding.rule == rules::KUBERNETES_MINOR_SKIP);
     let draft = if upgrade.basis == Basis::Unknown || skips { Draft::Draft } else { Draft::Ready };

@@ -1,11 +1,12 @@
 //! The one gate before a tree is written: only a cluster's own base and its `capstan.yaml`; under
-//! `retarget` also files that its overlay has already.
+//! `retarget` also files that its overlay has already. A new cluster's folder, where nothing is yet.
 
 use crate::upgrade::Retarget;
 use capstan_kustomize::render::Folders;
 use capstan_model::file_change::FileChange;
+use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{RepoPath, Tree};
 use serde::{Deserialize, Serialize};
 
 /// Where a proposal may write.
@@ -41,8 +42,59 @@ pub struct OutsideTarget {
     pub path: RepoPath,
 }
 
+/// Files that were let past the gate. Trees are built of these alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Guarded<'f>(&'f [FileChange]);
+
+impl<'f> Guarded<'f> {
+    /// The files.
+    pub const fn files(self) -> &'f [FileChange] {
+        self.0
+    }
+}
+
+/// Lets files past that make a new cluster: all of them new, and in its folder, which is not there yet.
+///
+/// # Errors
+/// A path outside of it, or one that is there.
+pub fn guard_new<'f>(
+    cluster: &ClusterId,
+    base: &dyn Tree,
+    files: &'f [FileChange],
+) -> Result<Guarded<'f>, OutsideTarget> {
+    let folder = cluster.folder();
+    let is_free = base.entries_in(folder).is_empty() && base.entry(folder).is_none();
+    let is_new = |file: &FileChange| {
+        is_free && file.path.is_in(folder) && file.before.is_none() && file.after.is_some()
+    };
+    match files.iter().find(|file| !is_new(file)) {
+        None => Ok(Guarded(files)),
+        Some(file) => Err(OutsideTarget { target: cluster.clone().into(), path: file.path.clone() }),
+    }
+}
+
+/// Lets files past that bury a cluster: its `capstan.yaml` alone.
+///
+/// # Errors
+/// Any other path.
+pub fn guard_tombstone<'f>(
+    cluster: &ClusterId,
+    files: &'f [FileChange],
+) -> Result<Guarded<'f>, OutsideTarget> {
+    let is_record = |file: &FileChange| {
+        file.path.below(cluster.folder()) == Some(crate::settings::FOLDER_FILE) && file.after.is_some()
+    };
+    match files.iter().find(|file| !is_record(file)) {
+        None => Ok(Guarded(files)),
+        Some(file) => Err(OutsideTarget { target: cluster.clone().into(), path: file.path.clone() }),
+    }
+}
+
 /// Refuses any path outside the scope.
-pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideTarget> {
+///
+/// # Errors
+/// The first such path.
+pub fn guard<'f>(scope: &Scope, files: &'f [FileChange]) -> Result<Guarded<'f>, OutsideTarget> {
     let folder = scope.target.folder();
     let record = |path: &RepoPath| path.below(folder) == Some(crate::settings::FOLDER_FILE);
     let inside = |path: &RepoPath| {
@@ -57,7 +109,7 @@ pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideTarget> {
             && file.after.is_some()
     };
     match files.iter().find(|file| !inside(&file.path) && !retargeted(file)) {
-        None => Ok(()),
+        None => Ok(Guarded(files)),
         Some(file) => Err(OutsideTarget { target: scope.target.clone(), path: file.path.clone() }),
     }
 }
@@ -118,6 +170,31 @@ mod tests {
                 let verdict = guard(&scope(base, Retarget::Allowed), std::slice::from_ref(&change));
                 assert_eq!(verdict.is_err(), refused, "{file} with base {base}");
             }
+        }
+    }
+
+    #[test]
+    fn a_new_cluster_is_written_where_nothing_is_and_a_tombstone_in_its_record() {
+        let tree = capstan_test_support::Files::new(&[("gauss/peu02/capstan.yaml", "{}\n"), ("euler", "")]);
+        let (absent, text) = (None, Some(String::new()));
+        for (cluster, file, before, after, [new, tombstone]) in [
+            ("gauss/peu01", "gauss/peu01/base/a.yaml", &absent, &text, [true, false]),
+            ("gauss/peu01", "gauss/peu01/overlay/kustomization.yaml", &absent, &text, [true, false]),
+            ("gauss/peu01", "gauss/peu01/capstan.yaml", &absent, &text, [true, true]),
+            ("gauss/peu01", "gauss/peu01/capstan.yaml", &text, &text, [false, true]),
+            ("gauss/peu01", "gauss/peu01/base/a.yaml", &text, &absent, [false, false]),
+            ("gauss/peu01", "gauss/peu011/base/a.yaml", &absent, &text, [false, false]),
+            ("gauss/peu01", "gauss/peu01", &absent, &text, [false, false]),
+            ("gauss/peu01", ".capstan.yaml", &absent, &text, [false, false]),
+            ("gauss/peu02", "gauss/peu02/base/a.yaml", &absent, &text, [false, false]),
+            ("gauss/peu02", "gauss/peu02/capstan.yaml", &text, &text, [false, true]),
+            ("gauss/peu02", "gauss/peu02/capstan.yaml", &text, &absent, [false, false]),
+            ("euler", "euler/base/a.yaml", &absent, &text, [false, false]),
+        ] {
+            let id = ClusterId::new(path(cluster));
+            let change = [FileChange { path: path(file), before: before.clone(), after: after.clone() }];
+            let verdict = [guard_new(&id, &tree, &change).is_ok(), guard_tombstone(&id, &change).is_ok()];
+            assert_eq!(verdict, [new, tombstone], "{file}");
         }
     }
 

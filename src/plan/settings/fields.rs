@@ -116,6 +116,34 @@ impl ManagementClusterUid {
 }
 
 text_type!(
+    /// A label of an issue or pull request, as long as GitHub takes it.
+    LabelName,
+    |text| text.trim() == text && (1..=50).contains(&text.chars().count()) && !text.chars().any(char::is_control),
+    "the name of a label (1 to 50 characters on one line, no blank at its ends)"
+);
+
+/// Logins and team names: wider than GitHub's rule for new ones, since older and managed ones differ.
+fn is_name(text: &str) -> bool {
+    (1..=100).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        && !matches!(text, "." | "..")
+}
+
+text_type!(
+    /// Somebody's login on GitHub.
+    GitHubLogin,
+    is_name,
+    "a login (`ada`, without `@`)"
+);
+
+text_type!(
+    /// Whose review can be asked for: somebody's login, or `organisation/team`.
+    Reviewer,
+    |text| text.split_once('/').map_or_else(|| is_name(text), |(owner, team)| is_name(owner) && is_name(team)),
+    "a reviewer (a login such as `ada` or a team such as `acme/platform`, without `@`)"
+);
+
+text_type!(
     /// What a slash-command begins with: `/capstan`.
     CommandPrefix,
     |text| {

@@ -17,32 +17,42 @@
 //! request under judgement; the caller passes the text from the tip of the base branch.
 
 mod cluster;
+mod commands;
+mod dashboard;
 mod effective;
 mod fields;
 mod glob;
 mod key_path;
+mod proposals;
 mod read;
 mod record;
 mod repository;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod title;
 mod values;
 
 pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
+pub use commands::{CommandPermission, CommandSettings, Principal};
+pub use dashboard::DashboardSettings;
 pub use effective::{ClaimedTwice, EffectiveSettings};
-pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
+pub use fields::{
+    CommandPrefix, FolderName, GitHubLogin, LabelName, ManagementClusterUid, RepositoryName, Reviewer, Track,
+};
 pub use glob::{Glob, InvalidGlob};
+pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
 pub(crate) use record::heading;
-pub use record::{Record, RecordError, record_release};
+pub use record::{Record, RecordError, record_deletion, record_first_release, record_release};
 pub use repository::{
-    ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
-    Mode, OverlayKinds, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings,
+    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
+    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ReleasesSettings,
     RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
+pub use title::{TitleField, TitleTemplate};
 
 /// Name of the file in the repository's root.
 pub const REPOSITORY_FILE: &str = ".capstan.yaml";

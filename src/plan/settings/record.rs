@@ -5,7 +5,9 @@ use capstan_model::finding::FileError;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::FieldPath;
 use capstan_model::tree::RepoPath;
-use capstan_yaml::{DocumentEdit, Edit, EditRefused, Node, Scalar, ScalarStyle, YamlError, YamlFile, edit};
+use capstan_yaml::{
+    DocumentEdit, Edit, EditRefused, Node, Scalar, ScalarStyle, YamlError, YamlFile, edit, write,
+};
 
 /// Why a record cannot be written. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +95,71 @@ pub(crate) fn heading(name: &str) -> Node {
     ])
 }
 
+/// The same with a value for a variable, where the file says none for it yet.
+///
+/// # Errors
+/// As [`record_release`].
+pub fn record_first_release(
+    file: &RepoPath,
+    text: Option<&str>,
+    name: &str,
+    record: Record<'_>,
+    (variable, value): (&str, &str),
+) -> Result<String, RecordError> {
+    let recorded = record_release(file, text, name, record)?;
+    let yaml = YamlFile::read(&recorded)?;
+    let Some(root) = yaml.documents().first().map(|document| &document.root) else { return Ok(recorded) };
+    let key = "variables";
+    let edit_of = |edit| DocumentEdit::Edit { document: 0, edit };
+    let only = || Node::mapping([(variable, Node::string(value))]);
+    let wanted = match root.get(key) {
+        Some(known) if known.get(variable).is_some() => return Ok(recorded),
+        Some(known) if known.as_mapping().is_some_and(|entries| !entries.is_empty()) => Edit::Insert {
+            parent: FieldPath::root().key(key),
+            key: variable.to_owned(),
+            node: Node::string(value),
+            after: None,
+        },
+        Some(_) => Edit::Set { path: FieldPath::root().key(key), node: only() },
+        None => {
+            let after = ["releaseTree", "release"].into_iter().find(|key| root.get(key).is_some());
+            Edit::Insert {
+                parent: FieldPath::root(),
+                key: key.to_owned(),
+                node: only(),
+                after: after.map(str::to_owned),
+            }
+        }
+    };
+    Ok(edit(&yaml, &[edit_of(wanted)])?.text().to_owned())
+}
+
+/// The text of a cluster's `capstan.yaml` that has the whole cluster deleted, in the place of single tombstones. Comments
+/// and everything else stay.
+///
+/// # Errors
+/// As [`record_release`].
+pub fn record_deletion(file: &RepoPath, text: Option<&str>, name: &str) -> Result<String, RecordError> {
+    let word = || Node::string("cluster");
+    let made = || write(&Node::mapping([("delete", word())]));
+    let Some(text) = text else { return Ok(format!("{}{}", write(&heading(name)), made())) };
+    ClusterSettings::read(file, text)?;
+    let yaml = YamlFile::read(text)?;
+    let Some(root) = yaml.documents().first().map(|document| &document.root).filter(|root| !root.is_null())
+    else {
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Ok(format!("{text}{gap}{}{}", write(&heading(name)), made()));
+    };
+    let path = FieldPath::root().key("delete");
+    let wanted = match root.get("delete") {
+        Some(_) => Edit::Set { path, node: word() },
+        None => {
+            Edit::Insert { parent: FieldPath::root(), key: "delete".to_owned(), node: word(), after: None }
+        }
+    };
+    Ok(edit(&yaml, &[DocumentEdit::Edit { document: 0, edit: wanted }])?.text().to_owned())
+}
+
 /// The text of a cluster's `capstan.yaml` with that record. Comments and everything else stay; a file that is
 /// not there (or says nothing) is made, with the lines by which kustomize and Flux pass over it.
 ///
@@ -106,8 +173,7 @@ pub fn record_release(
     name: &str,
     record: Record<'_>,
 ) -> Result<String, RecordError> {
-    let made =
-        || format!("{}{}", capstan_yaml::write(&heading(name)), capstan_yaml::write(&record.node(None)));
+    let made = || format!("{}{}", write(&heading(name)), write(&record.node(None)));
     let Some(text) = text else { return Ok(made()) };
     ClusterSettings::read(file, text)?;
     let yaml = YamlFile::read(text)?;

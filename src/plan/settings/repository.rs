@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
+use super::commands::CommandSettings;
+use super::dashboard::DashboardSettings;
+use super::fields::{FolderName, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
+use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -34,9 +37,16 @@ pub struct RepositorySettings {
     pub consumers: Vec<RepositoryName>,
     /// Slash-commands.
     pub commands: CommandSettings,
+    /// The dashboard issue.
+    pub dashboard: DashboardSettings,
 }
 
 impl RepositorySettings {
+    /// Whether the dashboard issue is kept.
+    pub fn keeps_dashboard(&self) -> bool {
+        self.dashboard.enabled.unwrap_or(self.mode == Mode::Propose)
+    }
+
     /// The severities that `policy:` sets; what the catalogue refuses was refused when reading.
     pub fn severities(&self) -> Severities {
         let mut severities = Severities::default();
@@ -167,8 +177,53 @@ pub struct UpgradeSettings {
     pub when_release_unknown: WhenReleaseUnknown,
     /// Who owns a field, whatever the merge says.
     pub fields: Vec<FieldRule>,
-    /// How many pull requests, how fast, and who comes first.
-    pub proposals: ProposalLimits,
+    /// How proposals look, how many there are, how fast, and who comes first.
+    pub proposals: ProposalSettings,
+    /// What a proposal needs to be merged, and how it is.
+    pub merge: MergeSettings,
+}
+
+/// What a proposal needs to be merged, and how it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MergeSettings {
+    /// So many people who may `approve` must have approved what a proposal changes; 0 by default.
+    #[serde(deserialize_with = "whole_number::<_, 0, 10>")]
+    #[schemars(range(min = 0, max = 10))]
+    pub approvals: u32,
+    /// How a proposal becomes part of its base; by default the first of merge, squash and rebase that the repository
+    /// allows.
+    pub method: Option<MergeMethod>,
+    /// Patterns over cluster ids: their proposals are merged without a word from anybody, once `merge` would; none by
+    /// default.
+    #[schemars(with = "Vec<String>")]
+    pub automatic: Vec<Glob>,
+}
+
+/// The way a pull request becomes part of its base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeMethod {
+    /// A merge commit.
+    Merge,
+    /// One commit with everything.
+    Squash,
+    /// Its commits again, on top of the base.
+    Rebase,
+}
+
+impl MergeMethod {
+    /// In the order in which they are looked for.
+    pub const ALL: [Self; 3] = [Self::Merge, Self::Squash, Self::Rebase];
+
+    /// GitHub's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+        }
+    }
 }
 
 /// What happens where cluster and release changed the same field.
@@ -223,29 +278,6 @@ pub enum FieldOwner {
     Live,
 }
 
-/// How many pull requests, how fast, and who comes first. The rest waits its turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ProposalLimits {
-    /// Proposals open at a time; 20 by default.
-    #[serde(deserialize_with = "whole_number::<_, 0, 10_000>")]
-    #[schemars(range(min = 0, max = 10_000))]
-    pub open: u32,
-    /// Proposals opened in an hour; 20 by default.
-    #[serde(deserialize_with = "whole_number::<_, 0, 10_000>")]
-    #[schemars(range(min = 0, max = 10_000))]
-    pub per_hour: u32,
-    /// Patterns over cluster ids: clusters that match an earlier one come first.
-    #[schemars(with = "Vec<String>")]
-    pub order: Vec<Glob>,
-}
-
-impl Default for ProposalLimits {
-    fn default() -> Self {
-        Self { open: 20, per_hour: 20, order: Vec::new() }
-    }
-}
-
 /// What the reconciler's dry run before a merge counts for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -273,13 +305,4 @@ pub enum PreflightMode {
     Advisory,
     /// No answer makes the check `action_required`.
     Required,
-}
-
-/// Slash-commands.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct CommandSettings {
-    /// What a command begins with; `/capstan` by default.
-    #[schemars(with = "String")]
-    pub prefix: CommandPrefix,
 }

@@ -27,7 +27,7 @@ mod tests {
         assert_eq!(schema["title"], "RepositorySettings");
         assert_eq!(schema["additionalProperties"], json!(false));
         assert_eq!(schema["properties"]["mode"]["default"], "propose");
-        assert_eq!(schema["$defs"]["ProposalLimits"]["properties"]["perHour"]["default"], json!(20));
+        assert_eq!(schema["$defs"]["ProposalSettings"]["properties"]["perHour"]["default"], json!(20));
         for file in ["ClusterSettings", "OverlaySettings", "ReleaseSettings"] {
             assert_eq!(schema["$defs"][file]["additionalProperties"], json!(false), "{file}");
         }

@@ -54,7 +54,14 @@ upgrade:
   whenReleaseUnknown: block
   fields:
     - {kind: MachineDeployment, path: /spec/replicas, owner: live}
-  proposals: {open: 3, perHour: 4, order: ["*/canary*", "*"]}
+  proposals:
+    open: 3
+    perHour: 4
+    order: ["*/canary*", "*"]
+    labels: [capstan, "kind/größe 1"]
+    assignees: [ada]
+    reviewers: [grace, acme/platform]
+    title: "chore({cluster}): upgrade to {release}"
 policy: {component-downgrade: off, kubernetes-minor-skip: warning}
 preflight: {mode: required, timeout_seconds: 90}
 consumers: [acme/gitops]
@@ -75,7 +82,12 @@ fn every_setting_is_read() {
     assert_eq!(settings.upgrade.when_release_unknown, WhenReleaseUnknown::Block);
     assert_eq!(settings.upgrade.fields[0].path, FieldPath::parse("/spec/replicas").unwrap());
     assert_eq!(settings.upgrade.fields[0].owner, FieldOwner::Live);
-    assert_eq!((settings.upgrade.proposals.open, settings.upgrade.proposals.per_hour), (3, 4));
+    let proposals = &settings.upgrade.proposals;
+    assert_eq!((proposals.open, proposals.per_hour), (3, 4));
+    assert_eq!(proposals.labels[1].as_str(), "kind/größe 1");
+    assert_eq!(proposals.assignees[0].as_str(), "ada");
+    assert_eq!(proposals.reviewers[1].as_str(), "acme/platform");
+    assert_eq!(proposals.title.as_ref().unwrap().as_str(), "chore({cluster}): upgrade to {release}");
     assert_eq!(settings.policy["component-downgrade"], Level::Off);
     assert_eq!(settings.preflight, PreflightSettings { mode: PreflightMode::Required, timeout_seconds: 90 });
     assert_eq!(settings.consumers[0].as_str(), "acme/gitops");
@@ -120,7 +132,7 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ),
         (
             "upgrade:\n  limit: 3\n",
-            "2:3: unknown key `limit` in `upgrade`; known: conflicts, whenReleaseUnknown, fields, proposals",
+            "2:3: unknown key `limit` in `upgrade`; known: conflicts, whenReleaseUnknown, fields, proposals, merge",
         ),
         (
             "upgrade: {proposals: {open: many}}",
@@ -129,6 +141,26 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         (
             "upgrade: {proposals: {open: \"20\"}}",
             "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"20\"",
+        ),
+        (
+            "upgrade:\n  proposals:\n    title: \"{clutser}\"\n",
+            "3:12: `upgrade.proposals.title`: `{clutser}` is no field of a title; did you mean `cluster`?",
+        ),
+        (
+            "upgrade:\n  proposals:\n    title: {cluster}\n",
+            "3:12: `upgrade.proposals.title` must be text, found a mapping",
+        ),
+        (
+            "upgrade:\n  proposals:\n    reviewers: [ada, \"@grace\"]\n",
+            "3:22: `upgrade.proposals.reviewers[1]`: `@grace` is not a reviewer (a login such as `ada` or a team such as `acme/platform`, without `@`)",
+        ),
+        (
+            "upgrade:\n  proposals:\n    labels: [\"\"]\n",
+            "3:14: `upgrade.proposals.labels[0]`: `` is not the name of a label (1 to 50 characters on one line, no blank at its ends)",
+        ),
+        (
+            "upgrade:\n  proposals:\n    assignees: [a, b, c, d, e, f, g, h, i, j, k]\n",
+            "3:16: `upgrade.proposals.assignees`: 11 entries are more than a list may have here (10)",
         ),
         (
             "upgrade: {proposals: {open: -2}}",
@@ -194,11 +226,32 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
             "managementClusters:\n  - name: a\n    uid: 6f1c\n",
             "3:10: `managementClusters[0].uid`: `6f1c` is not the UID of a namespace (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`)",
         ),
+        (
+            "dashboard: {title: \" \"}",
+            "1:20: `dashboard.title`: a title is one line of at most 256 characters",
+        ),
+        (
+            "dashboard:\n  labels: [\"\"]",
+            "2:11: `dashboard.labels`: at most 20 labels of one line and at most 50 characters are taken",
+        ),
         ("- mode", "1:1: the file must be a mapping, found a list"),
     ];
     for (text, expected) in cases {
         let told = repository(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
         assert_eq!(told, format!(".capstan.yaml:{expected}"), "{text}");
+    }
+}
+
+#[test]
+fn the_dashboard_is_kept_where_proposals_are_opened_unless_somebody_says_otherwise() {
+    for (text, kept) in [
+        ("", true),
+        ("mode: observe", false),
+        ("mode: observe\ndashboard: {enabled: true}", true),
+        ("dashboard: {enabled: false}", false),
+        ("dashboard: {title: Fleet, labels: [capstan]}", true),
+    ] {
+        assert_eq!(repository(text).unwrap().keeps_dashboard(), kept, "{text}");
     }
 }
 

@@ -42,6 +42,18 @@ pub(super) fn whole_number<'de, D: Deserializer<'de>, const MIN: u32, const MAX:
     deserializer.deserialize_any(WholeNumber::<MIN, MAX>)
 }
 
+/// A list of so many entries at most.
+pub(super) fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let list = Vec::<T>::deserialize(deserializer)?;
+    if list.len() > MOST {
+        let has = list.len();
+        return Err(de::Error::custom(format!("{has} entries are more than a list may have here ({MOST})")));
+    }
+    Ok(list)
+}
+
 /// A JSON Pointer.
 pub(super) fn field_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldPath, D::Error> {
     let text = String::deserialize(deserializer)?;

@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 pub(crate) use bindings::{Bindings, Flux, Found};
 pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
 pub(crate) use substitute::{Extent, Scope, Substitution, Trouble, is_collection};
-pub(crate) use troubles::{Missing, expressions, expressions_of_fields, unescaped};
+pub(crate) use troubles::{Missing, expressions, expressions_of_fields, expressions_within, unescaped};
 
 use expression::may_hold_expressions;
 

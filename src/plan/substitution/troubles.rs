@@ -216,6 +216,13 @@ pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
     texts(node, Cursor::of(None), &mut |text, _| expressions_in(text, is_of_the_machine, out));
 }
 
+/// The same of what stands within an expression as it is written: its default, as in `${A:-${B}}`.
+pub(crate) fn expressions_within(expression: &str, out: &mut BTreeSet<String>) {
+    if let Some(inside) = expression.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+        expressions_in(inside, is_of_the_machine, out);
+    }
+}
+
 /// [`expressions`] of what a controller or other software reads: a script's own say nothing of whether an
 /// object is a template.
 pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {

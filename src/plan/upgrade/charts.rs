@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use super::change_source::ChangeSource;
 use super::component::ComponentChange;
 use super::components::component;
-use super::model::{Conflict, Side};
+use super::model::{Conflict, Settlement, Side};
 use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
@@ -136,6 +136,7 @@ fn decide(
         release: Some(Value::from(after)),
         kept: Side::Cluster,
         blocks: policy == ConflictPolicy::Block,
+        settling: Settlement::default(),
     };
     let said = Box::new((finding, (!is_variable).then_some(conflict)));
     Some(ChartMove::Stays { chart: pin.chart.clone(), said })

@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::draft::Draft;
-use super::model::{Change, Conflict, Reason, Side};
+use super::model::{Change, Conflict, Reason, Settlement, Side};
 use super::redact::hide_in;
 use super::said::Said;
 use crate::merge::api_versions;
@@ -93,6 +93,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
                 release: None,
                 kept: Side::Cluster,
                 blocks: true,
+                settling: Settlement::default(),
             });
             let place = Place::line_of(file, line.unwrap_or(1)).at_first_column();
             said.findings.push(

@@ -12,6 +12,7 @@ use super::record::{TombstoneChanges, record};
 use super::request::{OldSource, Request};
 use crate::merge::cluster_objects::Base;
 use capstan_model::finding::FileError;
+use capstan_model::rest::Rest;
 use capstan_model::source::SourceId;
 use capstan_yaml::Value;
 
@@ -31,7 +32,9 @@ pub(super) fn plan(
         target: cluster.id.clone().into(),
         from: old.map(|source| source.id().clone()).or_else(recorded),
         to: Some(request.new.id().clone()),
+        rest: Rest::default(),
         to_content: request.new.content(),
+        kubernetes: None,
         basis: if old.is_some() { Basis::Known } else { Basis::Unknown },
         files: Vec::new(),
         changes: Vec::new(),

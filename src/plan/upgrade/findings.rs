@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::conversions::unconvertible;
 use super::draft::Draft;
-use super::model::{Conflict, Side};
+use super::model::{Conflict, Settlement, Side};
 use super::redact::hide_in;
 use super::said::Said;
 use super::staying::Staying;
@@ -198,6 +198,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
                     path,
                     kept: Side::Cluster,
                     blocks: true,
+                    settling: Settlement::default(),
                 });
             }
         }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::context::Context;
-use super::model::{Change, Conflict, Reason, Side};
+use super::model::{Change, Conflict, Reason, Settlement, Side};
 use super::redact::redact;
 use super::said::Said;
 use crate::merge::cluster_merge::MergedInput;
@@ -38,6 +38,7 @@ pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) 
         release: shown(input, &input.release),
         kept,
         blocks,
+        settling: Settlement::default(),
     }));
     if kept == Side::Release { take(context, input, path, said) } else { None }
 }

@@ -123,12 +123,13 @@ pub use giantswarm::GiantSwarmRelease;
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{
-    Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, Side, Upgrade, whole_of,
+    Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
+    Settlement, Side, Upgrade, whole_of,
 };
 pub use plan::plan;
 pub use planned::Planned;
 pub use provenance::{ListMerged, Provenance, ValueCompared};
 pub use redact::{hide_beside, name_beside, redact};
-pub use request::{MergeSettings, OldSource, Request, Retarget};
+pub use request::{MergeSettings, OldSource, Request, Retarget, Versions};
 
 pub use crate::merge::decision::{Decider, HowMerged, MergeRule};

@@ -7,8 +7,10 @@ use crate::merge::kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::target::Target;
+use capstan_model::version::KubernetesVersion;
 use capstan_yaml::Value;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +23,12 @@ pub struct Upgrade {
     pub from: Option<SourceId>,
     /// The source offered; `None` where nothing is offered.
     pub to: Option<SourceId>,
+    /// Why nothing is offered; of no meaning where something is.
+    pub rest: Rest,
     /// Content of the source offered.
     pub to_content: Option<SourceContent>,
+    /// The version of Kubernetes that the source offered brings; `None` where it says none, or is no release.
+    pub kubernetes: Option<KubernetesVersion>,
     /// How well the old source is known.
     pub basis: Basis,
     /// Whole new contents; empty for an upgrade that blocks.
@@ -113,6 +119,32 @@ pub struct Conflict {
     pub kept: Side,
     /// Whether the upgrade is held up by it.
     pub blocks: bool,
+    /// How a person may settle it, and whether one has.
+    pub settling: Settlement,
+}
+
+/// How a person may settle a conflict by command, and whether one has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlement {
+    /// Identifies the three values: what was settled holds as long as they are the same. Empty where nobody can settle it.
+    pub values: String,
+    /// Who has.
+    pub by: Option<String>,
+}
+
+/// A conflict that a person settled by command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettledConflict {
+    /// The object.
+    pub object: ObjectId,
+    /// The field.
+    pub path: FieldPath,
+    /// Whose value stands.
+    pub side: Side,
+    /// The values between which it was settled ([`Settlement::values`]).
+    pub values: String,
+    /// Who settled it: a login.
+    pub by: String,
 }
 
 /// A side of a merge.

@@ -25,7 +25,7 @@ use super::planned::Planned;
 use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
 use super::removal::Reduced;
-use super::request::Request;
+use super::request::{Request, Versions};
 use super::retarget::overlay_files;
 use super::rotation::{Rotation, rotate};
 use super::said::Said;
@@ -41,6 +41,7 @@ use crate::merge::step_group::StepGroup;
 use crate::merge::views::Work;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Place, rules};
+use capstan_model::rest::Rest;
 use capstan_model::tree::RepoPath;
 
 /// Plans one upgrade.
@@ -58,7 +59,12 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
     let base = Base::read(cluster)?;
     let overlay = cluster.overlay.iter().map(SourceFile::read).collect::<Result<Vec<_>, _>>()?;
     if let Some(OwnFields(source)) = request.new.fields() {
-        return fields::plan(request, &base.with_generated(), source);
+        let mut planned = fields::plan(request, &base.with_generated(), source)?;
+        if request.settings.versions == Versions::Stay {
+            let why = "Such a release names versions alone, and those never go back: there is nothing that a rollback could take back.";
+            planned.upgrade.blocked.push(why.to_owned());
+        }
+        return Ok(planned);
     }
     let Facts { base, old, basis, obstacles } = facts(request, base);
     let input = merge_input(request, &base, old);
@@ -88,7 +94,9 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     namespaces(context, merge, &mut said);
     conversions(context, merge, obstacles, &mut said);
     said.findings.extend(overlay_patches(context, merge));
-    ahead(context, &group, &mut said);
+    if context.request.settings.versions == Versions::Move {
+        ahead(context, &group, &mut said);
+    }
     let Settled { draft, moved } = Settled::of(context, merge, &group, &mut said);
     let inputs = merge.inputs.iter().filter_map(|file| input(context, file, &mut said)).collect();
     bystanders(context, merge, &group, &moved, &mut said);
@@ -155,6 +163,8 @@ impl Done {
             from: work.input.old.map(|source| source.id.clone()),
             to: Some(request.new.id().clone()),
             to_content: request.new.content(),
+            kubernetes: None,
+            rest: Rest::default(),
             basis,
             files: Vec::new(),
             changes,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::change_source::ChangeSource;
+use super::model::SettledConflict;
 use crate::merge::{ClusterFacts, Source};
 use crate::settings::{ConflictPolicy, FieldRule};
 use capstan_kustomize::schema::Schemas;
@@ -19,13 +20,29 @@ pub enum OldSource<'a> {
     Unknown,
 }
 
-/// What the settings say of a merge.
+/// What the settings, and people by command, say of a merge.
 #[derive(Debug, Clone, Default)]
 pub struct MergeSettings {
     /// What conflicts come to.
     pub conflicts: ConflictPolicy,
     /// Field owners; the last rule that fits wins.
     pub owners: Vec<FieldRule>,
+    /// Conflicts that people settled.
+    pub settled: Vec<SettledConflict>,
+    /// Whether versions and images move.
+    pub versions: Versions,
+}
+
+/// Whether the fields of the step group move ([U9](crate::merge::step_group#u9)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Versions {
+    /// With the release.
+    #[default]
+    Move,
+    /// They stay as the cluster has them, whatever the release says: what a rollback leaves, for Kubernetes never goes
+    /// back.
+    Stay,
 }
 
 /// One plan's facts. Sources are read once and borrowed by every plan.

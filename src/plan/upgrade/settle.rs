@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::draft::Draft;
 use super::findings::{foreign_fields, split};
-use super::model::{Change, Conflict, Reason, Side};
-use super::redact::hide_in;
+use super::model::{Change, Conflict, Reason, SettledConflict, Settlement, Side};
+use super::redact::{hide_in, redact};
+use super::request::Versions;
 use super::said::Said;
 use super::variables::without_value;
 use crate::merge::cluster_merge::{ClusterMerge, MergedObject};
 use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::step_group::StepGroup;
 use crate::settings::ConflictPolicy;
+use capstan_model::digest::digest;
 use capstan_model::finding::rules;
 use capstan_yaml::{Node, Value};
 
@@ -31,12 +33,13 @@ impl Settled {
     /// Settles the decisions of all objects that stay.
     pub(super) fn of(context: Context<'_>, merge: &ClusterMerge, group: &StepGroup, said: &mut Said) -> Self {
         let (draft, moved) = (Draft::default(), Moved::default());
-        let mut settling = Settling { context, group, done: Self { draft, moved }, said };
+        let mut settling = Settling { context, group, done: Self { draft, moved }, stays: Vec::new(), said };
         for merged in &merge.merged {
             settling.lists_without_key(merged);
             merged.record.decisions.iter().for_each(|decision| settling.settle(merged, decision));
             foreign_fields(context, merged, &settling.done.draft, settling.said);
         }
+        settling.say_what_stays();
         settling.done
     }
 }
@@ -46,6 +49,8 @@ struct Settling<'s> {
     context: Context<'s>,
     group: &'s StepGroup,
     done: Settled,
+    /// Fields of the step group that stay by wish.
+    stays: Vec<String>,
     said: &'s mut Said,
 }
 
@@ -67,6 +72,8 @@ enum Verdict {
     SplitOver(&'static str),
     /// So it is, but that is said of the version that is ahead.
     Ahead,
+    /// The step group stays by wish: that is said of all of it.
+    Stay,
 }
 
 impl Settling<'_> {
@@ -83,12 +90,29 @@ impl Settling<'_> {
 
     fn verdict(&self, merged: &MergedObject, decision: &Decision, in_group: bool) -> Verdict {
         let (id, path) = (&self.context.base.objects[merged.object].id, &decision.path);
+        if in_group && self.context.request.settings.versions == Versions::Stay {
+            return Verdict::Stay;
+        }
+        let settled = self.settled(merged.object, decision).map(|settled| settled.side);
         let is_ahead =
             || self.group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == *path);
         match (decision.kind, self.context.request.settings.conflicts) {
             (DecisionKind::Take, _) => Verdict::Take,
             (DecisionKind::Held, _) if in_group => Verdict::Split("an owner rule of the settings"),
             (DecisionKind::Held, _) => Verdict::Keep,
+            // What one person decided of these very values goes before what the settings say of all.
+            (DecisionKind::TypeConflict | DecisionKind::Conflict, _) if settled == Some(Side::Release) => {
+                Verdict::TakeOver
+            }
+            (DecisionKind::TypeConflict | DecisionKind::Conflict, _)
+                if settled == Some(Side::Cluster) && !(in_group && self.group.release_wins) =>
+            {
+                if in_group {
+                    Verdict::SplitOver("a decision by command")
+                } else {
+                    Verdict::KeepOver
+                }
+            }
             (DecisionKind::TypeConflict, _) => Verdict::Block(format!(
                 "{id} {path}: the release changed the type of a field that the cluster changed too."
             )),
@@ -108,7 +132,7 @@ impl Settling<'_> {
         let verdict = self.verdict(merged, decision, in_group);
         let kept = match verdict {
             Verdict::TakeOver => Some((Side::Release, false)),
-            Verdict::KeepOver => Some((Side::Cluster, false)),
+            Verdict::KeepOver | Verdict::Stay => Some((Side::Cluster, false)),
             Verdict::Block(_) | Verdict::SplitOver(_) | Verdict::Ahead => Some((Side::Cluster, true)),
             Verdict::Take | Verdict::Keep | Verdict::Split(_) => None,
         };
@@ -126,8 +150,28 @@ impl Settling<'_> {
             Verdict::Split(holder) | Verdict::SplitOver(holder) => {
                 split(self.context, merged, decision, holder, self.said);
             }
+            Verdict::Stay => {
+                let id = &self.context.base.objects[merged.object].id;
+                self.stays.push(format!("`{id}` `{}`", decision.path));
+            }
             Verdict::Keep | Verdict::KeepOver | Verdict::Ahead => {}
         }
+    }
+
+    fn say_what_stays(&mut self) {
+        const NAMED: usize = 12;
+        if self.stays.is_empty() {
+            return;
+        }
+        let more = match self.stays.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named: Vec<&str> = self.stays.iter().take(NAMED).map(String::as_str).collect();
+        self.said.notes.push(format!(
+            "Versions and images stay as they are, because Kubernetes never goes back: {}{more}.",
+            named.join(", ")
+        ));
     }
 
     /// The release's value goes in.
@@ -154,7 +198,52 @@ impl Settling<'_> {
         Some(hide_in(self.context.base.node(object), &decision.path, value))
     }
 
+    /// What a person settled of these very values.
+    fn settled(&self, object: usize, decision: &Decision) -> Option<&SettledConflict> {
+        let settled = &self.context.request.settings.settled;
+        if settled.is_empty() {
+            return None;
+        }
+        let id = &self.context.base.objects[object].id;
+        let values = self.values(object, decision);
+        settled.iter().rfind(|one| one.object == *id && one.path == decision.path && one.values == values)
+    }
+
+    /// Identifies the three values of a conflict. It is shown to people: a secret value is told by the whole object that
+    /// holds it, and by the release, so that nobody finds it by trying.
+    fn values(&self, object: usize, decision: &Decision) -> String {
+        let base = self.context.base;
+        let id = &base.objects[object].id;
+        let mut is_hidden = false;
+        let mut shown = |side: &Option<Node>| {
+            let Some(value) = side.as_ref().map(Node::value) else { return "-".to_owned() };
+            let hidden = hide_in(base.node(object), &decision.path, value.clone());
+            let hidden = redact(id, &decision.path, Some(&hidden));
+            is_hidden |= hidden != value;
+            hidden.to_string()
+        };
+        let mut parts = vec![shown(&decision.base), shown(&decision.cluster), shown(&decision.release)];
+        if is_hidden {
+            parts.push(base.node(object).value().to_string());
+            parts.push(self.context.request.new.id().to_string());
+            parts.extend(self.context.request.new.content().map(|content| content.to_string()));
+        }
+        digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
     fn conflict(&mut self, merged: &MergedObject, decision: &Decision, kept: Side, blocks: bool) {
+        // What stays by wish is nothing that somebody could settle.
+        let is_open =
+            kept == Side::Release || self.context.request.settings.versions == Versions::Move || blocks;
+        let settling = if is_open || !self.group.holds(&self.context.base.objects[merged.object].id, decision)
+        {
+            Settlement {
+                values: self.values(merged.object, decision),
+                by: self.settled(merged.object, decision).map(|settled| settled.by.clone()),
+            }
+        } else {
+            Settlement::default()
+        };
         let base = self.context.base;
         let value = |node: &Option<Node>| self.value(merged.object, decision, node);
         let (ours, theirs, old) = (value(&decision.cluster), value(&decision.release), value(&decision.base));
@@ -167,6 +256,7 @@ impl Settling<'_> {
             release: theirs,
             kept,
             blocks,
+            settling,
         });
     }
 }

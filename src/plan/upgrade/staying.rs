@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::owners::Owners;
+use super::request::Versions;
 use super::said::Said;
 use crate::merge::AppliedBy;
 use crate::merge::cluster_merge::DroppedObject;
+use capstan_model::kinds::bears_images;
 
 /// Templates that stay, by their index in the base.
 #[derive(Debug, Default)]
@@ -30,6 +32,17 @@ pub(super) fn templates_that_stay(
     said: &mut Said,
 ) -> Staying {
     let mut staying = Staying::default();
+    if context.request.settings.versions == Versions::Stay {
+        // Owners keep naming them.
+        for object in removed.iter().map(|dropped| dropped.object) {
+            let id = &context.base.objects[object].id;
+            if bears_images(id) {
+                staying.0.insert(object);
+                said.notes.push(format!("{id} stays, because what names it stays too."));
+            }
+        }
+        return staying;
+    }
     if context.request.cluster.applied == AppliedBy::Reconciler || removed.is_empty() {
         return staying;
     }

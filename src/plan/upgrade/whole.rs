@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::context::Context;
 use super::instance::instance;
-use super::model::{Change, Conflict, Reason, Side};
+use super::model::{Change, Conflict, Reason, Settlement, Side};
 use super::removal::forbid_kind_change;
 use super::rotation::{Rotated, Rotation};
 use super::said::Said;
@@ -112,6 +112,7 @@ impl Bringing<'_, '_> {
             release: conflict.release.as_ref().map(capstan_yaml::Node::value),
             kept,
             blocks,
+            settling: Settlement::default(),
         });
         if blocks {
             if let (Some(object), Some(_)) = (conflict.object, successor) {

@@ -12,7 +12,7 @@ mod watch;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use capstan::cli::{Demo, Failure};
-use capstan::config::{Config, GithubApp, Intake, RETENTION, Work};
+use capstan::config::{Config, GithubApp, Intake, Mode, RETENTION, Work};
 use capstan::telemetry;
 use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
 use secrecy::SecretString;
@@ -34,7 +34,7 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
     let running = bot::start(config(&forge, &folder)?, stop.clone()).await?;
     forge.deliver_to(&format!("http://{}/github/webhook", running.address));
 
-    let watch = Watch { forge: &forge, fleet: running.fleet() };
+    let watch = Watch { forge: &forge, records: running.records() };
     let credentials = folder.path().join("git-credentials");
     let story = Story {
         watch,
@@ -93,8 +93,11 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
     let app = forge.app();
     let database = folder.path().join("capstan.sqlite");
     Ok(Config {
+        mode: Mode::Live,
+        scratch: None,
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         internal_listen: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+        metrics_listen: None,
         intake: Intake::default(),
         retention: RETENTION,
         public_url: None,
@@ -108,5 +111,6 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
             private_key: SecretString::from(app.private_key),
             webhook_secrets: vec![SecretString::from(app.webhook_secret)],
         },
+        login: None,
     })
 }

@@ -129,14 +129,12 @@ impl Story<'_> {
             let found = clusters.iter().find(|cluster| cluster.target == id);
             found.ok_or_else(|| missing(&format!("Capstan says nothing of {id}")))
         };
-        for (id, word) in
-            [(AHEAD, "blocked"), (BROKEN, "unplannable"), (HELD, "current"), (PINNED, "current")]
-        {
+        for (id, word) in [(AHEAD, "blocked"), (BROKEN, "unplannable"), (HELD, "held"), (PINNED, "pinned")] {
             let cluster = reason(id)?;
             expect(cluster.state == word, || {
                 format!("{id} is {}, expected {word}: {}", cluster.state, cluster.reason)
             })?;
-            let refused = if word == "current" { "" } else { "  REFUSED" };
+            let refused = if matches!(word, "held" | "pinned") { "" } else { "  REFUSED" };
             say(&format!("   {id}{refused}\n{}", indented(&plain(&cluster.reason), 6)))?;
         }
         let others: Vec<&str> = sample::of_other_provider().collect();
@@ -194,7 +192,7 @@ impl Story<'_> {
         expect(answer.contains("replan"), || format!("the answer does not list the commands: {answer}"))?;
         say("   Capstan answers:")?;
         for line in answer.lines().filter(|line| line.starts_with("| `")) {
-            if let [command, meaning] = cells(line).as_slice() {
+            if let [command, meaning, ..] = cells(line).as_slice() {
                 say(&format!("      {command}\n{}", indented(meaning, 10)))?;
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use capstan::app::ports::{FleetTarget, FleetView, JobState};
+use capstan::app::ports::{ClusterFilter, Extent, JobState, PageRecords, ShownTarget, Sight};
 use capstan::cli::Failure;
 use capstan_forge::Forge;
 
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// Sees what the bot has done.
 pub(super) struct Watch<'a> {
     pub(super) forge: &'a Forge,
-    pub(super) fleet: Arc<dyn FleetView>,
+    pub(super) records: Arc<dyn PageRecords>,
 }
 
 impl Watch<'_> {
@@ -43,22 +43,22 @@ impl Watch<'_> {
         if !self.forge.delivered(PAUSE).await {
             return Ok(false);
         }
-        let fleet = self.fleet.fleet().await.map_err(failed)?;
-        let here = fleet.repositories.iter().find(|repository| repository.name == REPOSITORY);
+        let repositories = self.records.shown_repositories(&Sight::Everything).await.map_err(failed)?;
+        let here = repositories.iter().find(|repository| repository.name == REPOSITORY);
         Ok(here.is_some_and(|here| here.job.state == JobState::Idle && here.job.finished_at.is_some()))
     }
 
     /// Why the repository's job failed last.
     async fn trouble(&self) -> Result<String, Failure> {
-        let fleet = self.fleet.fleet().await.map_err(failed)?;
-        let reasons = fleet.repositories.into_iter().filter_map(|repository| repository.job.reason);
+        let repositories = self.records.shown_repositories(&Sight::Everything).await.map_err(failed)?;
+        let reasons = repositories.into_iter().filter_map(|repository| repository.job.reason);
         Ok(reasons.map(|reason| format!("; Capstan says: {reason}")).collect())
     }
 
     /// What the bot says of each cluster.
-    pub(super) async fn clusters(&self) -> Result<Vec<FleetTarget>, Failure> {
-        let fleet = self.fleet.fleet().await.map_err(failed)?;
-        let here = fleet.repositories.into_iter().find(|repository| repository.name == REPOSITORY);
-        Ok(here.map(|here| here.targets).unwrap_or_default())
+    pub(super) async fn clusters(&self) -> Result<Vec<ShownTarget>, Failure> {
+        let here = ClusterFilter { repository: REPOSITORY.to_owned(), ..ClusterFilter::default() };
+        let all = Extent { skip: 0, take: u32::MAX };
+        self.records.targets(&Sight::Everything, &here, all).await.map_err(failed)
     }
 }

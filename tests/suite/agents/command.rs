@@ -72,3 +72,14 @@ async fn a_code_is_printed_once_and_agents_are_listed_and_revoked() {
         assert_eq!(capstan(&url, wrong).status.code(), Some(2), "{wrong:?}");
     }
 }
+
+#[test]
+fn a_database_that_is_not_there_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("capstan.sqlite");
+    let refused = capstan(&format!("sqlite://{}", file.display()), &["agents", "list"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("does not exist: give what the bot was given, by --state-dir"), "{said}");
+    assert!(!file.exists());
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capstan::agent_client::BotSource;
 use capstan::app::agents::{Invitee, invite};
-use capstan::app::ports::{Enrolment as _, FleetView as _, Retention as _};
+use capstan::app::ports::{Enrolment as _, Retention as _};
 use capstan::app::reconcile::ports::Bot as _;
 use capstan_live::agent::{AgentId, ReportId, RolloutReport, RolloutState};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
@@ -71,8 +71,8 @@ async fn a_second_reconciler_of_a_management_cluster_is_asked_for_by_name() {
         assert_eq!(other.enrol(beside.expose(), EU).await.status, 201);
         assert!(invite_one(Some("standby")).await.unwrap_err().to_string().contains("is called so already"));
 
-        // Who enrolled, and who asked for it, stands in the audit trail and on the page.
-        let agents = town.database().fleet().await.unwrap().agents;
+        // Who enrolled, and who asked for it, stands in the audit trail and in the records.
+        let agents = town.database().agents().await.unwrap();
         let seen: Vec<_> =
             agents.iter().map(|agent| (agent.name.as_str(), agent.invited_by.as_str())).collect();
         assert_eq!(seen, [("mc", "ada@bot"), ("standby", "ada@bot")]);

@@ -31,6 +31,7 @@ mode: propose
 managementClusters:
 - {name: mc-eu, uid: 6f1c2d3e-0000-4000-8000-000000000001, clusters: [\"gauss/*\", \"both/*\"]}
 - {name: mc-us, uid: 6f1c2d3e-0000-4000-8000-000000000002, clusters: [\"euler/*\", \"both/*\"]}
+dashboard: {enabled: false}
 ";
 
 pub(super) fn identity(uid: &str) -> ManagementClusterIdentity {

@@ -281,7 +281,7 @@ async fn where_no_reconciler_enrolled_nobody_is_missed_unless_an_answer_is_requi
     town.settle().await;
     let check = town.check(number);
     assert_eq!(says(&check), done("action_required"), "{}", check.title);
-    assert!(check.summary.contains("No reconciler of it is enrolled."), "{}", check.summary);
+    assert!(check.summary.contains("No reconciler of `mc-eu` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001`"), "{}", check.summary);
 
     // Whoever enrols is asked at once.
     let state = tempfile::tempdir().unwrap();
@@ -610,4 +610,119 @@ async fn what_waits_for_machines_is_asked_again_when_they_have_moved_on_and_what
         }
         town.done();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_command_the_live_cluster_is_asked_anew_by_whom_may() {
+    let town = Town::new(SETTINGS, &["gauss/peu01", "euler/z", "other/z"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let all = ["gauss/peu01", "euler/z", "other/z"].map(|id| sample::machine_pool(id, "v1.21.4", 5));
+    let number = town.open("ada", "more", &all);
+    town.settle().await;
+    let first = asked(&agent).await;
+    agent.answer(&first.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+    town.settle().await;
+    assert_eq!(says(&town.check(number)), done("success"));
+
+    town.pass(31);
+    town.comment(number, "mallory", "/capstan preflight").await;
+    assert_eq!(says(&town.check(number)), done("success"));
+    assert!(agent.work(None, Duration::ZERO).await.unwrap().preflights.is_empty());
+
+    town.comment(number, "ada", "/capstan preflight").await;
+    assert_eq!(town.check(number).status, "in_progress");
+    let second = asked(&agent).await;
+    assert!(second.id != first.id && second.head == first.head, "{second:?}");
+    let said = town.answers(number).pop().unwrap();
+    for words in [
+        "- `mc-eu` is asked what its live cluster would say to `gauss/peu01`.",
+        "- `mc-us` was not asked: No reconciler of `mc-us` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000002`",
+        "- `other/z`: applied by other tools",
+        "The check `capstan` shows the answers.",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    agent.answer(&second.id, &answer(PreflightVerdict::Rejected, Some("no more quota"))).await.unwrap();
+    town.settle().await;
+    assert_eq!(says(&town.check(number)), done("failure"));
+
+    // Reconcilers apply the default branch alone.
+    town.push("develop", &[Edit::write("README.md", "hello\n")]);
+    let new = NewPull {
+        title: "Mine".to_owned(),
+        head: "more".to_owned(),
+        base: "develop".to_owned(),
+        ..NewPull::default()
+    };
+    let elsewhere = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
+    town.comment(elsewhere, "ada", "/capstan preflight").await;
+    let said = town.answers(elsewhere).pop().unwrap();
+    assert!(said.contains("reconcilers apply `main` alone"), "{said}");
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_live_cluster_is_asked_about_what_a_merge_queue_tries() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let group = town.push("gh-readonly-queue/main/pr-7-aaaa", &bigger(5));
+    let other = town.push("gh-readonly-queue/develop/pr-8-bbbb", &bigger(6));
+    town.resync().await;
+    let check = |commit: &str| {
+        let checks = town.forge.checks(REPOSITORY, commit).unwrap();
+        checks.into_iter().filter(|check| check.name == "capstan").max_by_key(|check| check.id).unwrap()
+    };
+    assert_eq!(check(&group).status, "in_progress");
+    assert_eq!(check(&other).status, "completed", "nobody applies that branch");
+    let question = asked(&agent).await;
+    assert_eq!(question.commit.as_str(), group);
+    let pool = file_of(&agent, &question, "gauss/peu01/base/machinepool.yaml").await;
+    assert!(pool.contains("replicas: 5"), "{pool}");
+    agent.answer(&question.id, &answer(PreflightVerdict::Rejected, Some("no more quota"))).await.unwrap();
+    town.settle().await;
+    assert_eq!(says(&check(&group)), done("failure"));
+
+    // What is queued no more is nobody's question.
+    let again = town.push("gh-readonly-queue/main/pr-9-cccc", &bigger(7));
+    town.resync().await;
+    assert_eq!(check(&again).status, "in_progress");
+    town.forge.delete_branch(REPOSITORY, "gh-readonly-queue/main/pr-9-cccc", "ada").unwrap();
+    town.pass(61);
+    town.resync().await;
+    let left = agent.work(None, Duration::ZERO).await.unwrap().preflights;
+    assert!(left.is_empty(), "{left:?} {:?}", town.forge.branches(REPOSITORY));
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claimed_cluster_waits_for_a_reconciler_that_enrols_unless_somebody_asks() {
+    let town = Town::new(SETTINGS, &["gauss/peu01", "gauss/peu02", "other/z"]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let branches = || town.open_pulls().into_iter().map(|pull| pull.head_branch).collect::<Vec<_>>();
+    assert_eq!(branches(), ["capstan/upgrade/other/z"], "who applies it is there");
+    let (word, why) = town.standing("gauss/peu01").await;
+    assert_eq!(word, "waiting");
+    assert!(
+        why.starts_with("No reconciler of `mc-eu` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001` on the bot's machine makes a join code"),
+        "{why}"
+    );
+    let issue = town.open_pulls()[0].number;
+    town.comment(issue, "ada", "/capstan upgrade gauss/peu02 to aws/v22.0.0").await;
+    assert_eq!(branches().len(), 2, "{:?}", town.answers(issue));
+
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    town.resync().await;
+    let why = town.standing("gauss/peu01").await.1;
+    assert!(why.contains("has not reported on this cluster yet"), "{why}");
+    let tip = agent.fetch().await.unwrap().commit;
+    let report = super::report("gauss/peu01", &tip, capstan_live::agent::RolloutState::Done, 2);
+    agent.report(report).await.unwrap();
+    super::delivered(&agent).await;
+    town.settle().await;
+    assert!(branches().iter().any(|branch| branch.ends_with("gauss/peu01")), "{:?}", branches());
+    town.done();
 }

@@ -273,9 +273,11 @@ async fn commands_are_answered_and_noise_is_not() {
     town.comment(1, "ada", "/capstan repaln").await;
     assert!(town.answers(1)[1].contains("did you mean `/capstan replan`?"), "{:?}", town.answers(1));
     town.comment(1, "mallory", "/capstan help").await;
-    assert!(town.answers(1)[2].contains("/capstan plan"), "{:?}", town.answers(1));
+    assert!(town.answers(1)[2].contains("it needs write permission"), "{:?}", town.answers(1));
+    town.comment(1, "ada", "/capstan help").await;
+    assert!(town.answers(1)[3].contains("| `/capstan plan` |"), "{:?}", town.answers(1));
     town.comment(1, "ada", "```\n/capstan plan\n```\n> /capstan plan\n\nsee /capstan plan").await;
-    assert_eq!(town.answers(1).len(), 3);
+    assert_eq!(town.answers(1).len(), 4);
     town.done();
 }
 
@@ -284,11 +286,14 @@ async fn without_settings_on_the_default_branch_nothing_is_written() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     town.push("main", &[Edit::remove(".capstan.yaml")]);
     town.settle().await;
-    let before = town.forge.write_calls();
+    let asked: Vec<u64> = town.open_pulls().iter().map(|pull| pull.number).collect();
+    assert_eq!(asked, [1], "but for the one pull request that would bring settings");
     town.release("v22.0.0", "v1.22.5");
-    town.open("ada", "mine", &[sample::machine_pool(PEU01, "v1.21.4", 3)]);
+    let mine = town.open("ada", "mine", &[sample::machine_pool(PEU01, "v1.21.4", 3)]);
     town.settle().await;
-    assert_eq!(town.forge.write_calls(), before);
+    assert_eq!(town.pulls().len(), 2);
+    assert!(town.check_named("capstan", mine).is_none());
+    assert_eq!(town.forge.branches(REPOSITORY).unwrap(), ["capstan/onboarding", "main", "mine"]);
     town.done();
 }
 
@@ -398,5 +403,32 @@ async fn a_release_that_was_inferred_is_recorded_and_not_called_a_refresh() {
             .body
             .contains("> The release that this cluster comes from is not recorded. It was inferred: ")
     );
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_planned_is_said_on_the_default_branch_while_it_lasts() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    let statuses = |commit: &str| -> Vec<(String, String)> {
+        let statuses = town.forge.statuses(REPOSITORY, commit).unwrap();
+        let own = statuses.into_iter().filter(|status| status.context == "capstan/tree");
+        own.map(|status| (status.state, status.description)).collect()
+    };
+    let good = town.push("main", &[Edit::write("notes.txt", "all is well\n")]);
+    town.settle().await;
+    assert_eq!(statuses(&good), []);
+    let broken = town.push("main", &[Edit::write("gauss/peu01/base/broken.yaml", "a: [\n")]);
+    town.settle().await;
+    town.resync().await;
+    let words = ("failure".to_owned(), "gauss/peu01 cannot be planned".to_owned());
+    assert_eq!(statuses(&broken), [words], "once");
+    let mended = town.push("main", &[Edit::remove("gauss/peu01/base/broken.yaml")]);
+    town.settle().await;
+    assert_eq!(statuses(&mended), []);
+    let unread = town.push("main", &[Edit::write(".capstan.yaml", "mode: perhaps\n")]);
+    town.settle().await;
+    let said = statuses(&unread);
+    assert!(said.len() == 1 && said[0].1.starts_with("nothing can be planned: "), "{said:?}");
+    assert!(said[0].1.chars().count() <= 140);
     town.done();
 }

@@ -2,16 +2,23 @@
 //! one that ends in the same state, and never opens a second pull request.
 
 use super::memory::{Death, World};
-use capstan::app::ports::{Permission, PullRequestState};
+use capstan::app::ports::{Issue, IssueState, Permission, PullRequestState};
+use capstan_plan::proposal::Sidebar;
+use capstan_report::{BlockKey, DashboardReading, DashboardRecord, read_dashboard};
 
-const SETTINGS: (&str, &str) = (".capstan.yaml", "mode: propose\n");
+const SETTINGS: (&str, &str) = (
+    ".capstan.yaml",
+    "upgrade:\n  proposals: {labels: [capstan], assignees: [ada], reviewers: [ada, acme/ops]}\n",
+);
 
 /// What people see in the end.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    pulls: Vec<(String, PullRequestState, String, Option<String>)>,
+    pulls: Vec<(String, PullRequestState, String, Option<String>, Sidebar)>,
     checks: Vec<String>,
     answers: Vec<usize>,
+    /// Of each dashboard that is open: whether it is as Capstan wrote it.
+    dashboards: Vec<DashboardReading>,
 }
 
 fn seen(world: &World) -> Seen {
@@ -23,7 +30,7 @@ fn seen(world: &World) -> Seen {
                 &pull.head_branch,
                 &format!("{}/base/v", pull.head_branch.trim_start_matches("capstan/upgrade/")),
             );
-            (pull.head_branch, pull.state, pull.title, file)
+            (pull.head_branch, pull.state, pull.title, file, pull.sidebar)
         })
         .collect();
     pulls.sort_by(|a, b| a.0.cmp(&b.0));
@@ -33,7 +40,15 @@ fn seen(world: &World) -> Seen {
     checks.sort();
     let mut answers: Vec<usize> = numbers.iter().map(|number| world.answers(*number).len()).collect();
     answers.sort_unstable();
-    Seen { pulls, checks, answers }
+    let key = BlockKey::derive(b"test");
+    let state = world.state();
+    let open = state.issues.iter().filter(|(issue, _)| issue.state == IssueState::Open);
+    let reading = |(issue, _): &(Issue, _)| {
+        let record = DashboardRecord::read(&issue.body, &key, 7).unwrap();
+        read_dashboard(&issue.body, &record, &key, 7)
+    };
+    let dashboards = open.map(reading).collect();
+    Seen { pulls, checks, answers, dashboards }
 }
 
 /// Two clusters with proposals for v2: one was edited by a person who then asks for it to be written
@@ -71,6 +86,7 @@ async fn death_at_any_write_leads_to_the_same_end() {
     let expected = seen(&undisturbed);
     assert!(total > 15, "the scenario makes {total} writes only");
     assert_eq!(expected.pulls.len(), 4);
+    assert_eq!(expected.dashboards, [DashboardReading::AsWritten]);
 
     for database in [Database::Kept, Database::Lost] {
         for at in 0..total {

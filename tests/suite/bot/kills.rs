@@ -10,12 +10,13 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 
 use super::sample;
 use super::town::{REPOSITORY, forge};
+use crate::canary;
 use crate::forge::conformance::assert_conforms;
 use crate::plane::process::lasting_port;
 
 const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 
-struct Process {
+pub(super) struct Process {
     child: Child,
 }
 
@@ -26,30 +27,42 @@ impl Drop for Process {
     }
 }
 
-struct Place {
+/// A bot's disk, and where it listens.
+pub(super) struct Place {
     folder: tempfile::TempDir,
-    listen: String,
-    api: String,
+    pub(super) listen: String,
+    pub(super) internal: String,
+    pub(super) api: String,
+    /// What stands in the programs' environment besides.
+    pub(super) environment: Vec<(String, String)>,
     app: u64,
 }
 
 impl Place {
-    fn new(forge: &Forge) -> Self {
+    pub(super) fn new(forge: &Forge) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let app = forge.app();
         std::fs::write(folder.path().join("key.pem"), app.private_key).unwrap();
         std::fs::write(folder.path().join("secret"), app.webhook_secret).unwrap();
-        let listen = format!("127.0.0.1:{}", lasting_port());
+        let [listen, internal] = [(); 2].map(|()| format!("127.0.0.1:{}", lasting_port()));
         forge.deliver_to(&format!("http://{listen}/github/webhook"));
-        Self { folder, listen, api: forge.url().to_owned(), app: app.id }
+        Self { folder, listen, internal, api: forge.url().to_owned(), environment: Vec::new(), app: app.id }
     }
 
     fn start(&self) -> Process {
+        self.start_with(&[])
+    }
+
+    /// With further flags, and a log in JSON.
+    pub(super) fn start_with(&self, flags: &[&str]) -> Process {
         let file = |name: &str| self.folder.path().join(name);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(file("log")).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
             .arg("serve")
-            .args(["--listen", &self.listen, "--internal-listen", "127.0.0.1:0"])
+            .args(["--listen", &self.listen, "--internal-listen", &self.internal])
+            .args(flags)
+            .env("CAPSTAN_LOG_FORMAT", "json")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .args(["--github-api-url", &self.api])
             .args(["--github-app-id", &self.app.to_string()])
             .arg("--state-dir")
@@ -63,10 +76,18 @@ impl Place {
             .stderr(log)
             .spawn()
             .unwrap();
+        let flags = std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap();
+        canary::assert_none_in("a flag", &flags);
         Process { child }
     }
 
-    fn state(&self) -> PathBuf {
+    /// Nothing that the programs said or kept shows a secret.
+    pub(super) fn done(self) {
+        canary::assert_none_in("the log", self.log().as_bytes());
+        assert_eq!(canary::files_with_secrets(&self.state()), [""; 0]);
+    }
+
+    pub(super) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
@@ -78,7 +99,7 @@ impl Place {
         }
     }
 
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }
@@ -103,7 +124,7 @@ fn is_settled(forge: &Forge, release: &str) -> Result<(), String> {
     }
 }
 
-fn wait_until_settled(forge: &Forge, place: &Place, release: &str, told: &str) {
+pub(super) fn wait_until_settled(forge: &Forge, place: &Place, release: &str, told: &str) {
     let patience = Instant::now() + Duration::from_secs(60);
     while let Err(why) = is_settled(forge, release) {
         assert!(Instant::now() < patience, "{told}: {why}\n{}", place.log());
@@ -159,5 +180,7 @@ fn sigkill_at_random_moments_leads_to_the_same_end() {
         wait_until_settled(&forge, &place, &release, &told);
         assert_eq!(forge.pulls(REPOSITORY).unwrap().len(), expected, "{told}: never a second pull request");
     }
+    drop(process);
+    place.done();
     assert_conforms(&forge);
 }

@@ -2,21 +2,32 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
+mod checks;
 mod classes;
+mod clusters;
 mod commands;
 mod conversations;
+mod dashboard;
 mod deaths;
+mod decisions;
+mod dry_run;
 mod elsewhere;
+mod enterprise;
 mod kills;
 mod memory;
+mod merging;
+mod onboarding;
 mod processes;
 mod proposals;
 mod refusals;
 mod retarget;
 mod retention;
+mod rollbacks;
 pub(crate) mod sample;
 mod several_sources;
 mod shared;
+mod shown;
+mod sidebar;
 mod strangers;
 mod too_large;
 pub(crate) mod town;

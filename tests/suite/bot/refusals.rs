@@ -170,3 +170,34 @@ async fn what_a_ruleset_refuses_is_not_written_at_every_turn() {
     assert_eq!(town.open_pulls().len(), 2);
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_that_github_does_not_take_is_told_and_its_neighbour_is_held() {
+    let town = two_proposals().await;
+    let body = Matching::any().method("PATCH").path("/pulls/1");
+    town.forge.fail_next(1, body, Strike::Before, Fault::Status(403));
+    let tried = || calls(&town, "PATCH", "/pulls/1");
+    let before = tried();
+    town.forge.comment(REPOSITORY, 1, "ada", "/capstan hold").unwrap();
+    town.comment(2, "ada", "/capstan hold").await;
+    assert!(town.answers(1)[0].contains("GitHub does not take it"), "{:?}", town.answers(1));
+    assert!(!town.pull(1).draft && town.pull(2).draft);
+    assert!(town.pull(2).body.starts_with("> On hold by `ada`."), "{}", town.pull(2).body);
+    town.resync().await;
+    assert_eq!(tried() - before, 1);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_there_are_no_drafts_a_hold_holds_all_the_same_and_is_not_tried_at_every_turn() {
+    let town = two_proposals().await;
+    let drafts = Matching::any().path("/graphql").body("convertPullRequestToDraft");
+    town.forge.fail_next(1, drafts, Strike::Before, Fault::Status(403));
+    town.comment(1, "ada", "/capstan hold").await;
+    assert!(!town.pull(1).draft && town.pull(1).body.starts_with("> On hold by `ada`."));
+    town.resync().await;
+    town.release("v22.1.0", "v1.22.9");
+    town.settle().await;
+    assert!(!town.pull(1).draft && town.pull(1).title.ends_with("to aws/v22.0.0"));
+    town.done();
+}

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use capstan::app::ports::{
-    Cause, FleetView as _, JobRequest, Jobs as _, MirrorError, MirrorShelf, RepositoryName, Retention as _,
+    Cause, JobRequest, Jobs as _, MirrorError, MirrorShelf, PageRecords as _, RepositoryName, Retention as _,
+    Sight,
 };
 use capstan::app::retention::{Forgotten, Housekeeping};
 use capstan::git::{MirrorLimits, Mirrors};
@@ -41,7 +42,7 @@ async fn rows_and_mirror_of_a_repository_go_within_a_day_of_its_removal() {
     town.pass(2 * 3600);
     assert_eq!(housekeeping.make_room().await.unwrap().repositories, [before[0].id]);
     assert_eq!(mirrors.mirrored().await.unwrap(), []);
-    assert_eq!(town.database().fleet().await.unwrap().repositories, []);
+    assert_eq!(town.database().shown_repositories(&Sight::Everything).await.unwrap(), []);
     let left = town.database().row_counts().await.unwrap();
     let left: Vec<_> = left.into_iter().filter(|(_, rows)| *rows > 0).collect();
     assert_eq!(left, [("signing_keys", 1)], "the bot's own, and nothing of the repository");

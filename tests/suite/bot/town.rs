@@ -11,10 +11,12 @@ use capstan::app::agents::{
     AgentLimits, AgentParts, Agents, Invitee, Notifier, Reconcilers, SealingKey, invite,
 };
 use capstan::app::planner::Planner;
-use capstan::app::ports::{Cause, Clock, CodeHost, FleetView as _, Hints, Jobs, RepositoryName};
+use capstan::app::ports::{
+    Cause, Clock, ClusterFilter, CodeHost, Extent, Hints, Jobs, PageRecords as _, RepositoryName, Sight,
+};
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan::app::worker::{Heartbeats, perform, resync};
-use capstan::config::Intake;
+use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
@@ -27,6 +29,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::sample;
+use crate::canary;
 use crate::forge::conformance::assert_conforms;
 
 pub(crate) const REPOSITORY: &str = "acme/gitops";
@@ -36,6 +39,12 @@ pub(crate) fn forge() -> Forge {
     // The forge has a runtime of its own, which cannot be made inside another.
     let started = std::thread::spawn(|| Forge::start(Options::default()).unwrap());
     let forge = started.join().unwrap();
+    people(&forge);
+    forge
+}
+
+/// `acme/gitops`, and who may do what in it.
+pub(crate) fn people(forge: &Forge) {
     forge.create_organization("acme").unwrap();
     for person in ["ada", "mallory"] {
         forge.create_user(person).unwrap();
@@ -44,7 +53,7 @@ pub(crate) fn forge() -> Forge {
     forge.grant(REPOSITORY, "ada", Permission::Write).unwrap();
     forge.grant(REPOSITORY, "mallory", Permission::Read).unwrap();
     forge.install("acme", Selection::All).unwrap();
-    forge
+    canary::plant_key(&forge.app().private_key);
 }
 
 /// The machine's clock, put forward by hand.
@@ -162,12 +171,15 @@ impl Bot {
         let listeners = Listeners {
             public: server::bind(self.address, "--listen").await.unwrap(),
             internal: server::bind("127.0.0.1:0".parse().unwrap(), "--internal-listen").await.unwrap(),
+            metrics: None,
         };
         self.address = listeners.public.local_addr().unwrap();
         forge.deliver_to(&format!("http://{}/github/webhook", self.address));
         let parts = Parts {
             deliveries: Arc::new(self.database.clone()),
             fleet: Arc::new(self.database.clone()),
+            pages: Arc::new(self.database.clone()),
+            visitors: None,
             github: Probe::new(|| async { Ok(()) }),
             workers: Heartbeats::default(),
             metrics: telemetry::metrics_recorder().unwrap().handle(),
@@ -176,6 +188,7 @@ impl Bot {
             clock: self.ports.clock.clone(),
             agents: Some(Arc::clone(&self.agents)),
             intake: Intake::default(),
+            mode: Mode::Live,
         };
         let (stop, stopped) = oneshot::channel::<()>();
         self.stop = Some(stop);
@@ -198,12 +211,18 @@ impl Town {
 
     /// The same on a database of the caller's.
     pub(crate) async fn on(settings: &str, clusters: &[&str], database_url: Option<&str>) -> Self {
+        Self::with(&sample::repository(settings, clusters), database_url).await
+    }
+
+    /// A town whose repository begins with these files.
+    pub(crate) async fn with(files: &[Edit], database_url: Option<&str>) -> Self {
+        canary::watch_log();
         let forge = forge();
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ShiftedClock::default());
         let bot = Bot::start(&forge, folder.path(), 0, database_url, &clock).await;
         let town = Self { forge, bot, clock, folder, lives: 0 };
-        town.push("main", &sample::repository(settings, clusters));
+        town.push("main", files);
         town.settle().await;
         town
     }
@@ -269,10 +288,23 @@ impl Town {
 
     /// What the fleet page says of a cluster: its state, and why.
     pub(crate) async fn standing(&self, cluster: &str) -> (String, String) {
-        let fleet = self.bot.database.fleet().await.unwrap();
-        let mut targets = fleet.repositories.into_iter().flat_map(|repository| repository.targets);
-        let found = targets.rfind(|row| row.target == cluster).unwrap();
+        let all = Extent { skip: 0, take: u32::MAX };
+        let targets =
+            self.bot.database.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+        let found = targets.into_iter().rfind(|row| row.target == cluster).unwrap();
         (found.state, found.reason)
+    }
+
+    /// The audit trail, oldest first: who, what, and what of it.
+    pub(crate) async fn audit(&self) -> Vec<String> {
+        let file = self.folder.path().join(format!("capstan-{}.sqlite", self.lives));
+        let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}", file.display())).await.unwrap();
+        let rows: Vec<(String, String, String)> =
+            sqlx::query_as("SELECT actor, action, detail FROM audit ORDER BY id")
+                .fetch_all(&pool)
+                .await
+                .unwrap();
+        rows.into_iter().map(|(actor, action, detail)| format!("{actor} {action} {detail}")).collect()
     }
 
     /// Where the bot listens.
@@ -307,6 +339,7 @@ impl Town {
         let name = Some(format!("agent-{}", ulid::Ulid::generate()));
         let invitee = Invitee { management_cluster: uid, name, invited_by: "ada@town".to_owned() };
         let invited = invite(&self.bot.database, self.clock.as_ref(), invitee).await.unwrap();
+        canary::plant(invited.code.expose());
         invited.code.expose().to_owned()
     }
 
@@ -396,8 +429,21 @@ impl Town {
         comments.into_iter().filter(|comment| comment.author == bot).map(|comment| comment.body).collect()
     }
 
-    /// Every call was one that GitHub knows.
+    /// Where a secret is shown that nobody may see: what the bot sent to GitHub, what it keeps, what it logged.
+    pub(crate) fn secrets_shown(&self) -> Vec<String> {
+        let exchanges = self.forge.exchanges();
+        let sent = exchanges.iter().filter(|one| {
+            let all = format!("{}?{} {}", one.path, one.query, one.request);
+            one.who.starts_with("installation") && canary::found_in(all.as_bytes()).is_some()
+        });
+        let sent = sent.map(|one| format!("{} {}", one.method, one.path));
+        let kept = canary::files_with_secrets(self.folder.path());
+        sent.chain(kept).chain(canary::logged()).collect()
+    }
+
+    /// Every call was one that GitHub knows, and no secret is shown anywhere.
     pub(crate) fn done(self) {
+        assert_eq!(self.secrets_shown(), [""; 0]);
         assert_conforms(&self.forge);
     }
 }

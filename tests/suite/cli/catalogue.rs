@@ -92,9 +92,13 @@ fn rules_are_listed_and_explained() {
         assert_eq!(severity(warning), "warning", "{warning}");
     }
     let page = sandbox.capstan(&["rules", "kubernetes-minor-skip"]);
-    for part in
-        ["# kubernetes-minor-skip", "Severity: error", "Source: https://", "Bad (before)", "Good (after)"]
-    {
+    for part in [
+        "# kubernetes-minor-skip\n\nSeverity: error\n\nPage: docs/rules/kubernetes-minor-skip.md\n",
+        "\nSource: <https://kubernetes.io/releases/version-skew-policy/",
+        "Bad (before)",
+        "Good (after)",
+        "spec:\n  version: v1.31.0 # <--\n```\n",
+    ] {
         assert!(page.ended(0).out.contains(part), "{part}: {}", page.out);
     }
 }

@@ -5,12 +5,15 @@
 mod adopting;
 mod catalogue;
 pub(crate) mod classes;
+mod creating;
 mod explaining;
 mod hostile;
+mod init;
 mod naming;
 mod old_releases;
 mod paths;
 mod planning;
+mod providers;
 mod refusals;
 pub(crate) mod sandbox;
 mod unknown_releases;

@@ -191,4 +191,8 @@ acme/a  aws/v1.0.0 -> aws/v1.1.0
         assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{format}: {said:?}");
         assert!(said.out.contains("v1.31.2"), "{format}: {}", said.out);
     }
+    let title = "upgrade: {proposals: {title: \"{cluster} goes to {kubernetesVersion}\"}}\n";
+    sandbox.write(".capstan.yaml", title);
+    let said = sandbox.capstan(&["plan", "acme/a", "-o", "markdown"]);
+    assert!(said.ended(0).out.starts_with("## acme/a goes to v1.31.2\n"), "{}", said.out);
 }

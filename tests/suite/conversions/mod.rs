@@ -11,6 +11,7 @@
 //! object here: one that has it is refused.
 
 #![expect(
+    clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a panic is how a test fails, and numbers and skips are said aloud"

@@ -1,5 +1,8 @@
 //! The conversion webhooks of a plane's managers, and the kinds that they convert.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use reqwest::{Certificate, Client};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -19,6 +22,7 @@ pub(super) struct Kind {
 pub(super) struct Webhooks {
     client: Client,
     runtime: Runtime,
+    logs: PathBuf,
     kinds: Vec<Kind>,
 }
 
@@ -26,6 +30,17 @@ pub(super) struct Webhooks {
 pub(super) fn without_indexes(path: &str) -> String {
     let is_index = |step: &str| !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
     path.split('/').map(|step| if is_index(step) { "*" } else { step }).collect::<Vec<_>>().join("/")
+}
+
+/// The ends of all logs.
+fn last_words(logs: &Path) -> String {
+    let files = std::fs::read_dir(logs).unwrap().map(|entry| entry.unwrap().path());
+    let ends = files.filter(|path| path.is_file()).map(|path| {
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        format!("{}:\n{}", path.display(), lines[lines.len().saturating_sub(8)..].join("\n"))
+    });
+    ends.collect::<Vec<_>>().join("\n")
 }
 
 impl Webhooks {
@@ -54,6 +69,7 @@ impl Webhooks {
         Self {
             client: Client::builder().tls_certs_only([authority]).no_proxy().build().unwrap(),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+            logs: plane.state().join("logs"),
             kinds: kinds.collect(),
         }
     }
@@ -69,6 +85,24 @@ impl Webhooks {
         (version == "v1beta1").then(|| self.kinds.iter().find(fits)).flatten()
     }
 
+    /// A webhook's answer. One that does not answer is asked again, as the API server asks again: this runtime stands
+    /// still between two calls, so that a connection which its other end closed meanwhile looks open. A manager that
+    /// ended is told with its last words.
+    async fn ask(&self, url: &str, review: &Value) -> Value {
+        let mut said = String::new();
+        for _ in 0..5 {
+            let asked = async { self.client.post(url).json(review).send().await?.json().await };
+            match tokio::time::timeout(Duration::from_secs(60), asked).await {
+                Ok(Ok(answer)) => return answer,
+                Ok(Err(failed)) => said = format!("{failed:?}"),
+                Err(_) => said = "no answer within a minute".to_owned(),
+            }
+            println!("{url}: {said}");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        panic!("{url} does not answer: {said}\n{}", last_words(&self.logs));
+    }
+
     /// What the webhook makes of an object, or what it says.
     pub(super) fn convert(&self, kind: &Kind, object: &Value, to: &str) -> Result<Value, String> {
         let review = json!({
@@ -76,10 +110,7 @@ impl Webhooks {
             "kind": "ConversionReview",
             "request": {"uid": "one", "desiredAPIVersion": to, "objects": [object]},
         });
-        let answer: Value = self.runtime.block_on(async {
-            let answer = self.client.post(&kind.url).json(&review).send().await.unwrap();
-            answer.json().await.unwrap()
-        });
+        let answer = self.runtime.block_on(self.ask(&kind.url, &review));
         let response = &answer["response"];
         if response["result"]["status"] == "Success" {
             Ok(response["convertedObjects"][0].clone())

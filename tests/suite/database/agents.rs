@@ -73,6 +73,7 @@ fn watched(tip: &str) -> WatchedRepository {
             name: RepositoryName::parse("Acme/GitOps").unwrap(),
             default_branch: "main".to_owned(),
             archived: false,
+            fork: false,
             node_id: "R_1".to_owned(),
             clone_url: "https://github.com/Acme/GitOps.git".to_owned(),
             html_url: "https://github.com/Acme/GitOps".to_owned(),

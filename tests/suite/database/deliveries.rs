@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use capstan::app::intake::{Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, Stored};
+use capstan::app::intake::{
+    Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, PressHint, Stored,
+};
 use capstan::app::ports::{
-    ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, Records, RefusedWrite, RepositoryName,
+    ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, Press, Records, RefusedWrite, RepositoryName,
 };
 
 use super::each_engine;
@@ -28,7 +30,7 @@ fn delivery(guid: &str, repository: u64, hint: DeliveryHint) -> Delivery {
 }
 
 fn comment(pull_request: u64, comment: u64) -> DeliveryHint {
-    DeliveryHint { pull_request: Some(pull_request), comment: Some(comment), head: None }
+    DeliveryHint { pull_request: Some(pull_request), comment: Some(comment), head: None, press: None }
 }
 
 async fn claim(jobs: &impl Jobs) -> Option<ClaimedJob> {
@@ -40,14 +42,18 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
     each_engine(async |bench| {
         let database = &bench.database;
         let head = "1f".repeat(20);
+        let press = PressHint { by: "ada".to_owned(), button: "merge".to_owned() };
+        let pressed =
+            DeliveryHint { head: Some("2e".repeat(20)), press: Some(press), ..DeliveryHint::default() };
         let batch = [
             delivery("b", 1, comment(12, 900)),
             delivery("a", 1, comment(3, 901)),
             delivery("c", 1, DeliveryHint { head: Some(head.clone()), ..DeliveryHint::default() }),
             delivery("d", 1, DeliveryHint { pull_request: Some(12), ..DeliveryHint::default() }),
             delivery("e", 1, DeliveryHint::default()),
+            delivery("f", 1, pressed),
         ];
-        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 5]);
+        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 6]);
         let job = claim(database).await.unwrap();
         assert_eq!((job.repository, job.installation), (1, 7));
         assert_eq!(
@@ -59,6 +65,13 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
                     CommentHint { comment: 901, pull_request: 3 }
                 ],
                 heads: vec![head],
+                presses: vec![Press {
+                    at: batch[5].received_at,
+                    delivery: "f".to_owned(),
+                    by: "ada".to_owned(),
+                    button: "merge".to_owned(),
+                    head: "2e".repeat(20),
+                }],
             }
         );
         assert_eq!(claim(database).await, None);

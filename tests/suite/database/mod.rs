@@ -13,7 +13,8 @@ mod deliveries;
 mod engines;
 mod migrations;
 mod open;
+mod pages;
 mod queue;
 mod records;
 
-pub(crate) use engines::{each_engine, sqlite};
+pub(crate) use engines::{Bench, each_engine, sqlite};

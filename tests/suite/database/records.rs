@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use capstan::app::ports::{
-    AuditEntry, CampaignRecord, CampaignTarget, Cause, CheckRecord, Clock, FleetTarget, FleetView,
-    JobRequest, JobState, Jobs, ProposalRecord, Records, RefusedWrite, RepositoryName,
+    AuditEntry, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock, ClusterFilter,
+    Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords, ProposalRecord, Records,
+    RefusedWrite, RepositoryName, ShownTarget, Sight,
 };
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -78,9 +79,14 @@ async fn a_check_is_known_by_commit_and_name() {
             name: "capstan".to_owned(),
             check_run: 5,
             content: "one".to_owned(),
+            verdict: None,
+            pressed: None,
         };
         records.save_check(&check).await.unwrap();
         check.content = "two".to_owned();
+        check.pressed = Some("`merge`, pressed by `ada`: it is not merged.".to_owned());
+        check.verdict =
+            Some(CheckVerdict { conclusion: "success".to_owned(), title: "Nothing to do".to_owned() });
         records.save_check(&check).await.unwrap();
         assert_eq!(records.check(REPOSITORY, &commit("a"), "capstan").await.unwrap(), Some(check));
         assert_eq!(records.check(REPOSITORY, &commit("b"), "capstan").await.unwrap(), None);
@@ -133,6 +139,22 @@ async fn a_refused_write_is_remembered_until_it_is_taken_or_a_month_old() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_known_of_a_dashboard_is_each_repositorys_own() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let known =
+            |issue, record: &str| KnownDashboard { repository: REPOSITORY, issue, record: record.to_owned() };
+        assert_eq!(records.dashboard(REPOSITORY).await.unwrap(), None);
+        for next in [known(None, ""), known(Some(1 << 40), "{}"), known(Some(7), "{\"edition\":2}")] {
+            records.save_dashboard(&next).await.unwrap();
+            assert_eq!(records.dashboard(REPOSITORY).await.unwrap(), Some(next));
+        }
+        assert_eq!(records.dashboard(1).await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
     each_engine(async |bench| {
         let records = &bench.database;
@@ -142,12 +164,15 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
         let campaign = |kind: &str, source: &str, rows: &[[&str; 3]]| CampaignRecord {
             kind: SourceKind::parse(kind).unwrap(),
             source: source.to_owned(),
+            limits: None,
             targets: rows
                 .iter()
                 .map(|[path, state, reason]| CampaignTarget {
                     target: target(path),
                     state: (*state).to_owned(),
                     reason: (*reason).to_owned(),
+                    at: None,
+                    offered: None,
                 })
                 .collect(),
         };
@@ -170,40 +195,36 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
             .await
             .unwrap();
 
-        let fleet = records.fleet().await.unwrap();
-        assert_eq!(fleet.repositories.len(), 1);
-        let repository = &fleet.repositories[0];
+        let repositories = records.shown_repositories(&Sight::Everything).await.unwrap();
+        let [repository] = repositories.as_slice() else { unreachable!("one repository: {repositories:?}") };
         assert_eq!((repository.id, repository.name.as_str()), (REPOSITORY, "acme/gitops"));
         assert_eq!(repository.job.state, JobState::Queued);
         assert_eq!(repository.job.finished_at, None);
-        assert_eq!(repository.source.as_deref(), Some("aws/v22.0.0, values://peu01.yaml"));
+        let shown = |path: &str, kind: &str, state: &str, reason: &str| ShownTarget {
+            repository: REPOSITORY,
+            repository_name: "acme/gitops".to_owned(),
+            target: path.to_owned(),
+            kind: kind.to_owned(),
+            state: state.to_owned(),
+            reason: reason.to_owned(),
+            at: None,
+            offered: None,
+            pull_request: None,
+            check: None,
+            rollout: None,
+        };
+        let all = Extent { skip: 0, take: 10 };
+        let targets = records.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
         assert_eq!(
-            repository.targets,
+            targets,
             [
-                FleetTarget {
-                    target: "gauss/peu01".to_owned(),
-                    kind: "release".to_owned(),
-                    state: "proposed".to_owned(),
-                    reason: "open".to_owned(),
+                ShownTarget {
                     pull_request: Some(12),
                     offered: Some("aws/v22.0.0".to_owned()),
+                    ..shown("gauss/peu01", "release", "proposed", "open")
                 },
-                FleetTarget {
-                    target: "gauss/peu01".to_owned(),
-                    kind: "values".to_owned(),
-                    state: "blocked".to_owned(),
-                    reason: "It blocks.".to_owned(),
-                    pull_request: None,
-                    offered: None,
-                },
-                FleetTarget {
-                    target: "gauss/peu02".to_owned(),
-                    kind: "release".to_owned(),
-                    state: "waiting".to_owned(),
-                    reason: "20 proposals are open".to_owned(),
-                    pull_request: None,
-                    offered: None,
-                },
+                shown("gauss/peu01", "values", "blocked", "It blocks."),
+                shown("gauss/peu02", "release", "waiting", "20 proposals are open"),
             ]
         );
     })

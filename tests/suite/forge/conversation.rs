@@ -1,6 +1,6 @@
 //! Pull requests from opening to merge, and what is said on them.
 
-use capstan_forge::{Edit, MergeMethod, NewPull, Permission, PullState, ReviewState};
+use capstan_forge::{Edit, MergeMethod, NewPull, Permission, Protection, PullState, ReviewState};
 use serde_json::{Value, json};
 
 use super::client::Installed;
@@ -159,6 +159,10 @@ fn comments_reactions_labels_checks_and_reviews_are_told() {
     let ready = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }";
     app.graphql(ready, id.clone());
     let auto = "mutation($id: ID!) { enablePullRequestAutoMerge(input: {pullRequestId: $id, mergeMethod: SQUASH}) { clientMutationId } }";
+    let clean = app.graphql(auto, id.clone());
+    assert_eq!(clean["errors"][0]["message"], "Pull request Pull request is in clean status");
+    let wanted = Protection { checks: vec!["build".to_owned()], ..Protection::default() };
+    forge.require(repo, "main", wanted).unwrap();
     app.graphql(auto, id.clone());
     assert_eq!(app.graphql(query, id)["data"]["node"]["autoMergeRequest"]["mergeMethod"], "SQUASH");
     forge.enqueue(repo, number, "alice").unwrap();

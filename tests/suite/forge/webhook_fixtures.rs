@@ -12,7 +12,8 @@ use super::client::Installed;
 use super::conformance::webhook_violations;
 
 /// `event.action` of each payload that Capstan reads.
-const READ: [&str; 27] = [
+const READ: [&str; 29] = [
+    "check_run.requested_action",
     "check_run.rerequested",
     "check_suite.requested",
     "check_suite.rerequested",
@@ -22,6 +23,7 @@ const READ: [&str; 27] = [
     "installation_repositories.removed",
     "issue_comment.created",
     "issue_comment.edited",
+    "issues.edited",
     "merge_group.checks_requested",
     "ping",
     "pull_request.auto_merge_disabled",
@@ -105,10 +107,14 @@ fn write() {
     let output = json!({"title": "Nothing to do", "summary": "No cluster is touched."});
     app.post(
         "/repos/acme/gitops/check-runs",
-        json!({"name": "capstan", "head_sha": head, "conclusion": "success", "output": output}),
+        json!({
+            "name": "capstan", "head_sha": head, "conclusion": "success", "output": output,
+            "actions": [{"label": "Merge", "description": "Merges it, or has GitHub merge it", "identifier": "merge"}],
+        }),
     );
     let check = forge.checks(repo, &head).unwrap()[0].id;
     forge.rerequest_check(repo, check, "alice").unwrap();
+    forge.press_button(repo, check, "merge", "alice").unwrap();
     forge.rerequest_suite(repo, &head, "alice").unwrap();
     let comment = forge.comment(repo, number, "alice", "/capstan plan").unwrap();
     let path = format!("/repos/acme/gitops/issues/comments/{comment}");
@@ -130,6 +136,9 @@ fn write() {
     forge.reopen(repo, number, "alice").unwrap();
     forge.select_repositories(installation, &[repo, "acme/releases"]).unwrap();
     forge.select_repositories(installation, &[repo]).unwrap();
+    let issue =
+        app.post("/repos/acme/gitops/issues", json!({"title": "Capstan dashboard", "body": "- [ ] one"}));
+    forge.edit_body(repo, issue["number"].as_u64().unwrap(), "alice", "- [x] one").unwrap();
     forge.uninstall(installation).unwrap();
 
     std::fs::create_dir_all(folder()).unwrap();

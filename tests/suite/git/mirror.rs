@@ -43,6 +43,7 @@ impl Fixture {
             name: RepositoryName::parse("acme/fleet").unwrap(),
             default_branch: "main".to_owned(),
             archived: false,
+            fork: false,
             node_id: "R_4711".to_owned(),
             clone_url: server.url("fleet.git"),
             html_url: server.url("fleet"),

@@ -4,9 +4,12 @@ use capstan::app::ports::{
     BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata, CreatedPullRequest,
     CreatedReference, EarlierPullRequest, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
     Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
+    SidebarPart,
 };
 use capstan_forge::{Edit, MergeMethod, ReviewState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_plan::proposal::Sidebar;
+use capstan_plan::verbs::Verb;
 use capstan_report::{Annotation, AnnotationLevel};
 
 use super::fleet::{Fleet, NAME};
@@ -126,6 +129,47 @@ async fn a_branch_moves_only_from_where_it_was() {
 }
 
 #[tokio::test]
+async fn what_stands_beside_a_pull_request_comes_and_goes() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    fleet.forge.create_team("acme", "platform", &["alice"]).unwrap();
+    fleet.branch(BRANCH, "one\n").await;
+    let pull = open(&fleet, BRANCH).await.number;
+    let add = async |part, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        github.add_to_sidebar(repository, pull, part, &names).await
+    };
+    let remove = async |part, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        github.remove_from_sidebar(repository, pull, part, &names).await.unwrap();
+    };
+    let beside = async || github.pull_request(repository, pull).await.unwrap().sidebar;
+    assert_eq!(add(SidebarPart::Labels, &["new", "kind/größe 1"]).await.unwrap(), [""; 0]);
+    assert_eq!(add(SidebarPart::Assignees, &["Alice", "nobody"]).await.unwrap(), ["nobody"]);
+    assert_eq!(add(SidebarPart::Reviewers, &["alice"]).await.unwrap(), [""; 0]);
+    assert_eq!(add(SidebarPart::TeamReviewers, &["platform"]).await.unwrap(), [""; 0]);
+    for (part, name) in [(SidebarPart::Reviewers, "nobody"), (SidebarPart::TeamReviewers, "nobody")] {
+        let refused = add(part, &[name]).await.unwrap_err();
+        assert!(matches!(refused, CodeHostError::Unexpected { status: 422, .. }), "{refused}");
+    }
+    let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let all = Sidebar {
+        labels: texts(&["new", "kind/größe 1"]),
+        assignees: texts(&["alice"]),
+        reviewers: texts(&["alice", "acme/platform"]),
+    };
+    assert_eq!(beside().await, all);
+    for _once_more_changes_nothing in 0..2 {
+        remove(SidebarPart::Labels, &["kind/größe 1", "NEW"]).await;
+        remove(SidebarPart::Assignees, &["alice"]).await;
+        remove(SidebarPart::Reviewers, &["alice"]).await;
+        remove(SidebarPart::TeamReviewers, &["platform"]).await;
+        assert_eq!(beside().await, Sidebar::default());
+    }
+    assert_conforms(&fleet.forge);
+}
+
+#[tokio::test]
 async fn pull_requests_are_seen_as_they_are() {
     let fleet = Fleet::new().await;
     let (github, repository) = (&fleet.github, &fleet.repository);
@@ -142,7 +186,7 @@ async fn pull_requests_are_seen_as_they_are() {
     assert_eq!(numbers(since(mine.created_at - an_hour).await.unwrap()), [theirs.number, mine.number]);
     assert_eq!(numbers(since(mine.created_at + an_hour).await.unwrap()), [0; 0]);
     let read = github.pull_request(repository, theirs.number).await.unwrap();
-    assert_eq!((read.labels, read.head, read.auto_merge), (vec!["urgent".to_owned()], own, false));
+    assert_eq!((read.sidebar.labels, read.head, read.auto_merge), (vec!["urgent".to_owned()], own, false));
 
     let state = github.merge_queue_state(repository, &mine).await.unwrap();
     assert_eq!((state.review, state.queued, state.auto_merge), (ReviewDecision::None, false, false));
@@ -186,7 +230,8 @@ async fn long_lists_are_read_to_the_end() {
     assert_eq!(pulls.len(), 103);
     assert_eq!(pulls[0].head_branch, "capstan/upgrade/c102", "newest first");
     let branches: Vec<String> = (0..130).map(|number| format!("capstan/upgrade/c{number:03}")).collect();
-    let mut newest = fleet.github.newest_pull_requests(&fleet.repository, &branches, "main").await.unwrap();
+    let mut newest =
+        fleet.github.newest_pull_requests(&fleet.repository, &branches, Some("main")).await.unwrap();
     newest.sort_by_key(|pull| pull.number);
     assert_eq!(newest.len(), 103);
     assert_eq!((newest[102].number, newest[102].head_branch.as_str()), (103, "capstan/upgrade/c102"));
@@ -221,7 +266,7 @@ async fn the_newest_pull_request_of_a_branch_is_found_past_those_of_forks() {
     }
     let newest = async || {
         let branches = [BRANCH.to_owned(), "capstan/upgrade/none".to_owned()];
-        github.newest_pull_requests(repository, &branches, "main").await.unwrap()
+        github.newest_pull_requests(repository, &branches, Some("main")).await.unwrap()
     };
     let expected = |body: &str| EarlierPullRequest {
         number: 2,
@@ -240,8 +285,11 @@ async fn the_newest_pull_request_of_a_branch_is_found_past_those_of_forks() {
     let edit = PullRequestEdit { body: Some("Another".to_owned()), ..PullRequestEdit::default() };
     github.edit_pull_request(repository, 2, &edit).await.unwrap();
     assert_eq!(newest().await, [expected("Another")]);
-    let elsewhere = github.newest_pull_requests(repository, &[BRANCH.to_owned()], "develop").await.unwrap();
-    assert_eq!(elsewhere, []);
+    let to = async |base: Option<&str>| {
+        github.newest_pull_requests(repository, &[BRANCH.to_owned()], base).await.unwrap()
+    };
+    assert_eq!(to(Some("develop")).await, []);
+    assert_eq!(to(None).await, [expected("Another")], "to whatever branch");
     assert_conforms(&fleet.forge);
 }
 
@@ -291,6 +339,8 @@ fn check(head: &CommitId, annotations: usize, content: &str) -> NewCheckRun {
             })
             .collect(),
         external_id: content.to_owned(),
+        unfinished_id: format!("{content}-unfinished"),
+        buttons: vec![Verb::Merge],
     }
 }
 
@@ -315,6 +365,44 @@ async fn a_check_is_one_call_up_to_fifty_annotations() {
     let runs = github.check_runs(repository, &fleet.head, "capstan").await.unwrap();
     assert!(runs.iter().any(|run| run.id == made.id && run.external_id == "c"), "{runs:?}");
     assert!(github.check_runs(repository, &fleet.head, "capstan/rollout").await.unwrap().is_empty());
+}
+
+/// GitHub adds to a run's annotations and never takes one away.
+#[tokio::test]
+async fn a_check_that_was_cut_off_between_two_calls_goes_on_where_it_was_and_concludes_with_the_last() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    let whole = check(&fleet.head, 120, "d");
+    // The first call of three, as a process that was killed after it left it.
+    let begun = NewCheckRun {
+        conclusion: None,
+        annotations: whole.annotations[..50].to_vec(),
+        external_id: whole.unfinished_id.clone(),
+        ..whole.clone()
+    };
+    let id = github.create_check_run(repository, &begun).await.unwrap().id;
+    for (left, calls) in [(70, 2), (0, 1)] {
+        let runs = github.check_runs(repository, &fleet.head, "capstan").await.unwrap();
+        let run = runs.into_iter().find(|run| run.id == id).unwrap();
+        assert_eq!(run.annotations, 120 - left);
+        fleet.forge.clear_exchanges();
+        let done = github.finish_check_run(repository, &run, &whole).await.unwrap();
+        assert_eq!((done.id, done.external_id.as_str()), (id, "d"));
+        assert_eq!(fleet.forge.write_calls(), calls);
+        let seen = fleet.forge.checks(NAME, fleet.head.as_str()).unwrap();
+        let seen = seen.into_iter().find(|seen| seen.id == id).unwrap();
+        let numbers: Vec<_> =
+            seen.annotations.iter().map(|one| one["start_line"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, (1..=120).collect::<Vec<_>>(), "each once");
+        assert_eq!(seen.conclusion.as_deref(), Some("action_required"));
+    }
+    let unconcluded = |exchange: &&capstan_forge::Exchange| {
+        exchange.request["output"].is_object() && exchange.request["status"] == "in_progress"
+    };
+    fleet.forge.clear_exchanges();
+    github.create_check_run(repository, &whole).await.unwrap();
+    let exchanges = fleet.forge.exchanges();
+    assert_eq!(exchanges.iter().filter(unconcluded).count(), 2, "the last of three concludes");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::plane::{Parts, Plane};
 
 /// The API server that most tests share; it ends with the process.
-fn shared() -> Option<&'static Plane> {
+pub(crate) fn shared() -> Option<&'static Plane> {
     static PLANE: OnceLock<Option<Plane>> = OnceLock::new();
     PLANE.get_or_init(|| Plane::start(Parts::Kubernetes)).as_ref()
 }

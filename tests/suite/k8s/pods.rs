@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::deploy::{documents, of_kind, read};
 use crate::plane::process::{Process, lasting_port};
 use crate::plane::tail;
 
@@ -80,18 +81,22 @@ fn a_reconciler_starts_ten_times_on_a_volume_that_is_opened_before_each_start() 
 
 #[test]
 fn what_is_deployed_has_its_state_in_a_folder_of_its_own_that_is_opened_once() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/reconciler.yaml");
-    let text = fs::read_to_string(path).unwrap();
-    let documents = text.split("\n---\n").map(|document| serde_saphyr::from_str::<Value>(document).unwrap());
-    let deployment = documents.into_iter().find(|document| document["kind"] == "Deployment").unwrap();
-    let pod = &deployment["spec"]["template"]["spec"];
-    assert_eq!(pod["securityContext"]["fsGroup"], 65532);
-    assert_eq!(pod["securityContext"]["fsGroupChangePolicy"], "OnRootMismatch");
-    let container = &pod["containers"][0];
-    let mounts = container["volumeMounts"].as_array().unwrap();
-    let state = mounts.iter().find(|mount| mount["name"] == "state").unwrap();
-    let below = format!("--state-dir={}/", state["mountPath"].as_str().unwrap());
-    let arguments = container["args"].as_array().unwrap();
-    // A volume's own folder is root's, who alone may close it.
-    assert!(arguments.iter().any(|argument| argument.as_str().unwrap().starts_with(&below)), "{arguments:?}");
+    for (file, kind) in [("reconciler.yaml", "Deployment"), ("bot/bot.yaml", "StatefulSet")] {
+        let workload = of_kind(&documents(&read(file)), kind);
+        let pod = &workload["spec"]["template"]["spec"];
+        assert_eq!(pod["securityContext"]["fsGroup"], 65532);
+        assert_eq!(pod["securityContext"]["fsGroupChangePolicy"], "OnRootMismatch");
+        let container = &pod["containers"][0];
+        let mounts = container["volumeMounts"].as_array().unwrap();
+        let state = mounts.iter().find(|mount| mount["name"] == "state").unwrap();
+        let below = format!("{}/", state["mountPath"].as_str().unwrap());
+        let arguments = container["args"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let mut folder = arguments.filter_map(|argument| argument.strip_prefix("--state-dir="));
+        let mut variables = container["env"].as_array().unwrap().iter();
+        let folder = folder.next().or_else(|| {
+            variables.find(|variable| variable["name"] == "CAPSTAN_STATE_DIR")?["value"].as_str()
+        });
+        // A volume's own folder is root's, who alone may close it.
+        assert!(folder.is_some_and(|folder| folder.starts_with(&below)), "{file}: {folder:?}");
+    }
 }

@@ -1,14 +1,17 @@
 //! The rights in `deploy/` are enough and not more: a real `capstan reconcile` with them, and what it asked for.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use capstan::telemetry::{METRICS, Program};
 use serde_json::Value;
 
+use crate::deploy::{deployed, metrics};
 use crate::git::repository::TestRepository;
 use crate::plane::audit::Request;
+use crate::plane::process::Process;
 use crate::plane::reconciler::{self, HOME};
 use crate::plane::{Parts, Plane, tail};
 
@@ -20,7 +23,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let Some(plane) = Plane::start(Parts::Kinds) else { return };
     reconciler::install(&plane);
     plane.kubectl(&["create", "namespace", CUSTOMER]);
-    plane.kubectl(&["apply", "-n", CUSTOMER, "-k", &deploy("applier").display().to_string()]);
+    plane.kubectl(&["apply", "-n", CUSTOMER, "-k", &deployed("applier").display().to_string()]);
     let repository = TestRepository::new();
     let folder = tempfile::tempdir().unwrap();
     settle(&plane, &repository);
@@ -95,6 +98,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     wait("its record is gone", &|| {
         plane.try_kubectl(&["get", "managedcluster", "acme-web", "-n", HOME], "").is_err()
     });
+    tells_what_it_does(&process);
     drop(process);
 
     let audit = plane.audit();
@@ -120,8 +124,8 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         .collect();
     let applied: Vec<&Request> = audit.iter().filter(|request| request.impersonated.is_some()).collect();
     assert!(applied.iter().all(|request| request.is_by(CUSTOMER, "capstan-applier")));
-    let mut idle = idle_rights(&deploy("rbac.yaml"), &own, &applied);
-    idle.extend(idle_rights(&deploy("applier/applier.yaml"), &applied, &[]));
+    let mut idle = idle_rights(&deployed("rbac.yaml"), &own, &applied);
+    idle.extend(idle_rights(&deployed("applier/applier.yaml"), &applied, &[]));
     assert_eq!(idle, Vec::<String>::new(), "granted and never used");
 
     // What a folder says is never written, and no Secret of a customer read, with the reconciler's own rights.
@@ -136,39 +140,22 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     assert_eq!(strays, Vec::<String>::new());
 }
 
-#[test]
-fn deploy_is_accepted_by_a_real_api_server() {
-    let Some(plane) = super::shared() else { return };
-    super::definitions::install(plane);
-    let built = plane.kubectl(&["kustomize", &deploy("").display().to_string()]);
-    for kind in [
-        "Namespace",
-        "CustomResourceDefinition",
-        "ClusterRole",
-        "Role",
-        "Deployment",
-        "PersistentVolumeClaim",
-    ] {
-        assert!(built.contains(&format!("\nkind: {kind}\n")), "{kind}");
-    }
-    plane.apply(&std::fs::read_to_string(deploy("namespace.yaml")).unwrap());
-    // Warnings are errors: the namespace warns of pods that are not restricted.
-    plane.kubectl_with(
-        &[
-            "apply",
-            "--server-side",
-            "--field-manager=admin",
-            "--dry-run=server",
-            "--warnings-as-errors",
-            "-f",
-            "-",
-        ],
-        &built,
-    );
-}
-
-fn deploy(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(path)
+/// Most of what can be counted has happened by now.
+fn tells_what_it_does(process: &Process) {
+    let log = process.log();
+    let address = log.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answer = runtime.block_on(async {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        client.get(format!("http://{address}/metrics")).send().await.unwrap().text().await.unwrap()
+    });
+    let told = metrics::names_of(&answer, Program::Reconciler);
+    let all = METRICS.iter().filter(|metric| metric.programs.contains(&Program::Reconciler));
+    // Whether anything failed on the way is chance.
+    let all = all.map(|metric| metric.name).filter(|name| *name != "capstan_reconciler_failures_total");
+    let untold: Vec<&str> = all.filter(|name| !told.contains(*name)).collect();
+    // Nobody asked what a merge would give.
+    assert_eq!(untold, ["capstan_preflight_duration_seconds"], "{answer}");
 }
 
 /// A repository with one cluster that has a bit of everything, a Fleet that reads it, and one whose source is away.

@@ -239,16 +239,22 @@ fn script(name: &str) -> PathBuf {
 
 /// Where `tests/controlplane/build` puts things; `None` where it has not, or not to the end.
 fn programs() -> Option<PathBuf> {
-    let required = |module: &str, manifest: &str| {
-        let mut words = manifest.split_whitespace();
-        words.find(|word| *word == module)?;
-        words.next().map(str::to_owned)
-    };
     let capi = required("sigs.k8s.io/cluster-api", include_str!("../../controlplane/capi/go.mod"))?;
     let kubernetes = required("k8s.io/kubernetes", include_str!("../../controlplane/kube/go.mod"))?;
-    let tools = std::env::var_os("CAPSTAN_TOOLS")
-        .map(PathBuf::from)
-        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache/capstan")))?;
-    let folder = tools.join(format!("controlplane-{capi}-{kubernetes}"));
+    let folder = tools()?.join(format!("controlplane-{capi}-{kubernetes}"));
     folder.join("complete").is_file().then_some(folder)
+}
+
+/// Where the programs lie that tests build once.
+pub(crate) fn tools() -> Option<PathBuf> {
+    std::env::var_os("CAPSTAN_TOOLS")
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache/capstan")))
+}
+
+/// The version of a module that a `go.mod` names.
+pub(crate) fn required(module: &str, manifest: &str) -> Option<String> {
+    let mut words = manifest.split_whitespace();
+    words.find(|word| *word == module)?;
+    words.next().map(str::to_owned)
 }

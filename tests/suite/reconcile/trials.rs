@@ -60,6 +60,34 @@ async fn a_folder_that_is_not_rendered_loses_nothing_and_is_tried_again() {
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
 }
 
+#[tokio::test]
+async fn what_a_render_reads_in_anothers_folder_has_it_tried_again() {
+    let world = World::new();
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    world.write(
+        "gauss/peu01/patches/kustomization.yaml",
+        "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n",
+    );
+    world.write(
+        "gauss/peu02/base/kustomization.yaml",
+        "resources: [maps.yaml, cluster.yaml]\ncomponents: [../../peu01/patches]\n",
+    );
+    world.revision().await;
+    world.write("gauss/peu01/base/more.yaml", "# nothing\n");
+    let base = world.revision().await;
+    world.write(
+        "gauss/peu01/patches/kustomization.yaml",
+        "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnamePrefix: a-\n",
+    );
+    world.trial.fail("gauss/peu02", TrialFailed::TooLarge("Rendering ended by signal 6.".to_owned()));
+    assert!(world.revision().await.untried.contains_key(&id("gauss/peu02")));
+    let files = world.files.lock().unwrap().clone();
+    let head = world.head(&base, Arc::new(MemoryTree::new(files)));
+    assert!(head.untried.contains_key(&id("gauss/peu02")));
+    assert_eq!(world.trial.takes(), ["gauss/peu01 gauss/peu02", "gauss/peu01", "gauss/peu01 gauss/peu02"]);
+}
+
 /// Files as they are, of which those below one folder must not be read.
 struct Guarded {
     tree: MemoryTree,

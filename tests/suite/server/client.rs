@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aws_lc_rs::hmac;
 use capstan::app::ports::SystemClock;
 use capstan::app::worker::Heartbeats;
-use capstan::config::Intake;
+use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
@@ -16,7 +16,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-pub(super) const SECRET: &str = "the webhook secret";
+use crate::canary;
+
+pub(super) const SECRET: &str = "the webhook secret c4n4ry5ecret";
 pub(super) const OLD_SECRET: &str = "the one before";
 
 /// A running server.
@@ -24,6 +26,8 @@ pub(super) struct Running {
     pub(super) address: SocketAddr,
     /// Where people and monitoring connect.
     pub(super) internal: SocketAddr,
+    /// Where monitoring alone connects.
+    pub(super) metrics: SocketAddr,
     pub(super) database: Database,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -60,6 +64,8 @@ impl Running {
         let parts = Parts {
             deliveries: Arc::new(database.clone()),
             fleet: Arc::new(database.clone()),
+            pages: Arc::new(database.clone()),
+            visitors: None,
             github,
             workers: Heartbeats::default(),
             metrics: telemetry::metrics_recorder().unwrap().handle(),
@@ -68,19 +74,22 @@ impl Running {
             clock: Arc::new(SystemClock),
             agents: None,
             intake,
+            mode: Mode::Live,
         };
         let any = "127.0.0.1:0".parse().unwrap();
         let listeners = Listeners {
             public: server::bind(any, "--listen").await.unwrap(),
             internal: server::bind(any, "--internal-listen").await.unwrap(),
+            metrics: Some(server::bind(any, "--metrics-listen").await.unwrap()),
         };
         let address = listeners.public.local_addr().unwrap();
         let internal = listeners.internal.local_addr().unwrap();
+        let metrics = listeners.metrics.as_ref().unwrap().local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server::serve(listeners, parts, async {
             stopped.await.ok();
         }));
-        Self { address, internal, database, stop, serving, _folder: None }
+        Self { address, internal, metrics, database, stop, serving, _folder: None }
     }
 
     pub(super) async fn stop(self) {
@@ -103,7 +112,8 @@ impl Running {
 }
 
 pub(super) async fn get(address: SocketAddr, path: &str) -> Answer {
-    send(address, format!("GET {path} HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n").as_bytes()).await
+    send(address, format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes())
+        .await
 }
 
 pub(super) async fn send(address: SocketAddr, bytes: &[u8]) -> Answer {
@@ -112,6 +122,7 @@ pub(super) async fn send(address: SocketAddr, bytes: &[u8]) -> Answer {
     stream.write_all(bytes).await.ok();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.ok();
+    canary::assert_none_in("an answer", &answer);
     Answer::read(&String::from_utf8(answer).unwrap())
 }
 

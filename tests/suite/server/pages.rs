@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use capstan::app::ports::{
-    CampaignRecord, CampaignTarget, Cause, FleetView as _, JobRequest, Jobs, ProposalRecord, Records,
-    RepositoryName,
+    CampaignRecord, CampaignTarget, Cause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName,
 };
 use capstan::server;
 use capstan_model::source::SourceKind;
@@ -23,11 +22,11 @@ fn request() -> JobRequest {
 
 fn target(path: &str, state: &str, reason: &str) -> CampaignTarget {
     let target = Target::parse(path).unwrap();
-    CampaignTarget { target, state: state.to_owned(), reason: reason.to_owned() }
+    CampaignTarget { target, state: state.to_owned(), reason: reason.to_owned(), at: None, offered: None }
 }
 
 fn campaign(kind: SourceKind, targets: Vec<CampaignTarget>) -> CampaignRecord {
-    CampaignRecord { kind, source: "aws/v22.0.0@9d1f".to_owned(), targets }
+    CampaignRecord { kind, source: "aws/v22.0.0@9d1f".to_owned(), limits: None, targets }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,12 +69,13 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
     assert_eq!(page.status, 200);
     for expected in [
         r#"<a href="https://github.com/acme/gitops">acme/gitops</a>"#,
-        r#"<a href="https://github.com/acme/gitops/pull/12">#12</a> aws/v22.0.0"#,
-        r#"<a href="https://github.com/acme/gitops/tree/HEAD/gauss/peu01">gauss/peu01</a>"#,
-        r#"<a href="https://github.com/acme/gitops/tree/HEAD/gauss/peu01">gauss/peu01 (values)</a>"#,
-        "&#60;script&#62;alert(1)&#60;/script&#62;",
-        "the mirror &#60;is&#62; broken",
-        "failed 1 times, tried again at ",
+        r#"<a href="https://github.com/acme/gitops/pull/12">#12</a>"#,
+        r#"<td role="cell" data-label="Offered">aws/v22.0.0</td>"#,
+        r#"<a href="/clusters/acme/gitops/gauss/peu01">gauss/peu01</a>"#,
+        r#"<a href="/clusters/acme/gitops/gauss/peu01">gauss/peu01 (values)</a>"#,
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "the mirror &lt;is&gt; broken",
+        "failed once, tried again at ",
     ] {
         assert!(page.body.contains(expected), "{expected} is missing in {}", page.body);
     }
@@ -142,6 +142,17 @@ async fn the_public_listener_shows_nothing_to_those_who_did_not_log_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_listener_of_monitoring_has_everything_but_the_fleet_page() {
+    let server = Running::start().await;
+    for path in ["/metrics", "/readyz", "/healthz"] {
+        assert_eq!(get(server.metrics, path).await.status, 200, "{path}");
+    }
+    for path in ["/", "/github/webhook", "/agent/v1/work"] {
+        get(server.metrics, path).await.refuses(404, "There is nothing here");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_port_that_is_taken_is_told_with_what_to_do() {
     let server = Running::start().await;
     let error = server::bind(server.address, "--listen").await.unwrap_err().to_string();
@@ -157,7 +168,7 @@ async fn a_port_that_is_taken_is_told_with_what_to_do() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures the page of a large fleet; `--ignored --nocapture` shows the figures"]
-async fn a_page_of_ten_thousand_clusters_shows_each() {
+async fn the_page_of_ten_thousand_clusters_is_quick() {
     let server = Running::start().await;
     server.database.enqueue(&request()).await.unwrap();
     let clusters: Vec<_> = (0..10_000)
@@ -167,13 +178,10 @@ async fn a_page_of_ten_thousand_clusters_shows_each() {
         })
         .collect();
     server.database.save_campaigns(1, &[campaign(SourceKind::RELEASE, clusters)]).await.unwrap();
-    for round in 1..=3 {
+    for path in ["/", "/?page=100", "/?q=peu09999", "/?q=offers&state=proposed&page=50", "/?state=held"] {
         let begun = std::time::Instant::now();
-        server.database.fleet().await.unwrap();
-        let read = begun.elapsed();
-        let page = server.get("/").await;
-        let whole = begun.elapsed() - read;
-        assert_eq!(page.body.matches("/tree/HEAD/gauss/peu").count(), 10_000);
-        println!("{round}: records {read:?}, the page {whole:?}, {} bytes", page.body.len());
+        let page = server.get(path).await;
+        println!("{path}: {:?}, {} bytes", begun.elapsed(), page.body.len());
+        assert_eq!(page.status, 200);
     }
 }

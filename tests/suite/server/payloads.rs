@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use capstan::app::intake::{Delivery, DeliveryHint, Reading, read_delivery};
+use capstan::app::intake::{Delivery, DeliveryHint, PressHint, Reading, read_delivery};
 
 fn read(event: &str, body: &[u8]) -> Result<Option<Delivery>, String> {
     match read_delivery("guid-1", event, body, jiff::Timestamp::UNIX_EPOCH) {
-        Ok(Reading::Store(delivery)) => Ok(Some(delivery)),
+        Ok(Reading::Store(delivery)) => Ok(Some(*delivery)),
         Ok(Reading::OfNoInterest) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
@@ -16,7 +16,7 @@ fn names(delivery: &Delivery) -> Vec<String> {
     delivery.repositories.iter().map(|one| format!("{} {}", one.id, one.name)).collect()
 }
 
-const NOTHING: DeliveryHint = DeliveryHint { pull_request: None, comment: None, head: None };
+const NOTHING: DeliveryHint = DeliveryHint { pull_request: None, comment: None, head: None, press: None };
 const PULL: DeliveryHint = DeliveryHint { pull_request: Some(1), ..NOTHING };
 
 fn head(id: &str) -> DeliveryHint {
@@ -30,6 +30,16 @@ fn every_fixture_is_read() {
     let expected = [
         ("check_run.completed", None),
         ("check_run.rerequested", Some((FLEET, head("c7027ba3cca9d7421db17a07f889a44f6fb01ec6")))),
+        (
+            "check_run.requested_action",
+            Some((
+                FLEET,
+                DeliveryHint {
+                    press: Some(PressHint { by: "alice".to_owned(), button: "merge".to_owned() }),
+                    ..head("c7027ba3cca9d7421db17a07f889a44f6fb01ec6")
+                },
+            )),
+        ),
         ("check_suite.requested", None),
         ("check_suite.rerequested", Some((FLEET, head("c7027ba3cca9d7421db17a07f889a44f6fb01ec6")))),
         ("installation.created", Some((FLEET, NOTHING))),
@@ -38,6 +48,7 @@ fn every_fixture_is_read() {
         ("installation_repositories.removed", None),
         ("issue_comment.created", Some((FLEET, DeliveryHint { comment: Some(1026), ..PULL }))),
         ("issue_comment.edited", None),
+        ("issues.edited", Some((FLEET, NOTHING))),
         ("merge_group.checks_requested", Some((FLEET, head("b5d6d57baa052401b32145e382457068f84e830e")))),
         ("ping", None),
         ("pull_request.auto_merge_disabled", Some((FLEET, PULL))),
@@ -93,6 +104,29 @@ fn what_cannot_be_read_says_where_and_shows_no_content() {
         ("check_run", "{}", "the payload of `check_run` has no `action`"),
     ] {
         assert_eq!(read(event, body.as_bytes()), Err(says.to_owned()), "{body}");
+    }
+}
+
+/// Of issues, those alone that a bot opened and a person touches.
+#[test]
+fn issues_are_read_where_they_may_be_the_dashboard() {
+    let body = |action: &str, author: &str, sender: &str| {
+        format!(
+            r#"{{"action": "{action}", "issue": {{"number": 1, "user": {{"type": "{author}"}}}},
+            "sender": {{"type": "{sender}"}}, "repository": {{"id": 1, "full_name": "a/b"}}, "installation": {{"id": 2}}}}"#
+        )
+    };
+    for (action, author, sender, stored) in [
+        ("edited", "Bot", "User", true),
+        ("reopened", "Bot", "User", true),
+        ("deleted", "Bot", "User", true),
+        ("edited", "Bot", "Bot", false),
+        ("edited", "User", "User", false),
+        ("opened", "Bot", "User", false),
+        ("labeled", "Bot", "User", false),
+    ] {
+        let found = read("issues", body(action, author, sender).as_bytes()).unwrap();
+        assert_eq!(found.is_some(), stored, "{action} {author} {sender}");
     }
 }
 

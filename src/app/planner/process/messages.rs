@@ -6,18 +6,23 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
-use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::tree::TreeEntry;
+use capstan_plan::creation::CreatedCluster;
+use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{ProposalId, Scope};
+use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::Upgrade;
-use capstan_report::JudgedCluster;
+use capstan_plan::upgrade::{SettledConflict, Upgrade};
+use capstan_plan::verbs::ClusterFrom;
+use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::super::LiveNames;
 use super::tree_ref::{TreeRef, WrittenRelease};
+use crate::app::generator::NotPossible;
 
 /// A question. Each holds all that its answer depends on, so that any process may answer it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,8 +39,33 @@ pub enum Request {
         /// These not.
         without: BTreeSet<ClusterId>,
     },
+    /// [`OpenFleet::create`](super::super::OpenFleet::create)
+    Create {
+        /// The fleet.
+        fleet: FleetRequest,
+        /// What is wanted.
+        wanted: ClusterFrom,
+    },
+    /// [`OpenFleet::retire`](super::super::OpenFleet::retire)
+    Retire {
+        /// The fleet.
+        fleet: FleetRequest,
+        /// The cluster.
+        cluster: ClusterId,
+    },
     /// What a merge would do.
     Judge(Judging),
+    /// [`Planner::judge_releases`](super::super::Planner::judge_releases)
+    JudgeReleases {
+        /// The snapshot before the merge.
+        before: TreeRef,
+        /// The snapshot after it.
+        after: TreeRef,
+        /// The settings in force.
+        settings: RepositorySettings,
+        /// The day in UTC.
+        today: Date,
+    },
     /// [`Planner::touched`](super::super::Planner::touched)
     Touched {
         /// A snapshot.
@@ -74,6 +104,15 @@ pub enum Request {
         /// The settings in force.
         settings: RepositorySettings,
     },
+    /// [`Planner::onboard`](super::super::Planner::onboard)
+    Onboard {
+        /// The snapshot.
+        tree: TreeRef,
+        /// The day in UTC.
+        today: Date,
+        /// Clusters that are beyond the limits.
+        unplanned: BTreeSet<ClusterId>,
+    },
     /// Opens a tree under these settings and renders clusters of it, one after the other: whether that does any harm.
     Try {
         /// The snapshot.
@@ -94,10 +133,18 @@ impl Request {
     /// The snapshot that it asks about, the newer one of two.
     const fn tree(&self) -> &TreeRef {
         match self {
-            Self::Open(fleet) | Self::Plan { fleet, .. } => &fleet.tree,
+            Self::Open(fleet)
+            | Self::Plan { fleet, .. }
+            | Self::Create { fleet, .. }
+            | Self::Retire { fleet, .. } => &fleet.tree,
             Self::Judge(judging) => &judging.after,
-            Self::Touched { after, .. } | Self::TouchedThroughClasses { after, .. } => after,
-            Self::MadeOf { tree, .. } | Self::Scopes { tree, .. } | Self::Try { tree, .. } => tree,
+            Self::JudgeReleases { after, .. }
+            | Self::Touched { after, .. }
+            | Self::TouchedThroughClasses { after, .. } => after,
+            Self::MadeOf { tree, .. }
+            | Self::Scopes { tree, .. }
+            | Self::Onboard { tree, .. }
+            | Self::Try { tree, .. } => tree,
         }
     }
 
@@ -112,6 +159,8 @@ impl Request {
 pub struct FleetRequest {
     /// The repository.
     pub tree: TreeRef,
+    /// The settings in force, where they are not the repository's own.
+    pub settings: Option<RepositorySettings>,
     /// The day in UTC.
     pub today: Date,
     /// The repository that holds the releases, where that is another one.
@@ -120,6 +169,12 @@ pub struct FleetRequest {
     pub contents: Vec<(ContentId, WrittenRelease)>,
     /// Proposals that may edit names of templates in their cluster's overlay.
     pub retarget: Vec<ProposalId>,
+    /// Releases that people asked for.
+    pub asked: Vec<(ProposalId, ReleaseName)>,
+    /// Conflicts that people settled.
+    pub settled: Vec<(ProposalId, Vec<SettledConflict>)>,
+    /// Proposals in which versions and images stay.
+    pub rolled_back: Vec<ProposalId>,
     /// Live names of templates.
     pub names: BTreeMap<ClusterId, TemplateNames>,
 }
@@ -129,10 +184,14 @@ impl FleetRequest {
     pub const fn of(tree: TreeRef, today: Date) -> Self {
         Self {
             tree,
+            settings: None,
             today,
             releases: Releases::NotAsked,
             contents: Vec::new(),
             retarget: Vec::new(),
+            asked: Vec::new(),
+            settled: Vec::new(),
+            rolled_back: Vec::new(),
             names: BTreeMap::new(),
         }
     }
@@ -191,12 +250,20 @@ pub enum Response {
     Planned(ClusterId, Result<SentUpgrade, String>),
     /// A cluster's verdict.
     Judged(JudgedCluster),
+    /// What the rules say of releases. The end.
+    JudgedReleases(Box<JudgedReleases>),
     /// Clusters. The end.
     Clusters(Vec<ClusterId>),
     /// What a cluster is made of; those of a question come in its order.
     Made(ClusterId, Vec<TreeEntry>),
     /// Scopes. The end.
     Scopes(Vec<Scope>),
+    /// First contact; nothing where there is nothing for Capstan. The end.
+    Onboarded(Option<Box<Onboarding>>),
+    /// A cluster that was made, or why none was. The end.
+    Created(Box<Result<CreatedCluster, NotPossible>>),
+    /// What deletes a cluster, or why nothing does. The end.
+    Retired(Box<Result<RetiredCluster, NotPossible>>),
     /// These upgrades will not be named again.
     Forgotten(Vec<u64>),
     /// All was answered. The end.
@@ -220,8 +287,12 @@ impl Response {
             Self::Opened(_)
             | Self::BadSettings(_)
             | Self::ReleasesRefused(_)
+            | Self::JudgedReleases(_)
             | Self::Clusters(_)
             | Self::Scopes(_)
+            | Self::Onboarded(_)
+            | Self::Created(_)
+            | Self::Retired(_)
             | Self::Done
             | Self::Unavailable(_)
             | Self::TooLong(_) => true,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::upgrade::Upgrade;
+use capstan_plan::upgrade::{Upgrade, Versions};
 use jiff::civil::Date;
 
 use super::super::generator::{Generator, JudgedBy};
@@ -15,7 +15,7 @@ use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response
 use super::sent::Sent;
 use super::tree_ref::TreeRef;
 use super::{StoredTrees, frame};
-use crate::app::generator::{Fleet, WatchRenders};
+use crate::app::generator::{Fleet, WatchRenders, onboard};
 
 /// Answers requests until there are no more.
 ///
@@ -178,6 +178,16 @@ fn answer(
             });
             Ok(Response::Done)
         }
+        Request::Create { fleet, wanted } => {
+            let fleet = open(generator, trees, fleet)?;
+            begun(&wanted.cluster);
+            Ok(Response::Created(Box::new(fleet.create_cluster(&wanted))))
+        }
+        Request::Retire { fleet, cluster } => {
+            let fleet = open(generator, trees, fleet)?;
+            begun(&cluster);
+            Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
+        }
         Request::Judge(Judging { before, after, settings, clusters, live, today, unrendered }) => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let by = JudgedBy { settings: &settings, clusters: &clusters, live: &live, today };
@@ -187,6 +197,11 @@ fn answer(
                 out.say(&Response::Judged(judge(cluster)));
             }
             Ok(Response::Done)
+        }
+        Request::JudgeReleases { before, after, settings, today } => {
+            let (before, after) = (opened(before, trees)?, opened(after, trees)?);
+            let judged = generator.judge_releases(before, after, &settings, today);
+            judged.map(|judged| Response::JudgedReleases(Box::new(judged))).map_err(unavailable)
         }
         Request::Touched { before, after, scopes, unrendered, one_by_one } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
@@ -219,6 +234,11 @@ fn answer(
             }
             Ok(Response::Done)
         }
+        Request::Onboard { tree, today, unplanned } => {
+            let watch = Watch { out, unrendered: unplanned, one_by_one: true };
+            let onboarding = onboard(&opened(tree, trees)?, today, &watch);
+            Ok(Response::Onboarded(onboarding.map(Box::new)))
+        }
         Request::Scopes { tree, settings } => {
             generator.scopes(opened(tree, trees)?, &settings).map(Response::Scopes).map_err(unavailable)
         }
@@ -231,11 +251,23 @@ fn open(
     trees: &mut dyn StoredTrees,
     request: FleetRequest,
 ) -> Result<Fleet, Box<Response>> {
-    let FleetRequest { tree, today, releases, contents, retarget, names } = request;
-    let mut fleet = generator.open_fleet(opened(tree, trees)?, today).map_err(|failed| match failed {
-        OpenFailed::Settings(problem) => Box::new(Response::BadSettings(problem)),
-        OpenFailed::Planner(failed) => unavailable(failed),
-    })?;
+    let FleetRequest {
+        tree,
+        settings,
+        today,
+        releases,
+        contents,
+        retarget,
+        asked,
+        settled,
+        rolled_back,
+        names,
+    } = request;
+    let mut fleet =
+        generator.open_fleet(opened(tree, trees)?, settings, today).map_err(|failed| match failed {
+            OpenFailed::Settings(problem) => Box::new(Response::BadSettings(problem)),
+            OpenFailed::Planner(failed) => unavailable(failed),
+        })?;
     match releases {
         Releases::NotAsked => {}
         Releases::Refused(why) => OpenFleet::refuse_releases(&mut fleet, why),
@@ -250,6 +282,15 @@ fn open(
     }
     for proposal in &retarget {
         OpenFleet::allow_retarget(&mut fleet, proposal);
+    }
+    for (proposal, release) in asked {
+        OpenFleet::ask_for(&mut fleet, &proposal, Some(release));
+    }
+    for (proposal, settled) in settled {
+        OpenFleet::settle(&mut fleet, &proposal, settled);
+    }
+    for proposal in &rolled_back {
+        OpenFleet::set_versions(&mut fleet, proposal, Versions::Stay);
     }
     let names = names.into_iter().map(|(cluster, names)| (cluster, Arc::new(names))).collect();
     OpenFleet::know_names(&mut fleet, names);

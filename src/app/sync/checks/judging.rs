@@ -1,5 +1,6 @@
 //! What one head changes, and what is to be said of it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -7,16 +8,19 @@ use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
-use capstan_model::tree::{CommitId, Tree, differences};
-use capstan_plan::proposal::Scope;
+use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
+use capstan_plan::proposal::{ResultDigest, Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
-use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
+use capstan_report::{
+    CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
+    annotated_files, check, override_in_words, untouched,
+};
 
 use super::super::outcome::Remarks;
 use super::super::{NotOpened, Planner, Run, Scopes, SyncError, by_target, settings_file};
 use super::Judging;
 use super::subjects::Subject;
-use crate::app::ports::Snapshot;
+use crate::app::ports::{PullRequest, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
@@ -62,14 +66,17 @@ impl Run<'_> {
         if same_settings
             && remarks.notes.is_empty()
             && remarks.blocked.is_empty()
+            && remarks.overrides.is_empty()
+            && remarks.gates.is_empty()
             && self.touched(&base.tree, &head.tree, &there).await?.is_empty()
             && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
+            && self.judge_releases(&base.tree, &head.tree, settings).await?.changed.is_empty()
         {
             return Ok(Some(untouched()));
         }
         let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
         let judging = Judging { scopes: &there, ..judging };
-        Ok(Some(self.judge_comparison(comparison, judging, remarks, preflights).await?))
+        Ok(Some(self.judge_comparison(pull, comparison, judging, remarks, preflights).await?))
     }
 
     /// The clusters that a merge of a head would change, those that it adds included, and what they would be
@@ -98,12 +105,13 @@ impl Run<'_> {
 
     pub(super) async fn judge_comparison(
         &self,
+        pull: &Subject,
         comparison: Comparison,
         judging: Judging<'_>,
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<CheckReport, SyncError> {
-        let Judging { settings, scopes, reporters } = judging;
+        let Judging { settings, scopes, reporters, .. } = judging;
         let mut clusters = self.touched(&comparison.before, &comparison.after, scopes).await?;
         let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
         users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !clusters.contains(user));
@@ -114,11 +122,13 @@ impl Run<'_> {
             basis: comparison.basis,
             notes: remarks.notes.clone(),
             blocked: remarks.blocked.clone(),
+            gates: remarks.gates.clone(),
             preflights: preflights.to_vec(),
             preflight_mode: settings.preflight.mode,
             ..Judged::default()
         };
         judged.notes.extend(note_of_users(&left_out));
+        judged.notes.extend(remarks.overrides.iter().map(override_in_words));
         let changes_settings = differences(&*comparison.before, &*comparison.after)
             .iter()
             .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
@@ -126,20 +136,40 @@ impl Run<'_> {
         if changes_settings {
             match self.open_snapshot(&comparison.after).await {
                 Ok(fleet) => {
-                    if fleet.settings() != settings {
-                        both.push(fleet.settings().clone());
-                    }
+                    let new = fleet.settings().clone();
+                    judged.findings.extend(claimed_twice(&comparison, [settings, &new], &fleet.scopes()));
                     judged.notes.push(
                         "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
                     );
+                    if new != *settings {
+                        match self.settings_outlook(&comparison, judging, &new).await? {
+                            Ok(outlook) => judged.settings = Some(outlook),
+                            Err(why) => judged.notes.push(why),
+                        }
+                        both.push(new);
+                    }
                 }
                 Err(NotOpened::Settings(problem)) => judged.findings.push(Finding::from(&problem)),
                 Err(NotOpened::Failed(error)) => return Err(error),
             }
         }
-        if clusters.is_empty() && !changes_settings && judged.notes.is_empty() && judged.blocked.is_empty() {
+        judged.releases = self.judge_releases(&comparison.before, &comparison.after, settings).await?;
+        if !judged.releases.changed.is_empty() {
+            match self.release_outlook(&comparison, judging, &judged.releases.changed).await? {
+                Ok(outlook) => judged.outlook = Some(outlook),
+                Err(why) => judged.notes.push(why),
+            }
+        }
+        if clusters.is_empty()
+            && !changes_settings
+            && judged.outlook.is_none()
+            && judged.notes.is_empty()
+            && judged.blocked.is_empty()
+            && judged.gates.is_empty()
+        {
             return Ok(untouched());
         }
+        let judged_tree = Arc::clone(&comparison.after);
         let today = self.today;
         let live = reporters.live_names(preflights);
         let judge = move |planner: &dyn Planner| {
@@ -158,8 +188,65 @@ impl Run<'_> {
             for finding in &remarks.findings {
                 add_finding(&mut only.judgement.after, finding.clone());
             }
+            // A proposal is of one cluster: what was said of it concerns no other.
+            for finding in &mut only.judgement.after {
+                if remarks.overrides.iter().any(|one| one.rule == finding.rule.id()) {
+                    *finding = finding.clone().warning();
+                }
+            }
         }
-        Ok(check(&judged))
+        judged.head_files = self.head_files(pull, &judged_tree, annotated_files(&judged)).await?;
+        let mut report = check(&judged);
+        if let Some(stage) = remarks.stage {
+            let passes = matches!(report.conclusion, Conclusion::Success | Conclusion::Neutral);
+            report.buttons = buttons(stage, remarks.approved.as_ref(), passes);
+        }
+        Ok(report)
+    }
+
+    /// What a merge of a pull request would change. The outer `None`: GitHub is still computing its test merge; the
+    /// inner one: it conflicts with its base.
+    pub(in super::super) async fn result_of(
+        &self,
+        pull: &PullRequest,
+    ) -> Result<Option<Option<ResultDigest>>, SyncError> {
+        let subject = self.subject(pull).await?;
+        let Some(comparison) = self.comparison(&subject).await? else { return Ok(None) };
+        Ok(Some(match comparison.basis {
+            MergeBasis::Merge => Some(ResultDigest::of(&*comparison.before, &*comparison.after)),
+            MergeBasis::HeadAlone => None,
+        }))
+    }
+
+    /// What these files are in the head, where they are something else in what was judged: what the base branch
+    /// brings moves lines.
+    async fn head_files(
+        &self,
+        pull: &Subject,
+        judged: &Arc<dyn Tree>,
+        files: BTreeSet<RepoPath>,
+    ) -> Result<BTreeMap<RepoPath, HeadFile>, SyncError> {
+        let head = self.required_snapshot(&pull.head).await?.tree;
+        let judged = Arc::clone(judged);
+        let compare = move || {
+            let file =
+                |path: RepoPath| Some((path.clone(), head_file(judged.as_ref(), head.as_ref(), &path)?));
+            files.into_iter().filter_map(file).collect()
+        };
+        Ok(tokio::task::spawn_blocking(compare).await?)
+    }
+
+    /// The releases that differ, and what the rules say of releases.
+    async fn judge_releases(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<JudgedReleases, SyncError> {
+        let (settings, today) = (settings.clone(), self.today);
+        let (before, after) = (before.clone(), after.clone());
+        let judge = move |planner: &dyn Planner| planner.judge_releases(before, after, &settings, today);
+        Ok(self.ask_planner(judge).await??)
     }
 
     /// The clusters that use a ClusterClass from elsewhere which the second snapshot changes.
@@ -246,12 +333,11 @@ impl Run<'_> {
     }
 
     /// The tip of the branch that a pull request aims at.
-    async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
-        if pull.base_branch == self.repository.default_branch {
+    pub(super) async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
+        if pull.base_tip == self.facts.base.commit {
             return Ok(self.facts.base.clone());
         }
-        let tip = self.ports.host.branch(self.repository, &pull.base_branch).await?;
-        self.required_snapshot(tip.as_ref().unwrap_or(&pull.seen_base)).await
+        self.required_snapshot(&pull.base_tip).await
     }
 
     /// The targets of the base branch, and those that a head adds.
@@ -275,6 +361,34 @@ impl Run<'_> {
         let (tree, settings) = (Arc::clone(tree), settings.clone());
         Ok(self.ask_planner(move |planner| planner.scopes(tree, &settings)).await??)
     }
+}
+
+/// What a file is in the head, where it is something else in what was judged.
+fn head_file(judged: &dyn Tree, head: &dyn Tree, path: &RepoPath) -> Option<HeadFile> {
+    let (Some(one), other) = (judged.entry(path), head.entry(path)) else { return None };
+    if other.is_some_and(|other| other.blob == one.blob) {
+        return None;
+    }
+    let text = |tree: &dyn Tree, entry: &TreeEntry| String::from_utf8(tree.read(entry).ok()?.to_vec()).ok();
+    let texts = other.and_then(|other| Some((text(judged, one)?, text(head, other)?)));
+    Some(match texts {
+        Some((judged, head)) => HeadFile::Differs(HeadLines::between(&judged, &head)),
+        None => HeadFile::Absent,
+    })
+}
+
+/// Clusters that two management clusters claim under the new settings, and did not under the old.
+fn claimed_twice(
+    comparison: &Comparison,
+    [old, new]: [&RepositorySettings; 2],
+    scopes: &[Scope],
+) -> Vec<Finding> {
+    let Some(entry) = settings_file(comparison.after.as_ref()) else { return Vec::new() };
+    let text = comparison.after.read(entry).ok();
+    let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+    let clusters = || scopes.iter().filter_map(|scope| scope.target.cluster());
+    let was = |cluster: &&ClusterId| old.claimed_by(cluster).is_ok();
+    new.check_claims(&entry.path, text, clusters().filter(was)).iter().map(Finding::from).collect()
 }
 
 /// What is said of clusters that use a changed class and are not judged.

@@ -5,27 +5,34 @@
 //! again where nothing new is to be said, also when the database was lost.
 
 mod judging;
+mod outlook;
 mod subjects;
+mod telling;
+mod writing;
 
-use capstan_model::finding::{FileError, Finding, rules};
+use capstan_live::agent::preflight::Preflight;
+use capstan_model::finding::FileError;
 use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{CheckVerdict, Stage};
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{
-    CheckReport, Conclusion, Fingerprint, Judged, ReportId, check, check_without_settings,
-    finding_fingerprint, judged_by_itself, preflight_fingerprint,
+    CheckReport, Conclusion, Fingerprint, check_without_settings, finding_fingerprint, judged_by_itself,
+    override_in_words, preflight_fingerprint,
 };
 
 pub(super) use self::judging::{Compared, Comparison};
-pub(super) use self::subjects::Subject;
+pub(super) use self::subjects::{QUEUE_PREFIX, Subject};
+pub(super) use self::telling::is_told;
+pub use self::telling::{SetUp, tell_failure};
+use self::writing::KeptReport;
 use super::outcome::{Outcome, Remarks};
-use super::refusals::Write;
 use super::reporters::Reporters;
-use super::{Ending, NotOpened, Run, Scopes, SyncError, by_target};
-use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun, PullRequest};
+use super::{Ending, NotOpened, Plans, Run, Scopes, SyncError, by_target};
+use crate::app::ports::{MirrorError, PullRequest};
 
-const NAME: &str = "capstan";
+pub(super) const NAME: &str = "capstan";
 /// Changes with what reports say, so that a newer Capstan reports again.
-const EDITION: &str = "1";
+const EDITION: &str = "2";
 
 /// What heads are judged by.
 #[derive(Clone, Copy)]
@@ -34,6 +41,8 @@ pub(super) struct Judging<'a> {
     /// The targets of the base branch.
     pub(super) scopes: &'a Scopes,
     pub(super) reporters: &'a Reporters,
+    /// The plans at the tip of the default branch, where they are made.
+    pub(super) plans: Option<&'a Plans>,
 }
 
 /// What came of checking a head.
@@ -74,7 +83,7 @@ impl Run<'_> {
     }
 
     /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
-    /// goes on, and fails at its end; where its pull request has gone meanwhile, it is looked at again.
+    /// goes on, and tells it at its end; where its pull request has gone meanwhile, it is looked at again.
     async fn alone(
         self,
         subjects: &[Subject],
@@ -86,6 +95,7 @@ impl Run<'_> {
                 if self.is_any_gone(subjects).await {
                     ending.look_again();
                 } else {
+                    self.tell_first(subjects, &error).await;
                     tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
                     ending.fail(error);
                 }
@@ -117,14 +127,21 @@ impl Run<'_> {
         outcome: &Outcome,
     ) -> Result<Checked, SyncError> {
         let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
-        let nothing = Remarks::default();
-        let remarks = |subject: &Subject| {
-            subject.pull.and_then(|number| outcome.remarks.get(&number)).unwrap_or(&nothing)
-        };
-        let base = self.facts.base.commit.clone();
+        let known = self.ports.records.check(self.repository.id, &first.head, NAME).await?;
+        let pressed = known.and_then(|known| known.pressed);
+        let of_pull: Vec<Remarks> = subjects
+            .iter()
+            .map(|subject| {
+                let found = subject.pull.and_then(|number| outcome.remarks.get(&number));
+                let mut remarks = found.cloned().unwrap_or_default();
+                // What came of the button that was pressed last is of proposals: they have buttons.
+                remarks.notes.extend(pressed.clone().filter(|_| remarks.stage.is_some()));
+                remarks
+            })
+            .collect();
         let inputs = |live: &str| {
             let keys: Vec<String> =
-                subjects.iter().map(|one| inputs(&base, one, remarks(one), live)).collect();
+                subjects.iter().zip(&of_pull).map(|(one, said)| inputs(one, said, live)).collect();
             match keys.as_slice() {
                 [only] => only.clone(),
                 several => Fingerprint::of("subjects").each("inputs", several).finish(),
@@ -166,8 +183,9 @@ impl Run<'_> {
             }
         };
         let mut gravest: Option<CheckReport> = None;
-        for subject in subjects {
-            let report = match self.judge(subject, judging, remarks(subject), &preflights).await {
+        for (subject, remarks) in subjects.iter().zip(&of_pull) {
+            let judged = self.judge_as_its_base_says(subject, judging, remarks, &preflights).await;
+            let report = match judged {
                 Ok(Some(report)) => report,
                 Ok(None) => return Ok(Checked::NotYet),
                 Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
@@ -190,11 +208,15 @@ impl Run<'_> {
         problem: &FileError,
     ) -> Result<Checked, SyncError> {
         let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
-        let inputs = inputs(&self.facts.base.commit, subject, &remarks, "");
+        let inputs = inputs(subject, &remarks, "");
         if self.is_reported(subject, &inputs).await? {
             return Ok(Checked::Reported);
         }
-        let report = match self.judge_without_settings(subject, problem).await {
+        let judged = match self.is_of_default_branch(subject) {
+            true => self.judge_without_settings(subject, problem).await,
+            false => self.judge_under_its_own_base(subject, &Remarks::default()).await,
+        };
+        let report = match judged {
             Ok(Some(report)) => report,
             Ok(None) => return Ok(Checked::NotYet),
             Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
@@ -227,9 +249,51 @@ impl Run<'_> {
                 let scopes = by_target(fleet.scopes());
                 let remarks = Remarks { notes: vec![judged_by_itself(problem)], ..Remarks::default() };
                 let reporters = Reporters::default();
-                let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
-                self.judge_comparison(comparison, judging, &remarks, &[]).await.map(Some)
+                let judging =
+                    Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: None };
+                self.judge_comparison(subject, comparison, judging, &remarks, &[]).await.map(Some)
             }
+        }
+    }
+
+    fn is_of_default_branch(&self, subject: &Subject) -> bool {
+        subject.base_branch == self.repository.default_branch
+    }
+
+    /// Judges a head under the settings of the branch that it is to change; `None` while GitHub computes its test
+    /// merge.
+    async fn judge_as_its_base_says(
+        self,
+        subject: &Subject,
+        judging: Judging<'_>,
+        remarks: &Remarks,
+        preflights: &[Preflight],
+    ) -> Result<Option<CheckReport>, SyncError> {
+        if self.is_of_default_branch(subject) {
+            self.judge(subject, judging, remarks, preflights).await
+        } else {
+            self.judge_under_its_own_base(subject, remarks).await
+        }
+    }
+
+    /// The same of a head that is to change another branch than the default one, which no reconciler applies: where
+    /// that branch has no settings, the defaults count, as on the command line.
+    async fn judge_under_its_own_base(
+        self,
+        subject: &Subject,
+        remarks: &Remarks,
+    ) -> Result<Option<CheckReport>, SyncError> {
+        let base = self.base_of(subject).await?;
+        match self.open_snapshot(&base.tree).await {
+            Ok(fleet) => {
+                let (settings, scopes) = (fleet.settings().clone(), by_target(fleet.scopes()));
+                let reporters = Reporters::default();
+                let judging =
+                    Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: None };
+                self.judge(subject, judging, remarks, &[]).await
+            }
+            Err(NotOpened::Settings(problem)) => self.judge_without_settings(subject, &problem).await,
+            Err(NotOpened::Failed(error)) => Err(error),
         }
     }
 
@@ -239,103 +303,38 @@ impl Run<'_> {
         Ok(record.is_some_and(|record| KeptReport::read(&record.content).output.is_pending()))
     }
 
-    async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
-        if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
-            return Ok(false);
+    /// Reports anew on the heads whose buttons were pressed: what came of it is known by now.
+    pub(super) async fn report_pressed(
+        self,
+        judging: Judging<'_>,
+        open: &[PullRequest],
+        outcome: &Outcome,
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        if self.hints.presses.is_empty() {
+            return Ok(ending);
         }
-        // GitHub does not take it: nothing new is to be said.
-        if self.refusal(&Write::check(pull.head.as_str(), inputs)).is_some() {
-            return Ok(true);
+        let is_pressed =
+            |subject: &Subject| self.hints.presses.iter().any(|press| press.head == subject.head.as_str());
+        for subjects in self.subjects(open).await? {
+            if subjects.iter().any(is_pressed) {
+                let checked = self.check_head(&subjects, open, judging, outcome).await;
+                ending = ending.and(self.alone(&subjects, checked).await?);
+            }
         }
-        let record = self.ports.records.check(self.repository.id, &pull.head, NAME).await?;
-        Ok(record.is_some_and(|record| KeptReport::read(&record.content).inputs == inputs))
+        Ok(ending)
     }
 
-    async fn report(&self, pull: &Subject, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
-        let written = self.write_report(pull, inputs, report).await;
-        self.attempt(&Write::check(pull.head.as_str(), inputs), written).await.map(drop)
-    }
-
-    async fn write_report(
-        &self,
-        pull: &Subject,
-        inputs: &str,
-        report: &CheckReport,
-    ) -> Result<(), SyncError> {
-        let (host, records) = (&self.ports.host, &self.ports.records);
-        // An unfinished run is updated, so it has no annotations: they come with its conclusion.
-        let annotations = match report.conclusion {
-            Conclusion::Pending => Vec::new(),
-            _ => report.annotations.clone(),
-        };
-        let report = &CheckReport { annotations, ..report.clone() };
-        let output = ReportId::of(EDITION, report);
-        let new = NewCheckRun {
-            name: NAME.to_owned(),
-            head: pull.head.clone(),
-            conclusion: CheckConclusion::of(report.conclusion),
-            title: report.title.clone(),
-            summary: report.summary.clone(),
-            annotations: report.annotations.clone(),
-            external_id: output.to_string(),
-        };
-        let known = records.check(self.repository.id, &pull.head, NAME).await?;
-        let told = known.as_ref().map(|record| KeptReport::read(&record.content).output);
-        let said_already = told.as_ref() == Some(&output);
-        let may_be_updated = told.is_some_and(|told| output.may_replace(&told));
-        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
-        let id = match known {
-            Some(record) if said_already && !asked_again => record.check_run,
-            Some(record) if may_be_updated => self.write_again(record.check_run, &new).await?,
-            Some(_) => host.create_check_run(self.repository, &new).await?.id,
-            None => {
-                let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
-                match runs.into_iter().max_by_key(|run| run.id) {
-                    Some(run) if ReportId::read(&run.external_id) == output && !asked_again => run.id,
-                    Some(run) if output.may_replace(&ReportId::read(&run.external_id)) => {
-                        self.write_again(run.id, &new).await?
-                    }
-                    _ => host.create_check_run(self.repository, &new).await?.id,
-                }
+    /// What the check on a head concludes, as it was reported last.
+    pub(super) async fn check_verdict(&self, head: &CommitId) -> Result<CheckVerdict, SyncError> {
+        let record = self.ports.records.check(self.repository.id, head, NAME).await?;
+        Ok(match record.and_then(|record| record.verdict) {
+            None => CheckVerdict::Pending,
+            Some(verdict) if matches!(verdict.conclusion.as_str(), "success" | "neutral") => {
+                CheckVerdict::Passes
             }
-        };
-        let record = CheckRecord {
-            repository: self.repository.id,
-            head: pull.head.clone(),
-            name: NAME.to_owned(),
-            check_run: id,
-            content: KeptReport { inputs: inputs.to_owned(), output }.to_string(),
-        };
-        Ok(records.save_check(&record).await?)
-    }
-
-    /// Updates a check run; where GitHub has it no more, another one takes its place.
-    async fn write_again(&self, run: u64, new: &NewCheckRun) -> Result<u64, SyncError> {
-        let host = &self.ports.host;
-        match host.update_check_run(self.repository, run, new).await {
-            Err(CodeHostError::NotFound { .. }) => Ok(host.create_check_run(self.repository, new).await?.id),
-            updated => Ok(updated?.id),
-        }
-    }
-
-    fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
-        let failed = match error {
-            SyncError::Mirror(MirrorError::TooLarge { .. }) => {
-                tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
-                let finding = Finding::new(rules::TOO_LARGE, error.to_string());
-                return check(&Judged { findings: vec![finding], ..Judged::default() });
-            }
-            SyncError::Planner(failed) => {
-                tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %failed, "the pull request is beyond the limits");
-                format!("Capstan could not judge this pull request. {failed}")
-            }
-            _ => {
-                let id = ulid::Ulid::generate().to_string();
-                tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %id, error = %error, "the pull request could not be judged");
-                format!("Capstan could not judge this pull request; its log knows why under `{id}`.")
-            }
-        };
-        check(&Judged { failed: Some(failed), ..Judged::default() })
+            Some(verdict) => CheckVerdict::Against(verdict.title),
+        })
     }
 }
 
@@ -344,40 +343,30 @@ const fn is_own_failure(error: &SyncError) -> bool {
     matches!(error, SyncError::Planning(_)) || error.is_lasting()
 }
 
-/// What the records keep of the report on a head.
-struct KeptReport {
-    /// What it was made from: see [`inputs`].
-    inputs: String,
-    /// What it says.
-    output: ReportId,
-}
-
-impl KeptReport {
-    /// Reads what [`std::fmt::Display`] writes.
-    fn read(content: &str) -> Self {
-        let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
-        Self { inputs: inputs.to_owned(), output: ReportId::read(output) }
-    }
-}
-
-impl std::fmt::Display for KeptReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.inputs, self.output)
-    }
-}
-
 /// What a report is made from, in a few letters.
-fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks, live: &str) -> String {
+fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
     Fingerprint::of("inputs")
         .field("edition", EDITION)
-        .field("base", base)
+        .field("base", &pull.base_tip)
         .field("head", &pull.head)
         .field("base-branch", &pull.base_branch)
         .each("note", &remarks.notes)
         .each("blocked", &remarks.blocked)
         .each("finding", remarks.findings.iter().map(finding_fingerprint))
+        .each("override", remarks.overrides.iter().map(override_in_words))
+        .each("gate", remarks.gates.iter().map(|gate| &gate.why))
+        .maybe("stage", remarks.stage.map(stage_in_a_word))
         .field("live", live)
         .finish()
+}
+
+const fn stage_in_a_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Offered => "offered",
+        Stage::Held => "held",
+        Stage::Paused => "paused",
+        Stage::Refused => "refused",
+    }
 }
 
 const fn gravity(conclusion: Conclusion) -> u8 {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use jiff::civil::{Date, date};
 
 use super::*;
-use crate::cluster::ReleaseName;
 use crate::layout::{Shelf, discover};
 use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, RepositorySettings};
-use capstan_model::ids::ClusterId;
+use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_model::rest::Rest;
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_model::version::KubernetesVersion;
 use capstan_test_support::Files;
@@ -183,6 +183,26 @@ fn a_hold_stops_offers_until_its_day() {
         held.hold = Some(Hold { reason: "audit".into(), until });
         let offer = offer(&standing("aws/v1.0.0", "1.30"), &held, &catalogue, None, TODAY).unwrap();
         assert_eq!(said(&offer), expected);
+    }
+}
+
+#[test]
+fn why_nothing_is_offered_is_one_word() {
+    let newer = catalogue(&["aws/v1.0.0 1.30", "aws/v2.0.0 1.31"]);
+    let archived = catalogue(&["aws/v1.0.0 1.30", "aws/v2.0.0 1.31 deprecated"]);
+    let mut held = settings(Track::None);
+    held.hold = Some(Hold { reason: "audit".into(), until: None });
+    let cases = [
+        (&newer, settings(Track::Patch), Rest::Pinned),
+        (&newer, settings(Track::None), Rest::Pinned),
+        (&newer, held, Rest::Held),
+        (&archived, settings(Track::Any), Rest::Current),
+        (&archived, settings(Track::Patch), Rest::Current),
+    ];
+    for (catalogue, settings, expected) in cases {
+        let offer = offer(&standing("aws/v1.0.0", "1.30"), &settings, catalogue, None, TODAY).unwrap();
+        let Outcome::Nothing(reason) = &offer.outcome else { unreachable!("{offer:?}") };
+        assert_eq!(reason.rest(), expected, "{reason}");
     }
 }
 

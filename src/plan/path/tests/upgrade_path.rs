@@ -4,9 +4,9 @@ use jiff::civil::date;
 
 use super::super::*;
 use super::{TODAY, catalogue, settings, standing};
-use crate::cluster::ReleaseName;
 use crate::release::{App, Catalogue, Requests};
 use crate::settings::Hold;
+use capstan_model::ids::ReleaseName;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::LooseVersion;
 use capstan_yaml::YamlFile;

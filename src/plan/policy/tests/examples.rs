@@ -3,25 +3,79 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cluster::{Cluster, ReleaseName};
+use crate::cluster::Cluster;
 use crate::flux::FluxIndex;
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::policy::{
-    About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Snapshot, catalogue, core_version,
-    folders_of, judge, validate,
+    About, AppliedBy, Facts, Occasion, ReleaseStep, Scope, Snapshot, catalogue, core_version, folders_of,
+    judge, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
-use crate::upgrade::{ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, plan};
+use crate::upgrade::{
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Versions, plan,
+};
 use capstan_kustomize::render::{Edited, render};
 use capstan_model::finding::{FileError, Finding, Severities, rules};
+use capstan_model::ids::ReleaseName;
 use capstan_model::tree::{EntryKind, Tree, TreeEntry};
 use capstan_test_support::Files;
 
 use super::{TODAY, path};
 
-type Texts = crate::policy::Files;
+/// Paths from the repository's root, and texts. A path `a -> b` is a symbolic link.
+type Texts<'a> = &'a [(&'static str, &'static str)];
+
+/// A situation, told in files. The bad one of a page has exactly one finding of its rule, and the good one none.
+///
+/// In the bad one, a comment `# <--` stands in the line that the finding names. The clusters of examples are
+/// below `peu01`, their releases below `aws`.
+#[derive(Debug)]
+enum Example {
+    /// A tree, for `validate`.
+    Tree(Owned),
+    /// A pull request, or any two revisions.
+    Change { before: Owned, after: Owned },
+    /// A tree whose one cluster is upgraded to its newest release.
+    Upgrade(Owned),
+}
+
+type Owned = Vec<(&'static str, &'static str)>;
+
+/// The bad and the good example of a page. A good one without a state before begins as the bad one does.
+fn examples(page: &'static str) -> (Example, Example) {
+    let sections: BTreeMap<&str, &str> =
+        page.split("\n## ").skip(1).map(|section| section.split_once('\n').unwrap()).collect();
+    let files = |heading: &str| sections.get(heading).map(|section| files_of(section));
+    let example = |word: &str| {
+        let changed = |when: &str| files(&format!("{word} ({when})"));
+        if let Some(tree) = files(word) {
+            Example::Tree(tree)
+        } else if let Some(tree) = changed("upgraded to its newest release") {
+            Example::Upgrade(tree)
+        } else {
+            let before = changed("before").or_else(|| files("Bad (before)")).unwrap();
+            Example::Change { before, after: changed("after").unwrap() }
+        }
+    };
+    (example("Bad"), example("Good"))
+}
+
+/// `` `path`: `` and a block of code, each; a link has no block.
+fn files_of(section: &'static str) -> Owned {
+    let mut files = Owned::new();
+    for (number, part) in section.split("```").enumerate() {
+        match files.last_mut() {
+            Some((_, text)) if number % 2 == 1 => *text = part.strip_prefix("yaml\n").unwrap(),
+            _ => files.extend(
+                part.lines().filter_map(|line| Some((line.strip_prefix('`')?.split_once('`')?.0, ""))),
+            ),
+        }
+    }
+    assert!(!files.is_empty(), "an example without files shows nothing: {section}");
+    files
+}
 
 #[test]
 fn bad_examples_break_their_rule_at_the_marked_line_and_good_ones_do_not() {
@@ -31,11 +85,12 @@ fn bad_examples_break_their_rule_at_the_marked_line_and_good_ones_do_not() {
         let of_rule = |example: &Example| -> Vec<Finding> {
             findings(example).into_iter().filter(|found| found.rule == about.entry).collect()
         };
-        match of_rule(&about.bad).as_slice() {
-            [found] => troubles.extend(misplaced(about, found)),
+        let (bad, good) = examples(about.page());
+        match of_rule(&bad).as_slice() {
+            [found] => troubles.extend(misplaced(about, &bad, found)),
             others => troubles.push(format!("{}: the bad example has {others:#?}", about.entry.id())),
         }
-        if let Some(found) = of_rule(&about.good).first() {
+        if let Some(found) = of_rule(&good).first() {
             troubles.push(format!("{}: the good example has {found:#?}", about.entry.id()));
         }
     }
@@ -43,8 +98,8 @@ fn bad_examples_break_their_rule_at_the_marked_line_and_good_ones_do_not() {
 }
 
 /// A finding that does not name the marked line.
-fn misplaced(about: &About, found: &Finding) -> Option<String> {
-    let marks: Vec<(&str, u32)> = texts(&about.bad)
+fn misplaced(about: &About, bad: &Example, found: &Finding) -> Option<String> {
+    let marks: Vec<(&str, u32)> = texts(bad)
         .flat_map(|(path, text)| text.lines().zip(1..).map(move |(line, number)| (path, line, number)))
         .filter(|(_, line, _)| line.contains("# <--"))
         .map(|(path, _, number)| (path, number))
@@ -58,8 +113,8 @@ fn misplaced(about: &About, found: &Finding) -> Option<String> {
         .then(|| format!("{}: found at {told:?}, marked are {marks:?}: {}", about.entry.id(), found.message))
 }
 
-fn texts(example: &Example) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let (first, second): (Texts, Texts) = match example {
+fn texts(example: &Example) -> impl Iterator<Item = (&'static str, &'static str)> + use<'_> {
+    let (first, second): (Texts<'_>, Texts<'_>) = match example {
         Example::Tree(files) | Example::Upgrade(files) => (files, &[]),
         Example::Change { before, after } => (before, after),
     };
@@ -75,7 +130,7 @@ fn findings(example: &Example) -> Vec<Finding> {
     found.unwrap_or_else(|error| vec![Finding::from(&error)])
 }
 
-fn tree_of(files: Texts) -> Files {
+fn tree_of(files: Texts<'_>) -> Files {
     let link = |path: &str| path.split_once(" -> ").map(|(path, _)| path.to_owned());
     let plain = files
         .iter()
@@ -87,12 +142,12 @@ fn tree_of(files: Texts) -> Files {
         .fold(tree, |tree, path| tree.with_kind(&path, EntryKind::Symlink))
 }
 
-fn settings_of(files: Texts) -> Result<RepositorySettings, FileError> {
+fn settings_of(files: Texts<'_>) -> Result<RepositorySettings, FileError> {
     let text = files.iter().find(|(path, _)| *path == ".capstan.yaml").map_or("", |(_, text)| text);
     RepositorySettings::read(&path(".capstan.yaml"), text, &RuleIds::of_catalogue())
 }
 
-fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, FileError> {
+fn validated(now: Texts<'_>, before: Option<Texts<'_>>) -> Result<Vec<Finding>, FileError> {
     let settings = settings_of(now)?;
     let now = tree_of(now);
     let layout = discover(&now, &settings);
@@ -116,7 +171,7 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, FileErro
 }
 
 /// Plans and judges as the generator does.
-fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
+fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
     let settings = settings_of(files)?;
     let tree = tree_of(files);
     let layout = discover(&tree, &settings);
@@ -143,8 +198,12 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
         applied: AppliedBy::Others,
         classes_used_elsewhere: Vec::new(),
     };
-    let merge =
-        MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() };
+    let merge = MergeSettings {
+        conflicts: settings.upgrade.conflicts,
+        owners: settings.upgrade.fields.clone(),
+        settled: Vec::new(),
+        versions: Versions::Move,
+    };
     let old = old.as_deref().map_or(OldSource::Unknown, OldSource::Known);
     let request = Request {
         cluster: &facts,

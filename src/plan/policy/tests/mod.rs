@@ -123,8 +123,10 @@ fn the_catalogue_is_ordered_and_every_entry_says_what_and_why_and_by_whom() {
     assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
     for rule in super::catalogue() {
         let about = rule.about();
-        assert!(about.summary.ends_with('.') && about.reason.len() > 40, "{}", about.entry.id());
-        assert!(about.source.starts_with("https://"), "{}", about.entry.id());
+        let id = about.entry.id();
+        assert!(about.page().starts_with(&format!("# {id}\n\n{}", &about.summary()[..20])), "{id}");
+        assert!(about.summary().ends_with('.') && about.reason().len() > 40, "{id}");
+        assert!(about.source().starts_with("https://"), "{id}");
         assert!(
             about.entry.change() == Change::Free || about.entry.severity() == Severity::Error,
             "{}",

@@ -22,7 +22,7 @@ use capstan_plan::release::Rendering;
 use capstan_plan::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_plan::upgrade::{
     ChangeSource, Explanation, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Settled,
-    Upgrade, explain, explanation_to_json, plan, to_json,
+    Upgrade, Versions, explain, explanation_to_json, plan, to_json,
 };
 use capstan_yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -189,6 +189,8 @@ impl Case {
                 other => panic!("no conflict policy `{other}`"),
             },
             owners: self.settings["fields"].as_array().into_iter().flatten().map(owner).collect(),
+            settled: Vec::new(),
+            versions: Versions::Move,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod cases;
 mod converted_texts;
+mod created;
 mod edits;
 mod fuzzed;
 mod generated_upgrades;

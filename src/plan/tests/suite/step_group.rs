@@ -10,7 +10,7 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_plan::settings::{FieldOwner, FieldRule};
-use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, plan};
+use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, Versions, plan};
 use capstan_yaml::{Node, YamlFile};
 
 use capstan_test_support::shared_data;
@@ -80,6 +80,22 @@ fn what_a_rule_gives_to_the_cluster_blocks_it() {
         let owner = FieldRule { kind: (*kind).to_owned(), path, owner: FieldOwner::Cluster };
         let settings = MergeSettings { owners: vec![owner], ..MergeSettings::default() };
         Trial { group, kind, field, settings }.blocks("v1.29.4");
+    }
+}
+
+#[test]
+fn in_a_rollback_every_version_stays_whether_it_is_ahead_or_not() {
+    for (group, kind, field) in KINDS {
+        for version in ["v1.29.0", "v1.31.0"] {
+            let settings = MergeSettings { versions: Versions::Stay, ..MergeSettings::default() };
+            let trial = Trial { group, kind, field, settings };
+            let planned = trial.upgraded(version);
+            assert_eq!(planned.upgrade.blocked, [""; 0], "{kind} {field}");
+            assert_eq!(after(&planned), BTreeMap::new(), "{kind} {field}");
+            let notes = planned.upgrade.notes.join(" ");
+            assert!(notes.contains("Versions and images stay as they are"), "{kind} {field}: {notes}");
+            assert!(notes.contains("`/spec/template/spec/version`"), "{kind} {field}: {notes}");
+        }
     }
 }
 

@@ -9,9 +9,12 @@ use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::tree::{BlobId, RepoPath};
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
-use capstan_plan::proposal::{Draft, PlanDigest, ProposalId, Wanted, wanted};
+use capstan_plan::proposal::{
+    Decisions, Draft, Drafted, PlanDigest, ProposalId, SidebarStanding, TitleDigest, Wanted, wanted,
+};
 use capstan_plan::upgrade::{
-    ChangeSource, MergeSettings, OldSource, Planned, Request, Retarget, Side, Upgrade, plan, to_json,
+    ChangeSource, MergeSettings, OldSource, Planned, Request, Retarget, Side, Upgrade, Versions, plan,
+    to_json,
 };
 use capstan_report::{
     Block, BlockKey, Proposal, commit_message, proposal_body, proposal_title, visible_text,
@@ -136,7 +139,7 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
     assert_eq!(offer.source.to_string(), format!("{ID}@{}", "b".repeat(40)));
     assert_eq!((offer.draft, &offer.plan), (Draft::Ready, &PlanDigest::of(&upgrade.files)));
 
-    let message = commit_message(&upgrade, &offer.source, &offer.plan, None);
+    let message = commit_message(&upgrade, &offer.source, &offer.plan, None, None);
     assert!(
         message
             .starts_with("Upgrade gauss/peu01 to sizing://gauss/peu01.yaml\n\nThe sizing itself has changed")
@@ -150,9 +153,15 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
         origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
+        decisions: &Decisions::default(),
+        drafted: Drafted::No,
         reporter: None,
+        sidebar: &SidebarStanding::default(),
     };
-    assert_eq!(proposal_title(&proposal), "Refresh gauss/peu01 to sizing://gauss/peu01.yaml as it is now");
+    assert_eq!(
+        proposal_title(None, &upgrade, &offer.source, Versions::Move),
+        "Refresh gauss/peu01 to sizing://gauss/peu01.yaml as it is now"
+    );
     let text = visible_text(&proposal);
     assert!(
         text.starts_with("Sizing `sizing://gauss/peu01.yaml` has changed since `gauss/peu01` took it."),
@@ -160,7 +169,7 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
     );
     assert!(text.contains("| `2` | `3` | the sizing changes it |"), "{text}");
     let key = BlockKey::derive(b"secret");
-    let body = proposal_body(&proposal, 7, None, &key);
+    let body = proposal_body(&proposal, 7, None, &TitleDigest::of(""), &key);
     assert_eq!(Block::read(&body, &key, 7, 12, &id).unwrap().source, offer.source);
     let of_release = ProposalId::of_release(id.target);
     assert_eq!(Block::read(&body, &key, 7, 12, &of_release), None, "it is no block of a release's proposal");

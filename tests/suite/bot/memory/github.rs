@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Wording};
+use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review};
+use capstan_plan::settings::MergeMethod;
 
 use super::{Moment, World, id, repository};
 
@@ -39,11 +41,14 @@ impl CodeHost for World {
         &self,
         _: &Repository,
         branches: &[String],
-        base: &str,
+        base: Option<&str>,
     ) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
         let pulls = self.pulls();
         let newest = |branch: &String| {
-            let pull = pulls.iter().rfind(|pull| pull.head_branch == *branch && pull.base_branch == base)?;
+            let is_it = |pull: &&PullRequest| {
+                pull.head_branch == *branch && base.is_none_or(|base| pull.base_branch == base)
+            };
+            let pull = pulls.iter().rfind(is_it)?;
             Some(EarlierPullRequest {
                 number: pull.number,
                 state: pull.state,
@@ -79,6 +84,55 @@ impl CodeHost for World {
         let none = MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false };
         Ok(self.state().reviews.get(&pull.number).copied().unwrap_or(none))
     }
+    async fn reviews(
+        &self,
+        _: &Repository,
+        pulls: &[&PullRequest],
+    ) -> Result<Vec<(u64, Vec<Review>)>, CodeHostError> {
+        let reviews = |pull: &&PullRequest| {
+            (pull.number, self.state().opinions.get(&pull.number).cloned().unwrap_or_default())
+        };
+        Ok(pulls.iter().map(reviews).collect())
+    }
+    async fn merge_view(&self, _: &Repository, pull: &PullRequest) -> Result<MergeView, CodeHostError> {
+        self.reach(pull.number)?;
+        let now = self.shown(usize::try_from(pull.number).unwrap() - 1);
+        Ok(MergeView {
+            head: now.head,
+            draft: if now.draft { Draft::Draft } else { Draft::Ready },
+            status: MergeStatus::Ready,
+            reviews_missing: false,
+            queue: Queue::None,
+            auto_merge: None,
+            auto_merge_allowed: false,
+            methods: vec![MergeMethod::Merge],
+            required: vec![],
+        })
+    }
+    async fn merge(
+        &self,
+        _: &Repository,
+        pull: &PullRequest,
+        head: &CommitId,
+        _: MergeCall,
+    ) -> Result<MergeAnswer, CodeHostError> {
+        let index = usize::try_from(pull.number).unwrap() - 1;
+        let now = self.shown(index);
+        if now.head != *head || now.state != PullRequestState::Open {
+            return Ok(MergeAnswer::Refused("Head branch was modified.".to_owned()));
+        }
+        self.write("merge", || {
+            let files = self.state().commits[head.as_str()].files.clone();
+            let base = self.state().branches["main"].clone();
+            let merge = self.commit(files, vec![base, head.clone()], "Merge");
+            self.move_to("main", &merge, "capstan[bot]");
+            self.state().pulls[index].state = PullRequestState::Merged;
+            MergeAnswer::Done
+        })
+    }
+    async fn belongs_to_team(&self, _: &Repository, team: &Team, login: &str) -> Result<bool, CodeHostError> {
+        Ok(self.state().teams.contains(&(team.slug.clone(), login.to_owned())))
+    }
     async fn permission(&self, _: &Repository, login: &str) -> Result<Permission, CodeHostError> {
         Ok(self.state().permissions.get(login).copied().unwrap_or(Permission::Read))
     }
@@ -92,6 +146,45 @@ impl CodeHost for World {
     async fn wording(&self, _: &Repository, comment: &Comment) -> Result<Wording, CodeHostError> {
         let edited = self.state().edited.contains(&comment.id);
         Ok(if edited { Wording::Edited } else { Wording::AsWritten })
+    }
+    async fn issue(&self, _: &Repository, number: u64) -> Result<Option<Issue>, CodeHostError> {
+        Ok(self
+            .state()
+            .issues
+            .iter()
+            .find(|(issue, _)| issue.number == number)
+            .map(|(issue, _)| issue.clone()))
+    }
+    async fn issues_by(&self, _: &Repository, author: &str) -> Result<Vec<Issue>, CodeHostError> {
+        let state = self.state();
+        let found = state.issues.iter().filter(|(issue, _)| issue.author == author);
+        Ok(found.map(|(issue, _)| issue.clone()).collect())
+    }
+    async fn issue_text(&self, _: &Repository, issue: &Issue) -> Result<IssueText, CodeHostError> {
+        let state = self.state();
+        let (issue, edits) = state.issues.iter().find(|(known, _)| known.number == issue.number).unwrap();
+        Ok(IssueText { body: issue.body.clone(), edits: edits.iter().rev().cloned().collect() })
+    }
+    async fn create_issue(&self, _: &Repository, issue: &NewIssue) -> Result<Issue, CodeHostError> {
+        self.meanwhile(Moment::Issue);
+        self.write("issue", || {
+            let mut state = self.state();
+            // Far from the numbers of pull requests, which are places in a list here.
+            let number = 1_000 + state.issues.len() as u64;
+            let issue = Issue {
+                number,
+                state: IssueState::Open,
+                title: issue.title.clone(),
+                body: issue.body.clone(),
+                author: "capstan[bot]".to_owned(),
+                node_id: format!("I_{number}"),
+            };
+            state.issues.push((issue.clone(), vec![]));
+            issue
+        })
+    }
+    async fn edit_issue(&self, _: &Repository, number: u64, edit: &IssueEdit) -> Result<(), CodeHostError> {
+        self.write("issue", || self.change_issue(number, "capstan[bot]", edit))
     }
     async fn check_runs(
         &self,
@@ -213,6 +306,46 @@ impl CodeHost for World {
             CreatedPullRequest::Created(Box::new(new))
         })
     }
+    async fn set_draft(&self, _: &Repository, pull: &PullRequest, draft: Draft) -> Result<(), CodeHostError> {
+        self.reach(pull.number)?;
+        self.write("draft", || {
+            let index = usize::try_from(pull.number).unwrap() - 1;
+            self.state().pulls[index].draft = draft == Draft::Draft;
+        })
+    }
+    async fn add_to_sidebar(
+        &self,
+        _: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Result<Vec<String>, CodeHostError> {
+        self.reach(number)?;
+        self.write("sidebar", || {
+            let mut state = self.state();
+            let list = sidebar_list(&mut state.pulls[usize::try_from(number).unwrap() - 1], part);
+            for name in names.iter().map(|name| listed(part, name)) {
+                if !list.contains(&name) {
+                    list.push(name);
+                }
+            }
+            Vec::new()
+        })
+    }
+    async fn remove_from_sidebar(
+        &self,
+        _: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Result<(), CodeHostError> {
+        self.reach(number)?;
+        self.write("sidebar", || {
+            let mut state = self.state();
+            let list = sidebar_list(&mut state.pulls[usize::try_from(number).unwrap() - 1], part);
+            list.retain(|listed_name| !names.iter().any(|name| listed(part, name) == *listed_name));
+        })
+    }
     async fn edit_pull_request(
         &self,
         _: &Repository,
@@ -251,6 +384,14 @@ impl CodeHost for World {
             run(check, id)
         })
     }
+    async fn finish_check_run(
+        &self,
+        repository: &Repository,
+        started: &CheckRun,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError> {
+        self.update_check_run(repository, started.id, check).await
+    }
     async fn create_commit_status(
         &self,
         _: &Repository,
@@ -276,11 +417,24 @@ impl CodeHost for World {
     }
 }
 
+fn sidebar_list(pull: &mut PullRequest, part: SidebarPart) -> &mut Vec<String> {
+    match part {
+        SidebarPart::Labels => &mut pull.sidebar.labels,
+        SidebarPart::Assignees => &mut pull.sidebar.assignees,
+        SidebarPart::Reviewers | SidebarPart::TeamReviewers => &mut pull.sidebar.reviewers,
+    }
+}
+
+fn listed(part: SidebarPart, name: &str) -> String {
+    if part == SidebarPart::TeamReviewers { format!("acme/{name}") } else { name.to_owned() }
+}
+
 fn run(check: &NewCheckRun, id: u64) -> CheckRun {
     CheckRun {
         id,
         name: check.name.clone(),
         external_id: check.external_id.clone(),
         conclusion: check.conclusion,
+        annotations: check.annotations.len(),
     }
 }

@@ -12,7 +12,7 @@ use capstan::app::ports::*;
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::command::Push;
-use capstan_plan::proposal::{ProposalId, trailer_value};
+use capstan_plan::proposal::{ProposalId, Review, Sidebar, trailer_value};
 use capstan_report::BlockKey;
 
 use self::toy::Toy;
@@ -47,6 +47,8 @@ pub(super) enum Moment {
     Reference,
     /// Before one pull request is read.
     PullRequest,
+    /// Before an issue is opened.
+    Issue,
 }
 
 /// What people do, and when.
@@ -59,8 +61,15 @@ pub(super) struct State {
     pub(super) branches: BTreeMap<String, CommitId>,
     pub(super) pulls: Vec<PullRequest>,
     pub(super) reviews: BTreeMap<u64, MergeQueueState>,
+    /// Issues that are no pull requests, each with who changed its body, oldest first.
+    pub(super) issues: Vec<(Issue, Vec<TextEdit>)>,
+    pub(super) dashboard: Option<KnownDashboard>,
+    /// What reviewers said of each pull request.
+    pub(super) opinions: BTreeMap<u64, Vec<Review>>,
     pub(super) comments: Vec<PlacedComment>,
     pub(super) permissions: BTreeMap<String, Permission>,
+    /// Teams with their members.
+    pub(super) teams: BTreeSet<(String, String)>,
     /// What moved branches, newest last.
     pub(super) pushes: Vec<(String, Push)>,
     /// Comments that were edited.
@@ -262,7 +271,7 @@ impl World {
             merge_commit: None,
             mergeable: None,
             auto_merge: false,
-            labels: vec![],
+            sidebar: Sidebar::default(),
             created_at: jiff::Timestamp::from_second(state.now).unwrap(),
             closed_at: None,
             html_url: String::new(),
@@ -318,6 +327,21 @@ impl World {
         state.answered.clear();
         state.refused.clear();
         state.campaign.clear();
+        state.dashboard = None;
+    }
+
+    /// Somebody changes an issue.
+    pub(super) fn change_issue(&self, number: u64, by: &str, edit: &IssueEdit) {
+        let mut state = self.state();
+        state.now += 1;
+        let at = jiff::Timestamp::from_second(state.now).unwrap();
+        let (issue, edits) = state.issues.iter_mut().find(|(issue, _)| issue.number == number).unwrap();
+        issue.title = edit.title.clone().unwrap_or_else(|| issue.title.clone());
+        issue.state = edit.state.unwrap_or(issue.state);
+        if let Some(body) = &edit.body {
+            issue.body.clone_from(body);
+            edits.push(TextEdit { by: Some(by.to_owned()), by_bot: by.ends_with("[bot]"), at });
+        }
     }
 
     pub(super) fn writes_since(&self, mark: usize) -> Vec<&'static str> {
@@ -394,6 +418,7 @@ pub(super) fn repository() -> Repository {
         name: RepositoryName::parse("acme/gitops").unwrap(),
         default_branch: "main".to_owned(),
         archived: false,
+        fork: false,
         node_id: "R_7".to_owned(),
         clone_url: "http://127.0.0.1/acme/gitops.git".to_owned(),
         html_url: "http://127.0.0.1/acme/gitops".to_owned(),
@@ -493,6 +518,9 @@ impl Records for World {
     async fn check(&self, _: u64, head: &CommitId, _: &str) -> Result<Option<CheckRecord>, RecordsError> {
         Ok(self.state().check_records.get(head.as_str()).cloned())
     }
+    async fn is_set_up(&self, _: u64) -> Result<bool, RecordsError> {
+        Ok(!self.state().campaign.is_empty())
+    }
     async fn save_check(&self, record: &CheckRecord) -> Result<(), RecordsError> {
         self.state().check_records.insert(record.head.to_string(), record.clone());
         Ok(())
@@ -513,6 +541,13 @@ impl Records for World {
     }
     async fn forget_refused_write(&self, _: u64, what: &str) -> Result<(), RecordsError> {
         self.state().refused.remove(what);
+        Ok(())
+    }
+    async fn dashboard(&self, _: u64) -> Result<Option<KnownDashboard>, RecordsError> {
+        Ok(self.state().dashboard.clone())
+    }
+    async fn save_dashboard(&self, known: &KnownDashboard) -> Result<(), RecordsError> {
+        self.state().dashboard = Some(known.clone());
         Ok(())
     }
     async fn save_campaigns(&self, _: u64, campaigns: &[CampaignRecord]) -> Result<(), RecordsError> {

@@ -7,6 +7,7 @@ use capstan::app::planner::{LiveNames, OpenFailed, OpenFleet, Planner, PlannerFa
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree};
@@ -133,7 +134,9 @@ fn nothing(target: &Target) -> Upgrade {
         target: target.clone(),
         from: None,
         to: None,
+        rest: Rest::default(),
         to_content: None,
+        kubernetes: None,
         basis: Basis::Known,
         files: vec![],
         changes: vec![],

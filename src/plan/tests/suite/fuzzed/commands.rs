@@ -1,7 +1,8 @@
 //! Slash-commands: any text is a comment.
 
-use capstan_plan::command::{Command, MAX_COMMANDS, help, parse};
+use capstan_plan::command::{Address, MAX_COMMANDS, help, parse};
 use capstan_plan::settings::CommandPrefix;
+use capstan_plan::verbs::Verb;
 
 /// The first byte chooses the prefix, the rest is the comment.
 pub(crate) fn check(data: &[u8]) {
@@ -9,14 +10,17 @@ pub(crate) fn check(data: &[u8]) {
     let prefixes = ["/capstan", "/c", "/up-grade", "/A_1"];
     let Ok(prefix) = CommandPrefix::parse(prefixes[usize::from(*first) % prefixes.len()]) else { return };
     let comment = String::from_utf8_lossy(comment);
-    let found = parse(&prefix, &comment);
+    let address = Address { prefix: &prefix, app: Some("capstan") };
+    let found = parse(address, &comment);
     assert!(found.len() <= MAX_COMMANDS + 1, "{} commands", found.len());
     for command in &found {
         match command {
             // Nothing is found that is not asked for; the prefix alone asks for help.
             Ok(command) => {
-                assert!(comment.contains(prefix.as_str()), "{comment:?}");
-                assert!(*command == Command::Help || spells(&comment, command.word()), "{comment:?}");
+                let is_addressed = comment.contains(prefix.as_str()) || spells(&comment, "@capstan");
+                assert!(is_addressed, "{comment:?}");
+                let verb = command.verb();
+                assert!(verb == Verb::Help || spells(&comment, verb.word()), "{comment:?}");
             }
             Err(error) => assert!(!error.answer(&prefix).is_empty()),
         }
@@ -27,7 +31,7 @@ pub(crate) fn check(data: &[u8]) {
     // Quoted, it asks for nothing.
     let quoted: String = comment.lines().map(|line| format!("> {line}\n")).collect();
     if !comment.contains(['\r', '`', '~', '<']) {
-        assert!(parse(&prefix, &quoted).is_empty(), "{quoted:?}");
+        assert!(parse(address, &quoted).is_empty(), "{quoted:?}");
     }
 }
 

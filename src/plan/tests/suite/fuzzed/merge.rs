@@ -14,7 +14,9 @@ use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_plan::patch;
 use capstan_plan::settings::ConflictPolicy;
-use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan, to_json};
+use capstan_plan::upgrade::{
+    MergeSettings, OldSource, Planned, Reason, Request, Retarget, Versions, plan, to_json,
+};
 use capstan_yaml::{Node, Scalar, YamlFile, write};
 
 /// The first byte says how to read the rest: as three texts between NUL bytes, or as choices that three
@@ -31,6 +33,8 @@ pub(crate) fn check(data: &[u8]) {
             _ => ConflictPolicy::Block,
         },
         owners: Vec::new(),
+        settled: Vec::new(),
+        versions: Versions::Move,
     };
     let applied = if flags & 8 == 0 { AppliedBy::Reconciler } else { AppliedBy::Others };
     let folder = folder(&cluster, applied);

@@ -1,0 +1,94 @@
+//! First contact: what a repository without settings looks like under those that would be proposed.
+
+use std::sync::Arc;
+
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::Tree;
+use capstan_plan::inference::{Candidate, Inference, Verdict};
+use capstan_plan::onboarding::{
+    FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
+};
+use capstan_plan::upgrade::Upgrade;
+use jiff::civil::Date;
+
+use super::render_reads::WatchRenders;
+use super::{Fleet, Inferred};
+
+/// So many clusters are compared with releases, and planned: a first look shows what it is like, not all of it.
+const COMPARED: usize = 200;
+const PLANNED: usize = 50;
+
+/// What first contact with a repository shows, under the settings that would be proposed. `None` where nothing in it is
+/// Capstan's concern: no cluster, no object of Cluster API's and no release.
+pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> Option<Onboarding> {
+    let proposed = propose(tree.as_ref()).filter(capstan_plan::onboarding::Proposed::is_worth_it)?;
+    let fleet = Fleet::with_settings(Arc::clone(tree), proposed.settings, true, today);
+    let clusters = proposed.clusters.into_iter().enumerate().map(|(at, (id, applied_by))| {
+        let skipped = watch.skips(&id);
+        let (release, offer) = if skipped {
+            let why = "it is beyond what Capstan works on in one go".to_owned();
+            (ReleaseGuess::Refused(why.clone()), FirstOffer::Refused(why))
+        } else {
+            watch.begun(&id);
+            let release = if at < COMPARED { fleet.guess(&id) } else { ReleaseGuess::NotLookedAt };
+            let offer = if at < PLANNED { fleet.first_offer(&id) } else { FirstOffer::NotLookedAt };
+            watch.ended(&id);
+            (release, offer)
+        };
+        Onboarded { id, applied_by, release, offer }
+    });
+    let clusters = clusters.collect();
+    let releases = fleet.layout().releases.iter().map(|release| release.id.clone()).collect();
+    Some(Onboarding { settings: proposed.text, clusters, left: proposed.left, releases })
+}
+
+impl Fleet {
+    fn guess(&self, id: &ClusterId) -> ReleaseGuess {
+        match self.infer_release(id) {
+            Err(refused) => ReleaseGuess::Refused(refused.to_string()),
+            Ok(Inferred::Recorded(release)) => ReleaseGuess::Recorded(release),
+            Ok(Inferred::Fits { inference, .. } | Inferred::Undecided(inference)) => of_inference(&inference),
+        }
+    }
+
+    fn first_offer(&self, id: &ClusterId) -> FirstOffer {
+        match self.plan(id, None) {
+            Err(refused) => FirstOffer::Refused(refused.to_string()),
+            Ok(upgrade) => of_upgrade(&upgrade),
+        }
+    }
+}
+
+fn of_inference(inference: &Inference) -> ReleaseGuess {
+    let Some(best) = inference.candidates.first().map(fitting) else { return ReleaseGuess::NoCandidate };
+    match inference.verdict {
+        Verdict::Fits => ReleaseGuess::Fits(best),
+        Verdict::Equals(count) => ReleaseGuess::Equals(count, best),
+        Verdict::Poor => ReleaseGuess::Poor(best),
+        Verdict::NoCandidate => ReleaseGuess::NoCandidate,
+    }
+}
+
+fn fitting(candidate: &Candidate) -> FittingRelease {
+    let fit = candidate.fit;
+    FittingRelease {
+        release: candidate.release.clone(),
+        equal: fit.equal,
+        differing: fit.differing,
+        missing: fit.missing,
+        percent: fit.percent(),
+    }
+}
+
+fn of_upgrade(upgrade: &Upgrade) -> FirstOffer {
+    let Some(to) = upgrade.to.as_ref() else {
+        return FirstOffer::Nothing(upgrade.notes.first().cloned());
+    };
+    let known: Option<u64> = upgrade.rollouts.iter().map(|rollout| rollout.machines.map(u64::from)).sum();
+    FirstOffer::Offered {
+        to: to.to_string(),
+        changes: upgrade.changes.len(),
+        machines: known.map_or(RolledMachines::Unknown, RolledMachines::Known),
+        blocked: upgrade.blocked.first().cloned(),
+    }
+}

@@ -1,0 +1,55 @@
+//! What deletes a cluster, and what would go with it.
+
+use capstan_live::rollout;
+use capstan_model::file_change::FileChange;
+use capstan_model::ids::ClusterId;
+use capstan_model::spelling::nearest;
+use capstan_plan::classes::Elsewhere;
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::retirement::RetiredCluster;
+use capstan_plan::settings::{Deletion, record_deletion};
+
+use super::not_possible::NotPossible;
+use super::{Fleet, Refused, sources};
+
+impl Fleet {
+    /// What has the reconciler delete a cluster.
+    ///
+    /// # Errors
+    /// There is no such cluster, no reconciler applies it, it is to be deleted already, or its files cannot be read.
+    pub fn retire_cluster(&self, id: &ClusterId) -> Result<RetiredCluster, NotPossible> {
+        let Some(folder) = self.layout().cluster(id.as_str()) else {
+            let meant = nearest(id.as_str(), self.clusters().map(ClusterId::as_str));
+            let hint = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            return Err(NotPossible::Usage(format!("there is no cluster `{id}`{hint}")));
+        };
+        let Some(management) = self.settings.claimed_by(id).map_err(Refused::from)? else {
+            return Err(NotPossible::Usage(format!(
+                "no management cluster claims {id} in .capstan.yaml, so that whoever applies it deletes it too, and a tombstone would do nothing. Delete its `Cluster` there, which takes its machines and infrastructure along; once it is gone, remove the folder. Removing the folder first may delete credentials and templates that the deletion needs, and leave machines behind"
+            )));
+        };
+        if self.tombstones(id)? == Deletion::Cluster {
+            return Err(NotPossible::Usage(format!(
+                "{} says `delete: cluster` already. Once the reconciler has reported the cluster gone, its folder can go too",
+                folder.settings_path()
+            )));
+        }
+        let rendered = self.render(id)?;
+        let path = folder.settings_path();
+        let before = match &folder.settings {
+            Some(entry) => Some(sources::file(self.tree.as_ref(), entry)?.text().to_owned()),
+            None => None,
+        };
+        let after = record_deletion(&path, before.as_deref(), id.folder().name());
+        let after =
+            after.map_err(|error| NotPossible::Failed(format!("{path} cannot be edited: {error}")))?;
+        let objects = &rendered.objects;
+        Ok(RetiredCluster {
+            cluster: id.clone(),
+            claimed_by: management.name.clone(),
+            file: FileChange { path, before, after: Some(after) },
+            machines: rollout::rollouts(objects, &[], AppliedBy::Reconciler, &Elsewhere::default()),
+            objects: objects.iter().map(|object| object.id.clone()).collect(),
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Check runs and commit statuses.
+
+use capstan_model::tree::CommitId;
+use capstan_plan::verbs::Verb;
+use capstan_report::{Annotation, Conclusion, StatusState};
+
+/// A check run to be reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCheckRun {
+    /// `capstan` or `capstan/rollout`.
+    pub name: String,
+    /// The commit judged.
+    pub head: CommitId,
+    /// What it concludes; `None` while in progress.
+    pub conclusion: Option<CheckConclusion>,
+    /// One line.
+    pub title: String,
+    /// Markdown, at most 65,535 characters.
+    pub summary: String,
+    /// Places in files; the adapter sends them in calls of at most 50.
+    pub annotations: Vec<Annotation>,
+    /// Identifies the content judged: the same content needs no second call.
+    pub external_id: String,
+    /// Identifies it while annotations are still being sent: the run has no conclusion then.
+    pub unfinished_id: String,
+    /// Its buttons, at most three: verbs that have one.
+    pub buttons: Vec<Verb>,
+}
+
+/// A check run that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRun {
+    /// GitHub's id.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// What it judged, as Capstan said then.
+    pub external_id: String,
+    /// Its conclusion, once there is one.
+    pub conclusion: Option<CheckConclusion>,
+    /// How many annotations it has: GitHub adds to them with each call.
+    pub annotations: usize,
+}
+
+/// Annotations that go with one call.
+pub const ANNOTATIONS_PER_CALL: usize = 50;
+
+/// Conclusion of a check run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CheckConclusion {
+    /// Nothing stands against it.
+    Success,
+    /// GitHub lets it pass.
+    Neutral,
+    /// Must not be merged.
+    Failure,
+    /// A person must do something.
+    ActionRequired,
+}
+
+impl CheckConclusion {
+    /// As GitHub writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Neutral => "neutral",
+            Self::Failure => "failure",
+            Self::ActionRequired => "action_required",
+        }
+    }
+
+    /// A report's conclusion; `None` while it has none.
+    pub const fn of(conclusion: Conclusion) -> Option<Self> {
+        match conclusion {
+            Conclusion::Pending => None,
+            Conclusion::Success => Some(Self::Success),
+            Conclusion::Neutral => Some(Self::Neutral),
+            Conclusion::Failure => Some(Self::Failure),
+            Conclusion::ActionRequired => Some(Self::ActionRequired),
+        }
+    }
+}
+
+/// A commit status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitStatus {
+    /// What it is about: `capstan/rollout`.
+    pub context: String,
+    /// State.
+    pub state: StatusState,
+    /// One line, at most 140 characters.
+    pub description: String,
+    /// Where more stands.
+    pub target_url: Option<String>,
+}

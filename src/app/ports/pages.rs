@@ -1,0 +1,277 @@
+//! What the pages show, read a page at a time and only as far as somebody may see.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use capstan_live::agent::{Progress, RolloutReport};
+use jiff::Timestamp;
+
+use super::{Agent, FleetJob, RecordsError};
+
+/// Which repositories somebody may see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// All of them, and what belongs to none.
+    Everything,
+    /// These, by GitHub's id; never what belongs to several or to none.
+    Repositories(BTreeSet<u64>),
+}
+
+impl Sight {
+    /// Whether a repository may be seen.
+    pub fn includes(&self, repository: u64) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Repositories(those) => those.contains(&repository),
+        }
+    }
+}
+
+/// Which part of a long list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// How many come before.
+    pub skip: u64,
+    /// How many at most.
+    pub take: u32,
+}
+
+/// A part of a list that nobody counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Whether there are more behind them.
+    pub more: bool,
+}
+
+/// What narrows the list of clusters; empty texts narrow nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClusterFilter {
+    /// Words that all stand in its name, its repository, its releases or its reason.
+    pub text: String,
+    /// Its state.
+    pub state: String,
+    /// `owner/name`.
+    pub repository: String,
+}
+
+/// A cluster, or whatever else receives change, as one kind of source finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownTarget {
+    /// The repository's id.
+    pub repository: u64,
+    /// `owner/name`.
+    pub repository_name: String,
+    /// `gauss/peu01`
+    pub target: String,
+    /// The kind of source: `release`.
+    pub kind: String,
+    /// Its state in a word.
+    pub state: String,
+    /// Why, with Markdown's backticks in it.
+    pub reason: String,
+    /// What it is at.
+    pub at: Option<String>,
+    /// What there is for it.
+    pub offered: Option<String>,
+    /// Number of its proposal.
+    pub pull_request: Option<u64>,
+    /// Conclusion and title of the check on what Capstan wrote last.
+    pub check: Option<(String, String)>,
+    /// What its reconciler reported last.
+    pub rollout: Option<RolloutReport>,
+}
+
+/// A repository and how its work goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownRepository {
+    /// GitHub's id.
+    pub id: u64,
+    /// `owner/name`.
+    pub name: String,
+    /// Its job.
+    pub job: FleetJob,
+    /// Why it was asked for last: `event`, `resync`.
+    pub cause: String,
+    /// Proposals that are open.
+    pub open: u64,
+    /// Proposals opened within the last hour.
+    pub opened_last_hour: u64,
+    /// How many may be open, and opened within an hour; `None` where nothing is written, or not known.
+    pub limits: Option<(u64, u64)>,
+}
+
+/// A merge whose machines were followed, of one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownMerge {
+    /// The pull request.
+    pub pull_request: u64,
+    /// When it was merged.
+    pub merged_at: Timestamp,
+    /// The management cluster that applies it, by its name in the settings.
+    pub management_cluster: String,
+    /// How it went.
+    pub progress: Progress,
+}
+
+/// What narrows the list of deliveries.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeliveryFilter {
+    /// Words in its id, its event or its repository.
+    pub text: String,
+    /// Its outcome.
+    pub outcome: String,
+    /// `owner/name`.
+    pub repository: String,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeliveryOutcome {
+    /// A run over its repository ended well after it came.
+    Done,
+    /// A worker has it.
+    Running,
+    /// It waits its turn.
+    Waiting,
+    /// The last run failed: it is tried again.
+    Failed,
+    /// It was tried too often.
+    Dead,
+    /// It named several repositories: each has a job of its own.
+    Several,
+}
+
+impl DeliveryOutcome {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::Running, Self::Waiting, Self::Failed, Self::Dead, Self::Several];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Failed => "failed",
+            Self::Dead => "dead",
+            Self::Several => "several",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
+    }
+}
+
+/// A delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownDelivery {
+    /// GitHub's id.
+    pub guid: String,
+    /// The event.
+    pub event: String,
+    /// Its action; may be empty.
+    pub action: String,
+    /// Id and name of the repository, where it named one that is known.
+    pub repository: Option<(u64, String)>,
+    /// The pull request that it named.
+    pub pull_request: Option<u64>,
+    /// When it came.
+    pub received_at: Timestamp,
+    /// What became of it.
+    pub outcome: DeliveryOutcome,
+    /// Why the last run failed; no secrets.
+    pub reason: Option<String>,
+}
+
+/// What narrows the audit trail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Words in the target or the detail.
+    pub text: String,
+    /// Who.
+    pub actor: String,
+    /// What.
+    pub action: String,
+    /// `owner/name`.
+    pub repository: String,
+    /// Exactly that target.
+    pub target: Option<String>,
+}
+
+/// An entry of the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownAudit {
+    /// When.
+    pub at: Timestamp,
+    /// `owner/name`; `None` where it is of no repository, or of one that is forgotten.
+    pub repository: Option<String>,
+    /// The target.
+    pub target: Option<String>,
+    /// Who.
+    pub actor: String,
+    /// What, in a word.
+    pub action: String,
+    /// A sentence.
+    pub detail: String,
+}
+
+/// What became of asking for something to be looked at again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// The repository's job was queued.
+    Queued,
+    /// There is nothing of that name.
+    NotThere,
+}
+
+/// Reads the records for pages, and has things done again.
+#[async_trait]
+pub trait PageRecords: Send + Sync {
+    /// The repositories, by name.
+    async fn shown_repositories(&self, sight: &Sight) -> Result<Vec<ShownRepository>, RecordsError>;
+    /// How many targets are in which state; the filter's own state narrows nothing here.
+    async fn states(&self, sight: &Sight, filter: &ClusterFilter)
+    -> Result<Vec<(String, u64)>, RecordsError>;
+    /// Targets by repository and name.
+    async fn targets(
+        &self,
+        sight: &Sight,
+        filter: &ClusterFilter,
+        extent: Extent,
+    ) -> Result<Vec<ShownTarget>, RecordsError>;
+    /// One target as each kind of source finds it; `repository` is `owner/name`.
+    async fn target(
+        &self,
+        sight: &Sight,
+        repository: &str,
+        target: &str,
+    ) -> Result<Vec<ShownTarget>, RecordsError>;
+    /// The merges that changed a cluster, newest first, at most 20.
+    async fn merges(&self, repository: u64, target: &str) -> Result<Vec<ShownMerge>, RecordsError>;
+    /// Deliveries, newest first.
+    async fn deliveries(
+        &self,
+        sight: &Sight,
+        filter: &DeliveryFilter,
+        extent: Extent,
+    ) -> Result<Part<ShownDelivery>, RecordsError>;
+    /// The repository that a delivery named, where it is one that is known.
+    async fn repository_of(&self, guid: &str) -> Result<Option<u64>, RecordsError>;
+    /// The audit trail, newest first.
+    async fn audit_trail(
+        &self,
+        sight: &Sight,
+        filter: &AuditFilter,
+        extent: Extent,
+    ) -> Result<Part<ShownAudit>, RecordsError>;
+    /// All agents, revoked ones too, by time of enrolment.
+    async fn reconcilers(&self) -> Result<Vec<Agent>, RecordsError>;
+    /// Has what a delivery named looked at again, and writes who wanted it into the audit trail.
+    async fn replay(&self, guid: &str, by: &str) -> Result<Again, RecordsError>;
+    /// Has a repository looked at again, likewise.
+    async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError>;
+}

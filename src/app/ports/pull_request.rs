@@ -1,0 +1,147 @@
+//! Pull requests, as far as Capstan reads and writes them.
+
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::Sidebar;
+
+/// A pull request as GitHub shows it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    /// Number in its repository.
+    pub number: u64,
+    /// Open, closed or merged.
+    pub state: PullRequestState,
+    /// Title.
+    pub title: String,
+    /// Body; empty where there is none.
+    pub body: String,
+    /// Who opened it.
+    pub author: String,
+    /// Draft.
+    pub draft: bool,
+    /// Branch of the head.
+    pub head_branch: String,
+    /// Commit of the head.
+    pub head: CommitId,
+    /// The head stands in the same repository, not in a fork.
+    pub head_in_repository: bool,
+    /// Branch it aims at.
+    pub base_branch: String,
+    /// Commit of that branch as the pull request last saw it.
+    pub base: CommitId,
+    /// GitHub's test merge (or the merge commit once merged); `None` while computed, and on conflict.
+    pub merge_commit: Option<CommitId>,
+    /// Whether it merges without conflict; `None` while GitHub computes.
+    pub mergeable: Option<bool>,
+    /// Auto-merge is on.
+    pub auto_merge: bool,
+    /// Its labels, assignees, and whose review is asked for.
+    pub sidebar: Sidebar,
+    /// When it was opened.
+    pub created_at: jiff::Timestamp,
+    /// When it was closed or merged.
+    pub closed_at: Option<jiff::Timestamp>,
+    /// URL for people.
+    pub html_url: String,
+    /// GraphQL id.
+    pub node_id: String,
+}
+
+/// What tells of a pull request that is no longer open, perhaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierPullRequest {
+    /// Number in its repository.
+    pub number: u64,
+    /// Open, closed or merged.
+    pub state: PullRequestState,
+    /// Body; empty where there is none.
+    pub body: String,
+    /// Branch of the head.
+    pub head_branch: String,
+    /// Commit of the head.
+    pub head: CommitId,
+    /// Commit of the branch that it aims at, as it last saw it.
+    pub base: CommitId,
+}
+
+/// State of a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PullRequestState {
+    /// Open.
+    Open,
+    /// Closed without a merge.
+    Closed,
+    /// Merged.
+    Merged,
+}
+
+/// What reviewers and the queue say, in one GraphQL read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MergeQueueState {
+    /// The reviewers' verdict.
+    pub review: ReviewDecision,
+    /// In a merge queue.
+    pub queued: bool,
+    /// Auto-merge is on.
+    pub auto_merge: bool,
+}
+
+/// The reviewers' verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReviewDecision {
+    /// Nobody decided, or no review is asked for.
+    None,
+    /// Approved.
+    Approved,
+    /// Changes were asked for.
+    ChangesRequested,
+}
+
+/// A part of what stands beside a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SidebarPart {
+    /// Labels, by name.
+    Labels,
+    /// To whom it is assigned, by login.
+    Assignees,
+    /// People whose review is asked for, by login.
+    Reviewers,
+    /// Teams whose review is asked for: of the repository's owner, by the name that they have in URLs.
+    TeamReviewers,
+}
+
+/// A pull request to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPullRequest {
+    /// Title, at most 256 characters.
+    pub title: String,
+    /// Body, at most 65,536 characters.
+    pub body: String,
+    /// Branch of the head, in the same repository.
+    pub head_branch: String,
+    /// Branch it aims at.
+    pub base_branch: String,
+    /// Open as a draft (falls back to a ready one where the plan has no drafts).
+    pub draft: bool,
+}
+
+/// What came of opening a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreatedPullRequest {
+    /// Opened.
+    Created(Box<PullRequest>),
+    /// One is open for that branch already: read it and think again.
+    Exists,
+    /// Nothing lies between base and head.
+    NothingBetween,
+}
+
+/// What to change of a pull request; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PullRequestEdit {
+    /// New title.
+    pub title: Option<String>,
+    /// New body.
+    pub body: Option<String>,
+    /// Close it.
+    pub close: bool,
+}

@@ -1,0 +1,169 @@
+//! Whose word a tick is: GitHub tells who changed the body since Capstan wrote it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_plan::command::{Hearing, Right};
+use capstan_plan::settings::RepositorySettings;
+use capstan_report::markdown::code;
+use capstan_report::{Choice, DashboardReading, Notice};
+
+use super::super::requests::{Origin, Request, right_of};
+use super::super::{Run, SyncError};
+use super::Board;
+use crate::app::ports::{IssueState, IssueText, TextEdit};
+
+/// Boxes that are heard in one run; a body with more ticks asks for all of them, and is made by no person.
+const MOST: usize = 100;
+
+/// Who ticked, and when first.
+#[derive(Debug, PartialEq, Eq)]
+enum Whose<'a> {
+    /// One person.
+    Person(&'a str, jiff::Timestamp),
+    /// That cannot be told, or is nobody who is heard: why.
+    Nobody(String),
+}
+
+/// Whose changes stand in a body since Capstan, `own`, wrote it; newest first. With several people nobody can say who
+/// ticked what, so none of it is anybody's word.
+fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Whose<'a> {
+    let since: Vec<&TextEdit> =
+        edits.iter().take_while(|edit| !(edit.by_bot && edit.by.as_deref() == Some(own))).collect();
+    let named: BTreeSet<Option<&str>> = since.iter().map(|edit| edit.by.as_deref()).collect();
+    let people: Vec<&str> = named.iter().flatten().copied().collect();
+    match (people.as_slice(), since.last()) {
+        _ if since.iter().any(|edit| edit.by_bot) => Whose::Nobody("bots are not heard".to_owned()),
+        ([one], Some(first)) if named.len() == 1 => Whose::Person(one, first.at),
+        ([], _) | ([_], _) => Whose::Nobody("GitHub does not tell who ticked".to_owned()),
+        (several, _) => {
+            let names: Vec<String> = several.iter().take(5).map(|one| code(one, 60)).collect();
+            Whose::Nobody(format!("several people edited this page at once ({})", names.join(", ")))
+        }
+    }
+}
+
+impl Run<'_> {
+    /// The requests that ticks are; what else was changed is only noted, and put right with the next write.
+    pub(super) async fn hear_ticks(
+        &self,
+        board: &mut Board,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<Request>, SyncError> {
+        let Some(issue) = board.issue.as_ref().filter(|issue| issue.state == IssueState::Open) else {
+            return Ok(Vec::new());
+        };
+        if self.reading_of(&issue.body, &board.record) == DashboardReading::AsWritten {
+            return Ok(Vec::new());
+        }
+        let now = self.ports.clock.now();
+        let number = issue.number;
+        let text = match self.ports.host.issue_text(self.repository, issue).await {
+            Ok(text) => text,
+            Err(error) if error.is_refusal() => {
+                tracing::warn!(repository = %self.repository.name, issue = number, error = %error, "who edited the dashboard cannot be told");
+                IssueText { body: issue.body.clone(), edits: Vec::new() }
+            }
+            Err(error) => return Err(error.into()),
+        };
+        // Body and editors of one read: who ticks after it is heard the next time.
+        board.reading = self.reading_of(&text.body, &board.record);
+        if let Some(issue) = &mut board.issue {
+            issue.body.clone_from(&text.body);
+        }
+        let own = self.ports.host.bot_login().await?;
+        let choices = match &board.reading {
+            DashboardReading::AsWritten => return Ok(Vec::new()),
+            DashboardReading::Ticked(choices) => choices.iter().take(MOST).cloned().collect::<Vec<_>>(),
+            DashboardReading::Edited => Vec::new(),
+        };
+        let said = match (whose(&text.edits, &own), &board.reading) {
+            (Whose::Person(login, at), DashboardReading::Ticked(_)) => {
+                let requests = self.tick_requests(number, (login, at), choices, settings).await?;
+                board.ticks = requests.len();
+                return Ok(requests);
+            }
+            (Whose::Person(login, _), _) => {
+                format!(
+                    "{} edited this page: it was put right again, and no tick was heard.",
+                    code(login, 60)
+                )
+            }
+            (Whose::Nobody(why), DashboardReading::Ticked(_)) => {
+                format!("No tick was heard: {why}. Tick again.")
+            }
+            (Whose::Nobody(_), _) => {
+                "This page was edited, and put right again; no tick was heard.".to_owned()
+            }
+        };
+        tracing::info!(repository = %self.repository.name, issue = number, outcome = said, "the dashboard was edited");
+        board.notices.push(Notice { at: now, text: said });
+        Ok(Vec::new())
+    }
+
+    async fn tick_requests(
+        &self,
+        number: u64,
+        (login, given_at): (&str, jiff::Timestamp),
+        choices: Vec<Choice>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<Request>, SyncError> {
+        let right = right_of(self.ports.host.permission(self.repository, login).await?);
+        let admitted = right >= Right::Read && settings.commands.admits_readers();
+        let hearing = if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused };
+        let mut requests = Vec::new();
+        for choice in choices {
+            let Some(command) = choice.command() else { continue };
+            let pull = choice.proposal.as_ref().and_then(|proposal| self.facts.proposals.get(proposal));
+            requests.push(Request {
+                number,
+                pull: pull.cloned(),
+                by: login.to_owned(),
+                given_at,
+                origin: Origin::Tick { at: requests.len(), about: choice.proposal },
+                commands: vec![Ok(command)],
+                denied: BTreeMap::new(),
+                right,
+                hearing,
+                rewritten: Vec::new(),
+                unseen: None,
+                moved: None,
+                result: None,
+            });
+        }
+        Ok(requests)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_the_word_of_the_one_person_who_edited_since_capstan_wrote() {
+        let at = |second: i64| jiff::Timestamp::from_second(1_800_000_000 + second).unwrap();
+        let edit = |by: &str, second| TextEdit {
+            by: (!by.is_empty()).then(|| by.to_owned()),
+            by_bot: by.ends_with("[bot]"),
+            at: at(second),
+        };
+        let nobody = |why: &str| Whose::Nobody(why.to_owned());
+        let told = "GitHub does not tell who ticked";
+        for (edits, expected) in [
+            (vec![edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
+            (vec![edit("ada", 3), edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
+            (vec![edit("ada", 2)], Whose::Person("ada", at(2))),
+            (
+                vec![edit("ada", 3), edit("mallory", 2), edit("capstan[bot]", 1)],
+                nobody("several people edited this page at once (`ada`, `mallory`)"),
+            ),
+            (vec![edit("ada", 3), edit("capstan[bot]", 2), edit("mallory", 1)], Whose::Person("ada", at(3))),
+            (vec![edit("ada", 3), edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
+            (vec![edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
+            (vec![edit("helper[bot]", 2), edit("ada", 1)], nobody("bots are not heard")),
+            (vec![edit("capstan[bot]", 1)], nobody(told)),
+            (vec![], nobody(told)),
+        ] {
+            assert_eq!(whose(&edits, "capstan[bot]"), expected, "{edits:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `capstan init --release PROVIDER/VERSION --from CLUSTER [--write]`: the first release, made from a cluster.
+
+use capstan_plan::first_release::CLUSTER_NAME;
+use capstan_plan::patch;
+use serde_json::{Value, json};
+
+use super::arguments::Init;
+use super::{Context, Failure, Format, Outcome, output};
+use crate::app::generator::{FirstReleaseFailed, MadeRelease};
+
+impl From<FirstReleaseFailed> for Failure {
+    fn from(error: FirstReleaseFailed) -> Self {
+        match error {
+            FirstReleaseFailed::Usage(message) => Self::Usage(message),
+            FirstReleaseFailed::Workspace(error) => error.into(),
+            FirstReleaseFailed::Files(_)
+            | FirstReleaseFailed::Refused(_)
+            | FirstReleaseFailed::Record(_)
+            | FirstReleaseFailed::Differs(_) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+pub(super) fn run(
+    context: &Context<'_>,
+    command: &Init,
+    release: &str,
+    from: &str,
+) -> Result<Outcome, Failure> {
+    let format = command.output.unwrap_or(Format::Diff);
+    if format == Format::Markdown {
+        return Err(output::unsupported("init --release", format, "diff, text, json or yaml"));
+    }
+    let workspace = context.workspace()?;
+    let fleet = context.fleet_of(workspace.as_ref())?;
+    let cluster = context.cluster(&fleet, from)?;
+    let made = fleet.first_release(workspace.as_ref(), &cluster, release)?;
+    if command.write {
+        workspace.write(&made.changes)?;
+    }
+    let element = || element(&made, cluster.as_str(), command.write);
+    match format {
+        Format::Diff if command.write => {}
+        Format::Diff => output::print(&patch::unified(&made.changes))?,
+        Format::Json => output::print_json(&element())?,
+        Format::Yaml => output::print_yaml(&element())?,
+        Format::Text | Format::Markdown => {
+            for change in &made.changes {
+                output::print(&format!("{}\n", change.path))?;
+            }
+        }
+    }
+    for left in &made.left {
+        anstream::eprintln!("not copied: {left}");
+    }
+    let done = if command.write { "is written" } else { "would be made (`--write` does)" };
+    anstream::eprintln!(
+        "{} {done}, with {CLUSTER_NAME} for `{}`; {cluster} is at it, and planning it to that release changes nothing",
+        made.release,
+        made.name
+    );
+    Ok(Outcome::Done)
+}
+
+fn element(made: &MadeRelease, cluster: &str, written: bool) -> Value {
+    let files = made.changes.iter().map(|change| {
+        let action = if change.before.is_some() { "modify" } else { "add" };
+        json!({"path": change.path, "action": action})
+    });
+    json!({
+        "release": made.release,
+        "from": cluster,
+        "written": written,
+        "variables": {CLUSTER_NAME: made.name},
+        "files": files.collect::<Vec<_>>(),
+        "left": made.left,
+    })
+}

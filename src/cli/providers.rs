@@ -1,0 +1,140 @@
+//! `capstan providers render [PATH]`, `capstan providers images [PATH]`
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use capstan_providers::{Inputs, Overrides, ProviderSet, Refusal, Rendered, Values, render};
+use capstan_yaml::YamlFile;
+use serde_json::Value;
+
+use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
+use super::context::path_in;
+use super::{Context, Failure, Format, Outcome, output};
+
+pub(super) fn run(context: &Context<'_>, command: &Providers) -> Result<Outcome, Failure> {
+    match &command.command {
+        ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
+        ProvidersCommand::Images { inputs, output } => print_images(context, inputs, *output),
+    }
+}
+
+fn print_objects(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
+    if !matches!(format, Format::Json | Format::Yaml) {
+        return Err(output::unsupported("providers render", format, "yaml or json"));
+    }
+    let rendered = rendered(context, inputs)?;
+    let objects: Vec<Value> = rendered.into_iter().flat_map(|provider| provider.objects).collect();
+    if format == Format::Json {
+        output::print_json(&Value::Array(objects))?;
+    } else {
+        for object in &objects {
+            output::print("---\n")?;
+            output::print_yaml(object)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
+    if !matches!(format, Format::Json | Format::Text) {
+        return Err(output::unsupported("providers images", format, "text or json"));
+    }
+    let rendered = rendered(context, inputs)?;
+    let images: BTreeSet<String> = rendered.into_iter().flat_map(|provider| provider.images).collect();
+    if format == Format::Json {
+        output::print_json(&images.into_iter().collect())?;
+    } else {
+        images.iter().try_for_each(|image| output::print(&format!("{image}\n")))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// All providers, or all that is wrong: a part of a set is never printed, since somebody might apply it.
+fn rendered(context: &Context<'_>, typed: &ProviderInputs) -> Result<Vec<Rendered>, Failure> {
+    let variables = variables(typed)?;
+    let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
+    let workspace = context.workspace()?;
+    let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
+    let path = path_in(&[tree.as_ref()], typed.path.as_deref().unwrap_or_default())?;
+    let set = ProviderSet::read(tree.as_ref(), &path).map_err(|refused| failed(&refused))?;
+    if set.providers().is_empty() {
+        return Err(Failure::Usage(format!(
+            "{} holds no provider object (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`)",
+            if path.is_root() { "the repository".to_owned() } else { format!("`{path}`") }
+        )));
+    }
+    let inputs = Inputs {
+        tree: tree.as_ref(),
+        set: &set,
+        variables: &variables,
+        configuration: configuration.as_ref(),
+    };
+    let (mut all, mut refused) = (Vec::new(), Vec::new());
+    for provider in set.providers() {
+        match render(provider, inputs) {
+            Ok(rendered) => {
+                for note in &rendered.notes {
+                    anstream::eprintln!("note: {}: {note}", provider.subject());
+                }
+                all.push(rendered);
+            }
+            Err(refusal) => refused.push(refusal),
+        }
+    }
+    if refused.is_empty() { Ok(all) } else { Err(failed(&refused)) }
+}
+
+/// Everything that is wrong, a line each.
+fn failed(refused: &[Refusal]) -> Failure {
+    let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    Failure::Failed(lines.join("\n"))
+}
+
+/// What was typed counts before the file.
+fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
+    let mut values = Values::default();
+    for pair in &typed.variables {
+        let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Failure::Usage("`--variable` wants `NAME=VALUE`, with the name before the first `=`".to_owned())
+        })?;
+        values.insert(name, value);
+    }
+    if let Some(file) = &typed.variables_file {
+        values.fill(&of_file(file)?);
+    }
+    Ok(values)
+}
+
+/// The variables of a file; what they say is never told.
+fn of_file(file: &Path) -> Result<Values, Failure> {
+    let shown = file.display();
+    let failed = |message: &str| Failure::Failed(format!("{shown}: {message}"));
+    let read = YamlFile::read(&text_of(file)?)
+        .map_err(|error| failed(&format!("line {}: this is no YAML", error.position.line)))?;
+    let mut values = Values::default();
+    for document in read.documents().iter().filter(|document| !document.root.is_null()) {
+        let entries =
+            document.root.as_mapping().ok_or_else(|| failed("variables are a mapping of names to values"))?;
+        for entry in entries {
+            let scalar = entry.value.as_scalar().ok_or_else(|| {
+                failed(&format!(
+                    "the value of `{}` is no single one: quote it, or make it a block of text (`|`)",
+                    entry.key
+                ))
+            })?;
+            values.insert(&entry.key, &scalar.text);
+        }
+    }
+    Ok(values)
+}
+
+fn configuration(file: &Path) -> Result<Overrides, Failure> {
+    Overrides::of_configuration(&text_of(file)?)
+        .map_err(|refusal| Failure::Failed(format!("{}: {refusal}", file.display())))
+}
+
+fn text_of(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file)
+        .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", file.display())))
+}

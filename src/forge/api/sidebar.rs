@@ -1,0 +1,127 @@
+//! What stands beside an issue or pull request: labels, assignees, and whose review is asked for.
+
+use serde_json::Value;
+
+use super::call::{Actor, Answer, Call, READ_TALK, Reply, TRIAGE, WRITE_PULLS};
+use crate::error::ApiError;
+use crate::state::{Account, Permission};
+use crate::views;
+
+fn show_labels(call: &Call<'_>, full_name: &str, number: u64) -> Answer {
+    let here = call.state.repository(full_name)?;
+    Ok(Reply::ok(here.issue(number)?.labels.iter().map(|label| views::label(here, label)).collect()))
+}
+
+pub(crate) fn labels(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    show_labels(call, &full_name, number)
+}
+
+pub(crate) fn add_labels(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    let by = call.account()?;
+    let labels = call.texts("labels");
+    if labels.iter().any(|label| label.chars().count() > 50) {
+        return Err(ApiError::invalid("Label", "name", "invalid"));
+    }
+    for label in labels {
+        call.state.add_label(&full_name, number, &label, &by)?;
+    }
+    show_labels(call, &full_name, number)
+}
+
+pub(crate) fn remove_label(call: &mut Call<'_>, owner: &str, name: &str, number: u64, label: &str) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    let by = call.account()?;
+    call.state.remove_label(&full_name, number, label, &by)?;
+    show_labels(call, &full_name, number)
+}
+
+pub(crate) fn add_assignees(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    let by = call.account()?;
+    for login in call.texts("assignees") {
+        // GitHub leaves out, without a word, whom it cannot assign.
+        let Ok(account) = call.state.account(&login).cloned() else { continue };
+        call.state.assign(&full_name, number, &account, &by)?;
+    }
+    let here = call.state.repository(&full_name)?;
+    Ok(Reply::created(views::issue(here, here.issue(number)?)))
+}
+
+pub(crate) fn remove_assignees(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    let by = call.account()?;
+    for login in call.texts("assignees") {
+        call.state.unassign(&full_name, number, &login, &by)?;
+    }
+    let here = call.state.repository(&full_name)?;
+    Ok(Reply::ok(views::issue(here, here.issue(number)?)))
+}
+
+/// The people and teams that a request names. One that is wrong makes GitHub refuse all of them.
+fn named(call: &Call<'_>, full_name: &str, number: u64) -> Result<(Vec<Account>, Vec<String>), ApiError> {
+    let here = call.state.repository(full_name)?;
+    let (issue, _) = here.pull(number)?;
+    let mut people = Vec::new();
+    for login in call.texts("reviewers") {
+        match call.state.account(&login) {
+            Ok(reviewer) if reviewer.id == issue.user.id => {
+                return Err(ApiError::unprocessable("Review cannot be requested from pull request author."));
+            }
+            Ok(reviewer) if here.permission_of(&login) > Permission::Read || !here.private => {
+                people.push(reviewer.clone());
+            }
+            _ => {
+                return Err(ApiError::unprocessable(format!(
+                    "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the {full_name} repository.",
+                )));
+            }
+        }
+    }
+    let teams = call.texts("team_reviewers");
+    // Whoever may not see members sees no team, however much else they may do.
+    let sees_teams = match call.actor {
+        Actor::Installation { permissions, .. } => permissions.contains_key("members"),
+        _ => true,
+    };
+    let is_there = |team: &String| call.state.teams.contains_key(&format!("{}/{team}", here.owner.login));
+    if !(teams.is_empty() || sees_teams && teams.iter().all(is_there)) {
+        return Err(ApiError::unprocessable(format!(
+            "Reviews may only be requested from collaborators. One or more of the teams you specified is not a collaborator of the {full_name} repository.",
+        )));
+    }
+    Ok((people, teams))
+}
+
+fn show_pull(call: &Call<'_>, full_name: &str, number: u64) -> Result<Value, ApiError> {
+    let here = call.state.repository(full_name)?;
+    let (issue, pull) = here.pull(number)?;
+    Ok(views::pull_simple(call.state, here, issue, pull))
+}
+
+pub(crate) fn request_reviewers(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_PULLS)?;
+    let by = call.account()?;
+    let (people, teams) = named(call, &full_name, number)?;
+    for reviewer in people {
+        call.state.ask_for_review(&full_name, number, &reviewer, &by)?;
+    }
+    for team in teams {
+        call.state.ask_team_for_review(&full_name, number, &team, &by)?;
+    }
+    Ok(Reply::created(show_pull(call, &full_name, number)?))
+}
+
+pub(crate) fn remove_reviewers(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_PULLS)?;
+    let by = call.account()?;
+    let (people, teams) = named(call, &full_name, number)?;
+    for reviewer in people {
+        call.state.let_reviewer_go(&full_name, number, &reviewer.login, &by)?;
+    }
+    for team in teams {
+        call.state.let_reviewer_go(&full_name, number, &team, &by)?;
+    }
+    Ok(Reply::ok(show_pull(call, &full_name, number)?))
+}

@@ -1,0 +1,111 @@
+//! What branches want before a merge, and what people ask of merges and press on checks.
+
+use serde_json::json;
+
+use super::error::ForgeError;
+use super::people::author_of;
+use super::running::Forge;
+use crate::clock::now;
+use crate::error::ApiError;
+use crate::state::{AutoMerge, MergeMethod, Protection, Status};
+use crate::store::parse_id;
+
+impl Forge {
+    /// Says what a branch wants before anything is merged into it.
+    pub fn require(&self, full_name: &str, branch: &str, wanted: Protection) -> Result<(), ForgeError> {
+        self.act(|state| {
+            state.repository_mut(full_name)?.protections.insert(branch.to_owned(), wanted);
+            Ok(())
+        })
+    }
+
+    /// Says in which ways pull requests may be merged, and whether by themselves.
+    pub fn allow_merging(
+        &self,
+        full_name: &str,
+        methods: &[MergeMethod],
+        auto_merge: bool,
+    ) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let here = state.repository_mut(full_name)?;
+            (here.merge_methods, here.auto_merge_allowed) = (methods.to_vec(), auto_merge);
+            Ok(())
+        })
+    }
+
+    /// Sets a commit's status as a person, or as what else reports there.
+    pub fn set_status(
+        &self,
+        full_name: &str,
+        commit: &str,
+        by: &str,
+        context: &str,
+        status: &str,
+    ) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let creator = author_of(state, by)?;
+            let commit = parse_id(commit).ok_or_else(ApiError::not_found)?;
+            let id = state.fresh_id();
+            let (context, state_word) = (context.to_owned(), status.to_owned());
+            let (description, target_url) = (None, None);
+            let status = Status {
+                id,
+                commit,
+                state: state_word,
+                context,
+                description,
+                target_url,
+                creator,
+                at: now(),
+            };
+            state.repository_mut(full_name)?.statuses.push(status);
+            Ok(())
+        })
+    }
+
+    /// Asks for auto-merge as a person; the merge itself is [`Forge::merge_pull`]'s.
+    pub fn enable_auto_merge(
+        &self,
+        full_name: &str,
+        number: u64,
+        by: &str,
+        method: MergeMethod,
+    ) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            let auto = AutoMerge { by: by.clone(), method, at: now() };
+            state.repository_mut(full_name)?.pull_mut(number)?.auto_merge = Some(auto);
+            Ok(state.emit_pull(full_name, number, &by, "auto_merge_enabled", json!({}))?)
+        })
+    }
+
+    /// Switches auto-merge off; nobody hears of it.
+    pub fn disable_auto_merge(&self, full_name: &str, number: u64) -> Result<(), ForgeError> {
+        self.act(|state| {
+            state.repository_mut(full_name)?.pull_mut(number)?.auto_merge = None;
+            Ok(())
+        })
+    }
+
+    /// Puts a pull request into the merge queue; returns the group's head commit.
+    pub fn enqueue(&self, full_name: &str, number: u64, by: &str) -> Result<String, ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.enqueue(full_name, number, &by)?.to_string())
+        })
+    }
+
+    /// Presses a button that a check run has, by its identifier.
+    pub fn press_button(
+        &self,
+        full_name: &str,
+        check_run: u64,
+        identifier: &str,
+        by: &str,
+    ) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.press_button(full_name, check_run, identifier, &by)?)
+        })
+    }
+}

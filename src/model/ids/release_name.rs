@@ -1,0 +1,48 @@
+//! Which release somebody names.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::ReleaseId;
+use crate::version::ReleaseVersion;
+
+/// A release as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseName {
+    /// `aws/v21.0.0`
+    Id(ReleaseId),
+    /// `34.5.0`: the provider stands elsewhere.
+    Version(ReleaseVersion),
+}
+
+impl ReleaseName {
+    /// Reads `aws/v21.0.0` or `34.5.0`; `None` where the last part is no version.
+    pub fn parse(text: &str) -> Option<Self> {
+        match ReleaseVersion::parse(text) {
+            Some(version) => Some(Self::Version(version)),
+            None => {
+                let id = ReleaseId::from_path(text);
+                id.version().map(|_| Self::Id(id))
+            }
+        }
+    }
+
+    /// The version.
+    pub fn version(&self) -> Option<ReleaseVersion> {
+        match self {
+            Self::Id(id) => id.version(),
+            Self::Version(version) => Some(version.clone()),
+        }
+    }
+}
+
+impl fmt::Display for ReleaseName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Version(version) => version.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Who may what: every verb, every role, every origin of the pull request.
+
+use super::*;
+use crate::settings::RepositorySettings;
+use capstan_model::tree::RepoPath;
+
+const OWNERS: &str = "/gauss/ @olga @acme/gauss\n/euler/ @else\n/open/\n";
+
+fn settings(text: &str) -> CommandSettings {
+    let file = RepoPath::parse(".capstan.yaml").unwrap();
+    RepositorySettings::read(&file, text, &crate::settings::RuleIds::of_catalogue()).unwrap().commands
+}
+
+fn judged(
+    (login, right): (&str, Right),
+    verb: Verb,
+    clusters: &[&str],
+    fork_author: Option<&str>,
+    settings: &CommandSettings,
+    teams: &[(&str, bool)],
+) -> Judged {
+    let team = |slug: &str| Team { organisation: "acme".to_owned(), slug: slug.to_owned() };
+    let teams: BTreeMap<Team, bool> = teams.iter().map(|(slug, belongs)| (team(slug), *belongs)).collect();
+    let clusters: Vec<String> = clusters.iter().map(|cluster| (*cluster).to_owned()).collect();
+    let asker = Asker { login, right, teams: &teams };
+    let place = Place { clusters: &clusters, fork_author };
+    judge(verb, asker, place, settings, &CodeOwners::read(OWNERS))
+}
+
+/// Each verb with four roles (who may read, who may write, an owner, an administrator), each on three pull requests: of
+/// a branch of the repository, of somebody else's fork, of their own fork.
+#[test]
+fn who_may_what_where() {
+    let roles =
+        [("rita", Right::Read), ("walt", Right::Write), ("olga", Right::Write), ("anna", Right::Admin)];
+    let table = [
+        ("help", "--- +++ +++ +++"),
+        ("plan", "--- +++ +++ +++"),
+        ("status", "--- +++ +++ +++"),
+        ("explain", "--- +++ +++ +++"),
+        ("replan", "--- ++- ++- ++-"),
+        ("upgrade", "--- --- ++- ++-"),
+        ("rollback", "--- --- ++- ++-"),
+        ("create", "--- --- ++- ++-"),
+        ("destroy", "--- --- ++- ++-"),
+        ("retarget", "--- --- ++- ++-"),
+        ("keep", "--- --- ++- ++-"),
+        ("take", "--- --- ++- ++-"),
+        ("override", "--- --- +++ +++"),
+        ("approve", "--- --- +++ +++"),
+        ("unapprove", "--- --- +++ +++"),
+        ("merge", "--- --- ++- ++-"),
+        ("hold", "--- --- +++ +++"),
+        ("unhold", "--- --- ++- ++-"),
+        ("skip", "--- --- +++ +++"),
+        ("pause", "--- --- --- +++"),
+        ("resume", "--- --- --- +++"),
+        ("unskip", "--- --- ++- ++-"),
+        ("preflight", "--- --- +++ +++"),
+        ("retry", "--- --- ++- ++-"),
+    ];
+    assert_eq!(table.len(), Verb::ALL.len());
+    for (word, expected) in table {
+        let verb = Verb::named(word).unwrap();
+        let mut found = Vec::new();
+        for role in roles {
+            let mark = |fork_author| {
+                let no_team = [("gauss", false)];
+                match judged(role, verb, &["gauss/peu01"], fork_author, &CommandSettings::default(), &no_team)
+                {
+                    Judged::Allowed => '+',
+                    Judged::Denied(_) => '-',
+                    Judged::Ask(_) => '?',
+                }
+            };
+            found.push(String::from_iter([None, Some("mallory"), Some(role.0)].map(mark)));
+        }
+        assert_eq!(found.join(" "), expected, "{word}");
+    }
+}
+
+#[test]
+fn a_team_is_asked_for_where_it_decides() {
+    let none = CommandSettings::default();
+    let team = Team { organisation: "acme".to_owned(), slug: "gauss".to_owned() };
+    let of = |role, clusters: &[&str], teams: &[(&str, bool)]| {
+        judged(role, Verb::Retarget, clusters, None, &none, teams)
+    };
+    let walt = ("walt", Right::Write);
+    assert_eq!(of(walt, &["gauss/peu01"], &[]), Judged::Ask(team.clone()));
+    assert_eq!(of(walt, &["gauss/peu01"], &[("gauss", true)]), Judged::Allowed);
+    assert_eq!(of(("Olga", Right::Write), &["gauss/peu01"], &[]), Judged::Allowed, "logins have no case");
+    // Of those who own something GitHub counts only who may write.
+    assert!(matches!(of(("olga", Right::Read), &["gauss/peu01"], &[]), Judged::Denied(_)));
+    // Nobody owns it, so it is for those who may write.
+    assert_eq!(of(walt, &["hertz/x"], &[]), Judged::Allowed);
+    assert_eq!(of(walt, &["open/x"], &[]), Judged::Allowed);
+    // All of several.
+    assert!(matches!(of(walt, &["gauss/peu01", "euler/x"], &[("gauss", true)]), Judged::Denied(_)));
+    let denied = Denied::NotOneOf {
+        allowed: vec![
+            "an owner of its folder in `CODEOWNERS` (`@else`)".to_owned(),
+            "an administrator of this repository".to_owned(),
+        ],
+        cluster: Some("euler/x".to_owned()),
+    };
+    assert_eq!(of(walt, &["euler/x", "gauss/peu01"], &[]), Judged::Denied(denied));
+}
+
+#[test]
+fn whoever_may_something_on_a_cluster_may_not_pause_the_repository() {
+    let of_cluster =
+        settings("commands: {permissions: [{match: \"gauss/*\", verbs: [pause], allow: [write]}]}\n");
+    let of_all = settings("commands: {permissions: [{verbs: [pause], allow: [write]}]}\n");
+    let walt = ("walt", Right::Write);
+    for clusters in [&["gauss/peu01"][..], &[]] {
+        let of = |settings| judged(walt, Verb::Pause, clusters, None, settings, &[]);
+        assert!(matches!(of(&of_cluster), Judged::Denied(Denied::NotOneOf { cluster: None, .. })));
+        assert_eq!(of(&of_all), Judged::Allowed);
+    }
+}
+
+#[test]
+fn settings_say_who_may_and_later_entries_win() {
+    let settings = settings(
+        "commands:\n  permissions:\n  - {verbs: [hold, unhold], allow: [write]}\n  - {match: \"gauss/*\", verbs: [hold], allow: [\"@rita\", \"@acme/night\"]}\n  - {match: \"euler/*\", verbs: [plan], allow: []}\n",
+    );
+    let of = |role, verb, cluster: &[&str], teams: &[(&str, bool)]| {
+        judged(role, verb, cluster, None, &settings, teams)
+    };
+    let (rita, walt) = (("rita", Right::Read), ("walt", Right::Write));
+    let night = Team { organisation: "acme".to_owned(), slug: "night".to_owned() };
+    assert_eq!(of(rita, Verb::Hold, &["gauss/peu01"], &[]), Judged::Allowed);
+    assert_eq!(of(walt, Verb::Hold, &["gauss/peu01"], &[]), Judged::Ask(night));
+    assert!(matches!(of(walt, Verb::Hold, &["gauss/peu01"], &[("night", false)]), Judged::Denied(_)));
+    assert_eq!(of(walt, Verb::Unhold, &["gauss/peu01"], &[]), Judged::Allowed);
+    assert_eq!(of(walt, Verb::Hold, &["euler/x"], &[]), Judged::Allowed);
+    assert!(matches!(of(rita, Verb::Unhold, &["gauss/peu01"], &[]), Judged::Denied(_)));
+    assert!(matches!(of(walt, Verb::Plan, &["euler/x"], &[]), Judged::Denied(_)));
+    assert_eq!(of(("anna", Right::Admin), Verb::Plan, &["euler/x"], &[]), Judged::Allowed);
+    assert!(settings.admits_readers() && !CommandSettings::default().admits_readers());
+}

@@ -1,0 +1,118 @@
+//! Where a cluster's own name stands in its objects.
+
+use capstan_model::object::{FieldPath, Step};
+use capstan_yaml::{Edit, Node, NodeKind};
+
+use super::CLUSTER_NAME;
+use crate::substitution::reader::{Cursor, Reader};
+
+/// Maps whose values select objects: the name as a whole counts.
+const SELECTING: [&str; 4] = ["labels", "matchLabels", "selector", "annotations"];
+/// Fields that name objects; of others that end with `Name`, what begins with the cluster's name does.
+const NAMING: [&str; 4] = ["name", "namespace", "secretName", "dataSecretName"];
+
+/// What may stand beside the name in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    Behind,
+    Both,
+}
+
+/// The edits that put a variable where an object has the cluster's name; `at` is where the object stands.
+pub(super) fn renamed(object: &Node, at: &FieldPath, name: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    walk(object, Cursor::of(object.text_at("kind")), at, Beside::Nothing, name, &mut edits);
+    edits
+}
+
+fn walk<'n>(
+    node: &'n Node,
+    place: Cursor<'n>,
+    path: &FieldPath,
+    beside: Beside,
+    name: &str,
+    edits: &mut Vec<Edit>,
+) {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let selects =
+                matches!(path.steps().last(), Some(Step::Key(key)) if SELECTING.contains(&key.as_str()));
+            for entry in entries {
+                let beside = if selects { Some(Beside::Nothing) } else { beside_of(&entry.key) };
+                let below = path.key(&entry.key);
+                let place = place.key(&entry.key);
+                match (&entry.value.kind, beside) {
+                    (NodeKind::Scalar(_), None) => {}
+                    (_, beside) => {
+                        walk(&entry.value, place, &below, beside.unwrap_or(Beside::Nothing), name, edits)
+                    }
+                }
+            }
+        }
+        NodeKind::Sequence(items) => {
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| item.as_scalar().is_none()) {
+                walk(item, place.item(), &path.index(index), Beside::Nothing, name, edits);
+            }
+        }
+        _ => {
+            let Some(text) = node.as_str().filter(|text| place.reader_of(text) == Reader::Controller) else {
+                return;
+            };
+            if let Some(text) = with_variable(text, name, beside) {
+                edits.push(Edit::Set { path: path.clone(), node: Node::string(text) });
+            }
+        }
+    }
+}
+
+fn beside_of(key: &str) -> Option<Beside> {
+    if NAMING.contains(&key) {
+        Some(Beside::Both)
+    } else if key.ends_with("Name") {
+        Some(Beside::Behind)
+    } else {
+        None
+    }
+}
+
+/// `${CLUSTER_NAME}-md-0` of `peu01-md-0`; `None` where the name is no part of its own.
+fn with_variable(text: &str, name: &str, beside: Beside) -> Option<String> {
+    if text.contains('$') || name.is_empty() {
+        return None;
+    }
+    let variable = format!("${{{CLUSTER_NAME}}}");
+    if text == name {
+        return Some(variable);
+    }
+    let parts = |c: char| matches!(c, '-' | '.');
+    if beside != Beside::Nothing
+        && let Some(rest) = text.strip_prefix(name).filter(|rest| rest.starts_with(parts))
+    {
+        return Some(format!("{variable}{rest}"));
+    }
+    let before = text.strip_suffix(name).filter(|before| beside == Beside::Both && before.ends_with(parts));
+    before.map(|before| format!("{before}{variable}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_a_part_of_its_own_or_stays() {
+        for (text, beside, expected) in [
+            ("peu01", Beside::Nothing, Some("${CLUSTER_NAME}")),
+            ("peu01-md-0", Beside::Both, Some("${CLUSTER_NAME}-md-0")),
+            ("peu01.acme", Beside::Behind, Some("${CLUSTER_NAME}.acme")),
+            ("org-peu01", Beside::Both, Some("org-${CLUSTER_NAME}")),
+            ("org-peu01", Beside::Behind, None),
+            ("peu01-md-0", Beside::Nothing, None),
+            ("peu010", Beside::Both, None),
+            ("xpeu01", Beside::Both, None),
+            ("${NAME}-peu01", Beside::Both, None),
+        ] {
+            assert_eq!(with_variable(text, "peu01", beside).as_deref(), expected, "{text} {beside:?}");
+        }
+    }
+}

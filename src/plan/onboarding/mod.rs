@@ -1,0 +1,111 @@
+//! First contact: the settings that fit a repository which has none, and what they would find.
+//!
+//! *Expected flow*: one look at every manifest (`survey`), which folders are clusters whatever the settings say (`units`),
+//! settings that find those and no others (`choose`), who applies each (`appliers`). *Guarantee*: the text that is
+//! proposed was read back and looked for with; what it does not find is told, with file and line and what to do.
+//!
+//! Deliberately absent: which release a cluster comes from and what it would be offered, which takes a planner
+//! ([`Onboarding`] has room for its answers), and how it is said.
+
+mod appliers;
+mod choose;
+mod model;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod text;
+mod units;
+
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::Tree;
+
+use crate::layout::{Layout, discover};
+use crate::settings::RepositorySettings;
+use appliers::Appliers;
+use survey::{Survey, Who};
+
+pub use model::{
+    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
+};
+
+/// Settings for a repository that has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    /// The text of `.capstan.yaml`.
+    pub text: String,
+    /// The same, as it is read.
+    pub settings: RepositorySettings,
+    /// What they find.
+    pub layout: Layout,
+    /// Each cluster, and who applies it.
+    pub clusters: Vec<(ClusterId, Vec<Applier>)>,
+    /// What was found and not taken in, where, why and what to do; ordered by place.
+    pub left: Vec<FileError>,
+}
+
+impl Proposed {
+    /// Whether there is anything for Capstan here.
+    pub fn is_worth_it(&self) -> bool {
+        !self.clusters.is_empty() || !self.left.is_empty() || !self.layout.releases.is_empty()
+    }
+}
+
+/// Proposes settings; `None` where none could be written that can be read again.
+pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
+    let shaped = discover(tree, &RepositorySettings::default());
+    let survey = Survey::of(tree, &shaped);
+    let appliers = Appliers::of(tree, &survey);
+    let mut units = units::units(&survey, &shaped, &appliers);
+    units.left.extend(without_cluster(&survey, &units));
+    let chosen = choose::choose(tree, &units, shaped)?;
+    let mut left = units.left;
+    left.extend(survey.unfinished.iter().cloned());
+    left.extend(chosen.left);
+    left.extend(chosen.layout.problems.iter().cloned());
+    let in_cluster = |error: &FileError| chosen.layout.cluster_around(error.place.file()).is_some();
+    left.extend(survey.unreadable.iter().filter(|error| !in_cluster(error)).cloned());
+    left.sort();
+    left.dedup();
+    let of_folder = |folder| {
+        let applies = appliers.of_folder(folder).into_iter();
+        applies.map(|applies| Applier::of(&applies.who, applies.place.clone())).collect()
+    };
+    let clusters =
+        chosen.layout.clusters.iter().map(|cluster| (cluster.id.clone(), of_folder(&cluster.base)));
+    let clusters = clusters.collect();
+    Some(Proposed { text: chosen.text, settings: chosen.settings, clusters, left, layout: chosen.layout })
+}
+
+/// Objects of Cluster API's without any cluster that they could be of.
+fn without_cluster(survey: &Survey, units: &units::Units) -> Option<FileError> {
+    if !units.folders.is_empty() || !units.left.is_empty() {
+        return None;
+    }
+    let (place, kind) = match (survey.owners.first(), &survey.other) {
+        (Some(owner), _) => (Place::whole(owner.path.clone()), "an object that owns machines".to_owned()),
+        (None, Some((place, kind))) => (place.clone(), format!("a `{kind}`")),
+        (None, None) => return None,
+    };
+    let message = format!(
+        "there is {kind} here, and no cluster in this repository: Capstan upgrades folders that hold a `Cluster`, or the \
+         App or HelmRelease of one"
+    );
+    Some(FileError::new(rules::CLUSTER_OUTSIDE, place, message))
+}
+
+impl Applier {
+    fn of(who: &Who, place: Place) -> Self {
+        let (with, name) = match who {
+            Who::Flux(apply) => {
+                let namespace = apply.namespace.as_deref().map(|namespace| format!("{namespace}/"));
+                (AppliedWith::FluxKustomization, namespace.unwrap_or_default() + &apply.name)
+            }
+            Who::Argo { kind, name, .. } if kind == "ApplicationSet" => {
+                (AppliedWith::ArgoApplicationSet, name.clone())
+            }
+            Who::Argo { name, .. } => (AppliedWith::ArgoApplication, name.clone()),
+        };
+        Self { with, name, place }
+    }
+}

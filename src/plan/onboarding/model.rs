@@ -1,0 +1,134 @@
+//! All that is known of a repository at first contact.
+
+use serde::{Deserialize, Serialize};
+
+use capstan_model::finding::{FileError, Place};
+use capstan_model::ids::{ClusterId, ReleaseId};
+
+/// What a repository without settings looks like to Capstan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Onboarding {
+    /// The text of the proposed `.capstan.yaml`.
+    pub settings: String,
+    /// The clusters that it finds.
+    pub clusters: Vec<Onboarded>,
+    /// What was found and not taken in, ordered by place.
+    pub left: Vec<FileError>,
+    /// The releases that there are.
+    pub releases: Vec<ReleaseId>,
+}
+
+/// One cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Onboarded {
+    /// Its folder.
+    pub id: ClusterId,
+    /// Who applies it from this repository, as far as that shows.
+    pub applied_by: Vec<Applier>,
+    /// The release that it comes from.
+    pub release: ReleaseGuess,
+    /// What it would be offered first.
+    pub offer: FirstOffer,
+}
+
+/// Who applies a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Applier {
+    /// What it is.
+    pub with: AppliedWith,
+    /// Its name, with its namespace where Flux's says one.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What applies folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppliedWith {
+    /// Flux.
+    FluxKustomization,
+    /// Argo CD.
+    ArgoApplication,
+    /// Argo CD, one for each of several folders.
+    ArgoApplicationSet,
+}
+
+impl AppliedWith {
+    /// In words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::FluxKustomization => "Flux Kustomization",
+            Self::ArgoApplication => "Argo CD Application",
+            Self::ArgoApplicationSet => "Argo CD ApplicationSet",
+        }
+    }
+}
+
+/// A release, and how many of its fields a base has, has otherwise, and lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FittingRelease {
+    /// The release.
+    pub release: ReleaseId,
+    /// Fields that are the same.
+    pub equal: usize,
+    /// Fields that have another value.
+    pub differing: usize,
+    /// Fields that are not there.
+    pub missing: usize,
+    /// How much of it is the same.
+    pub percent: usize,
+}
+
+/// Which release a cluster comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReleaseGuess {
+    /// It says so itself.
+    Recorded(String),
+    /// This one fits.
+    Fits(FittingRelease),
+    /// So many fit equally well, this one among them.
+    Equals(usize, FittingRelease),
+    /// Even the best fits badly.
+    Poor(FittingRelease),
+    /// There is no release that it could come from.
+    NoCandidate,
+    /// The cluster cannot be read: why.
+    Refused(String),
+    /// Nobody looked: there are too many clusters.
+    NotLookedAt,
+}
+
+/// What a cluster would be offered first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstOffer {
+    /// A release.
+    Offered {
+        /// The release.
+        to: String,
+        /// Fields and objects that it changes.
+        changes: usize,
+        /// Machines that it replaces.
+        machines: RolledMachines,
+        /// Why it would not go ahead as it is.
+        blocked: Option<String>,
+    },
+    /// Nothing; why, where that is known.
+    Nothing(Option<String>),
+    /// It cannot be planned: why.
+    Refused(String),
+    /// Nobody looked: there are too many clusters.
+    NotLookedAt,
+}
+
+/// How many machines are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RolledMachines {
+    /// So many.
+    Known(u64),
+    /// Nobody can tell from Git alone.
+    Unknown,
+}

@@ -1,0 +1,278 @@
+//! One look at every manifest of a repository: where Cluster API objects stand, what kustomizations name, and what
+//! Flux and Argo CD apply.
+//!
+//! Deliberately absent: what stands in releases or in folders that begin with a dot, and what follows from any of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::flux::{Apply, read_apply};
+use crate::giant_swarm::{chart_of, names_giant_swarm_release};
+use crate::layout::{Layout, is_name};
+use capstan_kustomize::render::{is_kustomization, kustomization_field};
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::kinds::{KindRole, is_cluster_api, role};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::manifest::{group_and_kind, objects};
+use capstan_yaml::{Node, NodeKind, YamlFile};
+
+/// Argo CD's objects that apply folders.
+const ARGO: &str = "argoproj.io";
+/// So many of each are looked at: nobody has more, but a stranger may write them.
+const MOST_APPLIED: usize = 2_000;
+const MOST_FILES: usize = 50_000;
+
+/// Something by which a folder is a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) place: Place,
+    pub(super) path: RepoPath,
+    pub(super) what: What,
+    pub(super) name: String,
+    pub(super) whole: Whole,
+}
+
+/// What it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// A `Cluster`.
+    Cluster,
+    /// An App or HelmRelease of a chart that makes one.
+    Chart,
+    /// Values that name the release of one.
+    Values,
+}
+
+/// Whether an object has a name of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// It has.
+    Yes,
+    /// A variable stands for it.
+    Templated,
+}
+
+/// Something that owns machines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) path: RepoPath,
+    /// The cluster that it says it is of.
+    pub(super) cluster: Option<String>,
+}
+
+/// What a kustomization names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    /// Folders and files that it builds.
+    pub(super) targets: BTreeSet<RepoPath>,
+    /// Whether it changes what it takes, as an overlay does, or only lists it.
+    pub(super) changes: bool,
+}
+
+/// Who applies folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Applies {
+    pub(super) who: Who,
+    pub(super) place: Place,
+    /// Whether it gives variables values, so that one folder may become several clusters.
+    pub(super) substitutes: bool,
+}
+
+/// Who, and what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Who {
+    Flux(Apply),
+    /// An Application or ApplicationSet: its kind and name, and the folders or patterns that it names.
+    Argo {
+        kind: String,
+        name: String,
+        paths: Vec<String>,
+    },
+}
+
+/// What stands where.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) seen: Vec<Seen>,
+    pub(super) owners: Vec<Owner>,
+    /// The first object of Cluster API's, where no other is one by which a folder is a cluster.
+    pub(super) other: Option<(Place, String)>,
+    pub(super) kustomizations: BTreeMap<RepoPath, Named>,
+    pub(super) applies: Vec<Applies>,
+    /// Files that speak of clusters and cannot be read.
+    pub(super) unreadable: Vec<FileError>,
+    /// The first file that was not looked at, where there are too many.
+    pub(super) unfinished: Option<FileError>,
+}
+
+impl Survey {
+    /// Looks at every manifest outside of releases.
+    pub(super) fn of(tree: &dyn Tree, layout: &Layout) -> Self {
+        let mut survey = Self::default();
+        let mut patches = BTreeSet::new();
+        let hidden = |entry: &TreeEntry| entry.path.parts().any(|part| part.starts_with('.'));
+        let counts = |entry: &&TreeEntry| {
+            entry.is_file()
+                && (is_manifest(&entry.path) || is_kustomization(&entry.path))
+                && !hidden(entry)
+                && layout.release_around(&entry.path).is_none()
+        };
+        let mut looked_into = 0;
+        for entry in tree.entries().iter().filter(counts) {
+            if looked_into >= MOST_FILES {
+                let message = format!(
+                    "{MOST_FILES} files may speak of clusters, which is as many as are looked at: neither this one nor those \
+                     after it were"
+                );
+                let place = Place::whole(entry.path.clone());
+                survey.unfinished = Some(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
+                break;
+            }
+            let Ok(bytes) = tree.read(entry) else { continue };
+            let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+            if !may_count(&entry.path, text) {
+                continue;
+            }
+            looked_into += 1;
+            match YamlFile::read(text) {
+                Ok(file) => survey.add(tree, &entry.path, &file, &mut patches),
+                Err(error) if speaks_of_a_cluster(text) => {
+                    let place = Place::maybe_at(entry.path.clone(), Some(error.position));
+                    let message =
+                        format!("this file speaks of a cluster, and cannot be read: {}", error.message);
+                    survey.unreadable.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
+                }
+                Err(_) => {}
+            }
+        }
+        // A patch looks like the object that it changes.
+        survey.seen.retain(|seen| !patches.contains(&seen.path));
+        survey.owners.retain(|owner| !patches.contains(&owner.path));
+        survey
+    }
+
+    fn add(&mut self, tree: &dyn Tree, path: &RepoPath, file: &YamlFile, patches: &mut BTreeSet<RepoPath>) {
+        let folder = path.parent().unwrap_or_default();
+        for document in file.documents() {
+            // Flux's object of that kind may lie in a file of that name too.
+            let is_own = |(group, _): (&str, &str)| group == "kustomize.config.k8s.io";
+            if is_kustomization(path) && group_and_kind(&document.root).is_none_or(is_own) {
+                let named = self.kustomizations.entry(folder.clone()).or_default();
+                name_targets(tree, &folder, &document.root, named, patches);
+                continue;
+            }
+            for (_, object) in objects(&document.root) {
+                let place = || Place::at(path.clone(), file.position(object.span.start));
+                self.add_object(path, object, &place);
+            }
+        }
+    }
+
+    fn add_object(&mut self, path: &RepoPath, object: &Node, place: &dyn Fn() -> Place) {
+        let metadata = object.get("metadata");
+        let name = metadata.and_then(|metadata| metadata.text_at("name")).unwrap_or_default();
+        let cluster_role = group_and_kind(object).and_then(|(group, kind)| role(group, kind));
+        let what = if cluster_role == Some(KindRole::Cluster) && !name.is_empty() {
+            Some(What::Cluster)
+        } else if chart_of(object).is_some_and(|chart| chart.starts_with("cluster-")) {
+            Some(What::Chart)
+        } else if names_giant_swarm_release(object) {
+            Some(What::Values)
+        } else {
+            None
+        };
+        if let Some(what) = what {
+            let whole = if is_name(name) { Whole::Yes } else { Whole::Templated };
+            self.seen.push(Seen { place: place(), path: path.clone(), what, name: name.to_owned(), whole });
+            return;
+        }
+        let Some((group, kind)) = group_and_kind(object) else { return };
+        if matches!(cluster_role, Some(KindRole::ControlPlane(_) | KindRole::Workers(_))) && is_name(name) {
+            let cluster = object.get("spec").and_then(|spec| spec.text_at("clusterName"));
+            self.owners.push(Owner { path: path.clone(), cluster: cluster.map(str::to_owned) });
+        }
+        if is_cluster_api(group) && cluster_role.is_some() && self.other.is_none() && is_name(name) {
+            self.other = Some((place(), kind.to_owned()));
+        }
+        if self.applies.len() < MOST_APPLIED {
+            let who = read_apply(object).map(Who::Flux).or_else(|| argo(group, kind, name, object));
+            let substitutes = object.get("spec").is_some_and(|spec| spec.get("postBuild").is_some());
+            self.applies.extend(who.map(|who| Applies { who, place: place(), substitutes }));
+        }
+    }
+}
+
+/// Whether a file may say something, before it is read.
+fn may_count(path: &RepoPath, text: &str) -> bool {
+    is_kustomization(path)
+        || text.contains("cluster.x-k8s.io")
+        || text.contains("kustomize.toolkit.fluxcd.io")
+        || text.contains(ARGO)
+        || text.contains("application.giantswarm.io")
+        || text.contains("HelmRelease")
+        || text.contains("ConfigMap") && text.contains("release")
+}
+
+/// Templates, those of charts and those with variables in brackets, are no YAML, and no clusters either.
+fn speaks_of_a_cluster(text: &str) -> bool {
+    let says = |words: &str| text.lines().any(|line| line.trim_end() == words);
+    says("kind: Cluster") && text.contains("cluster.x-k8s.io") && !text.contains("{{") && !text.contains("${")
+}
+
+/// What a kustomization builds, and the files of its patches.
+fn name_targets(
+    tree: &dyn Tree,
+    folder: &RepoPath,
+    root: &Node,
+    named: &mut Named,
+    patches: &mut BTreeSet<RepoPath>,
+) {
+    /// What only lists, or says what the file is.
+    const LISTS: [&str; 6] = ["resources", "bases", "apiVersion", "kind", "metadata", "sortOptions"];
+    for field in ["resources", "bases", "components"] {
+        let items = kustomization_field(root, field).and_then(|entry| entry.value.as_sequence());
+        let paths = items.unwrap_or_default().iter().filter_map(|item| folder.join(item.as_str()?).ok());
+        // What is none of this repository's is no file and no folder of it.
+        let here = |path: &RepoPath| tree.entry(path).is_some() || !tree.entries_in(path).is_empty();
+        named.targets.extend(paths.filter(here));
+    }
+    for field in ["patches", "patchesStrategicMerge", "patchesJson6902"] {
+        let Some(entry) = kustomization_field(root, field) else { continue };
+        for item in entry.value.as_sequence().unwrap_or_default() {
+            let text = item.as_str().or_else(|| item.text_at("path"));
+            patches.extend(
+                text.and_then(|text| folder.join(text).ok()).filter(|path| tree.entry(path).is_some()),
+            );
+        }
+    }
+    let entries = root.as_mapping().unwrap_or_default();
+    let is_list = |key: &str| LISTS.iter().any(|list| list.eq_ignore_ascii_case(key));
+    named.changes |= entries.iter().any(|entry| !is_list(&entry.key));
+}
+
+/// The folders that an Application or ApplicationSet names.
+fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
+    if group != ARGO || !matches!(kind, "Application" | "ApplicationSet") {
+        return None;
+    }
+    let mut paths = Vec::new();
+    let mut nodes = vec![object.get("spec")?];
+    while let Some(node) = nodes.pop() {
+        match &node.kind {
+            NodeKind::Mapping(entries) => {
+                let path = node.text_at("path").filter(|path| !path.is_empty() && !path.contains("{{"));
+                let excluded = node.text_at("exclude").is_some_and(|text| text == "true");
+                paths.extend(path.filter(|_| !excluded && paths.len() < 100).map(clean));
+                nodes.extend(entries.iter().map(|entry| &entry.value));
+            }
+            NodeKind::Sequence(items) => nodes.extend(items),
+            _ => {}
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    Some(Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths })
+}
+
+fn clean(path: &str) -> String {
+    path.trim_start_matches("./").trim_matches('/').to_owned()
+}

@@ -1,0 +1,246 @@
+//! What cannot be taken in is told: where it stands, and what to do.
+
+use super::*;
+
+const NOTHING_YET: &str = "
+# No folder is a cluster of its own yet. Once each has one, its manifests directly in it, write for example:
+#
+# clusters:
+#   paths: [\"clusters/*\"]
+#   base: \".\"
+";
+
+#[test]
+fn a_file_for_each_cluster_in_one_folder() {
+    let proposed = check(
+        &[
+            ("clusters/management/clusters/default/demo.yaml", cluster("demo")),
+            ("clusters/management/clusters/default/test.yaml", cluster("test")),
+        ],
+        NOTHING_YET,
+        &[],
+    );
+    assert_eq!(
+        told(&proposed),
+        [
+            "clusters/management/clusters/default/demo.yaml:1:1: clusters/management/clusters/default holds 2 clusters, and a \
+             cluster is a folder: move what belongs to `demo` to clusters/management/clusters/default/demo/",
+            "clusters/management/clusters/default/test.yaml:1:1: clusters/management/clusters/default holds 2 clusters, and a \
+             cluster is a folder: move what belongs to `test` to clusters/management/clusters/default/test/",
+        ]
+    );
+}
+
+#[test]
+fn several_clusters_of_one_file_are_told_by_their_lines_and_others_are_taken() {
+    let both = format!("{}---\n{}", cluster("a"), cluster("b"));
+    let proposed = check(
+        &[("capi/all.yaml", both), ("fleet/c/cluster.yaml", cluster("c"))],
+        "
+clusters:
+  # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
+  paths: [\"fleet/*\"]
+  # Their manifests lie directly in these folders.
+  base: \".\"
+",
+        &[("fleet/c", "")],
+    );
+    assert_eq!(
+        told(&proposed),
+        [
+            "capi/all.yaml:1:1: capi holds 2 clusters, and a cluster is a folder: move what belongs to `a` to capi/a/",
+            "capi/all.yaml:7:1: capi holds 2 clusters, and a cluster is a folder: move what belongs to `b` to capi/b/",
+        ]
+    );
+}
+
+#[test]
+fn the_root_and_a_folder_around_others() {
+    let proposed = check(
+        &[
+            ("cluster.yaml", cluster("top")),
+            ("mgmt/cluster.yaml", cluster("mgmt")),
+            ("mgmt/one/cluster.yaml", cluster("one")),
+        ],
+        "
+clusters:
+  # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
+  paths: [\"mgmt/*\"]
+  # Their manifests lie directly in these folders.
+  base: \".\"
+",
+        &[("mgmt/one", "")],
+    );
+    assert_eq!(
+        told(&proposed),
+        [
+            "cluster.yaml:1:1: the repository's root is no cluster's folder: move what belongs to this cluster into one of \
+             its own, whose path is then the cluster's id",
+            "mgmt/cluster.yaml:1:1: mgmt holds this cluster and the folders of others, and a cluster never contains another: \
+             move its manifests to a folder of their own",
+        ]
+    );
+}
+
+#[test]
+fn two_shapes_in_one_repository() {
+    let proposed = check(
+        &[
+            ("gauss/a/base/c.yaml", cluster("a")),
+            ("gauss/a/overlay/p.yaml", APP.to_owned()),
+            ("gauss/b/base/c.yaml", cluster("b")),
+            ("old/c/c.yaml", cluster("c")),
+        ],
+        "\n# Clusters are found by their shape, a folder with `base/` and perhaps `overlay/`: 2 clusters today.\n",
+        &[("gauss/a", ""), ("gauss/b", "")],
+    );
+    assert_eq!(
+        told(&proposed),
+        [
+            "old/c/c.yaml:1:1: the manifests of this cluster lie in old/c, and those of others in a folder `base` of their \
+             clusters' folders, which is one for all of a repository: move them to such a folder"
+        ]
+    );
+}
+
+#[test]
+fn examples_are_none_unless_somebody_applies_them() {
+    let example = ("docs/examples/quick/cluster.yaml", cluster("quick"));
+    let told_of = told(&proposed(std::slice::from_ref(&example)));
+    assert_eq!(
+        told_of,
+        [
+            "docs/examples/quick/cluster.yaml:1:1: it lies below `docs`, and neither Flux nor Argo CD applies it from here, so \
+             that it counts as an example. Where it is a cluster, add docs/examples/quick to `clusters.paths`"
+        ]
+    );
+    let applied = proposed(&[example, ("flux/quick.yaml", flux("quick", "docs/examples/quick", ""))]);
+    assert_eq!(applied.clusters.len(), 1);
+}
+
+#[test]
+fn what_no_kustomization_names_and_what_cannot_be_read() {
+    let proposed = proposed(&[
+        ("c/one/kustomization.yaml", kustomization("resources: [other.yaml]\n")),
+        ("c/one/other.yaml", APP.to_owned()),
+        ("c/one/cluster.yaml", cluster("one")),
+        ("c/two/cluster.yaml", "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nspec: [\n".to_owned()),
+    ]);
+    assert!(proposed.clusters.is_empty());
+    let told = told(&proposed);
+    assert_eq!(
+        told[0],
+        "c/one/cluster.yaml:1:1: the kustomization of c/one does not name this file, so that nobody builds it: name it there, \
+         or move it"
+    );
+    assert!(
+        told[1].starts_with("c/two/cluster.yaml:3:7: this file speaks of a cluster, and cannot be read: "),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn objects_without_a_cluster_are_told_and_without_any_there_is_nothing_to_say() {
+    let class =
+        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {name: quick}\nspec: {}\n"
+            .to_owned();
+    let of_class = proposed(&[("classes/quick.yaml", class)]);
+    assert_eq!(
+        told(&of_class),
+        [
+            "classes/quick.yaml:1:1: there is a `ClusterClass` here, and no cluster in this repository: Capstan upgrades folders \
+             that hold a `Cluster`, or the App or HelmRelease of one"
+        ]
+    );
+    let template = ("templates/cluster.yaml", named(CLUSTER, "${CLUSTER_NAME}"));
+    let kind = ("dev/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nname: a\n".to_owned());
+    assert!(!proposed(&[template, kind, ("apps/web.yaml", APP.to_owned())]).is_worth_it());
+    // A release alone is worth it: clusters may use it from another repository.
+    assert!(proposed(&[("aws/v1.0.0/base/pool.yaml", named(POOL, "a"))]).is_worth_it());
+}
+
+#[test]
+fn names_that_mean_something_in_patterns_or_yaml() {
+    let proposed = proposed(&[
+        ("odd/[a]/c.yaml", cluster("a")),
+        ("odd/\"b\": {c/c.yaml", cluster("b")),
+        ("odd/c/web.yaml", APP.to_owned()),
+    ]);
+    let found: Vec<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(found, ["odd/\"b\": {c", "odd/[a]"]);
+    assert_eq!(told(&proposed), [""; 0]);
+}
+
+#[test]
+fn thousands_of_clusters_take_no_square_of_time() {
+    let paths: Vec<String> =
+        (0..6_000).map(|at| format!("r{}/g{}/c{at}/cluster.yaml", at % 7, at % 300)).collect();
+    let texts: Vec<String> = (0..6_000).map(|at| cluster(&format!("c{at}"))).collect();
+    let files: Vec<(&str, &str)> =
+        paths.iter().zip(&texts).map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let proposed = propose(&Files::new(&files)).unwrap();
+    assert_eq!(proposed.clusters.len(), 6_000);
+    assert!(proposed.text.contains("  paths: [\"*/*/*\"]\n"), "{}", proposed.text);
+}
+
+/// What follows where folders have the shape of a cluster and none is one.
+const NO_CLUSTERS: &str = "
+clusters:
+  # What has the shape of a cluster here, a folder with `base/`, is none: list the patterns of folders that are.
+  paths: []
+";
+
+#[test]
+fn an_example_with_the_shape_of_a_cluster_does_not_become_one() {
+    let proposed = check(
+        &[("docs/examples/a/base/cluster.yaml", cluster("a"))],
+        &format!("{NOTHING_YET}{NO_CLUSTERS}"),
+        &[],
+    );
+    assert!(proposed.layout.clusters.is_empty());
+    assert_eq!(
+        told(&proposed),
+        [
+            "docs/examples/a/base/cluster.yaml:1:1: it lies below `docs`, and neither Flux nor Argo CD applies it from here, \
+             so that it counts as an example. Where it is a cluster, add docs/examples/a to `clusters.paths`"
+        ]
+    );
+}
+
+#[test]
+fn an_operators_own_objects_alone_are_nothing_to_set_up() {
+    let provider =
+        "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
+    let proposed = check(&[("infra/capi-operator/base/core.yaml", provider.to_owned())], NO_CLUSTERS, &[]);
+    assert!(!proposed.is_worth_it(), "{proposed:?}");
+}
+
+#[test]
+fn a_template_with_the_shape_of_a_cluster_that_nobody_here_fills_in() {
+    let proposed = check(
+        &[("fleet/x/base/cluster.yaml", named(CLUSTER, "${NAME}"))],
+        &format!("{NOTHING_YET}{NO_CLUSTERS}"),
+        &[],
+    );
+    assert_eq!(
+        told(&proposed),
+        [
+            "fleet/x/base/cluster.yaml:1:1: its name is a variable, and nobody in this repository gives that a value, so that \
+             it counts as a template. Where Flux fills it in from another one, add fleet/x to `clusters.paths`"
+        ]
+    );
+}
+
+#[test]
+fn a_template_in_the_root_that_flux_fills_in() {
+    let given = flux("a", "./", "  postBuild: {substitute: {NAME: a}}\n");
+    let proposed =
+        check(&[("cluster.yaml", named(CLUSTER, "${NAME}")), ("flux/a.yaml", given)], NOTHING_YET, &[]);
+    assert_eq!(
+        told(&proposed),
+        [
+            "cluster.yaml:1:1: the repository's root is no cluster's folder: move what belongs to this cluster into one of its \
+             own, whose path is then the cluster's id"
+        ]
+    );
+}

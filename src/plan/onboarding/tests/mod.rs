@@ -1,0 +1,85 @@
+//! The shapes of GitOps repositories with Cluster API: a small tree in, `.capstan.yaml` and what is told out.
+
+mod flat;
+mod left;
+mod made_by_others;
+mod shared;
+
+use capstan_test_support::Files;
+
+use super::{Proposed, propose};
+
+pub(super) const CLUSTER: &str =
+    "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: NAME\nspec: {}\n";
+pub(super) const POOL: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: NAME-md-0\nspec:\n  clusterName: NAME\n";
+pub(super) const APP: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n";
+
+/// The comment and the mode with which every proposed file begins.
+const HEAD: &str = "\
+# Settings of Capstan for this repository. Everything else has a default; `capstan schema` lists all keys.
+
+# observe: checks on pull requests and answers to commands; no branch, commit or pull request of Capstan's.
+# propose: newer releases are offered to clusters, each as a pull request.
+mode: observe
+";
+
+/// An object called otherwise.
+pub(super) fn named(text: &str, name: &str) -> String {
+    text.replace("NAME", name)
+}
+
+pub(super) fn cluster(name: &str) -> String {
+    named(CLUSTER, name)
+}
+
+pub(super) fn kustomization(rest: &str) -> String {
+    format!("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{rest}")
+}
+
+pub(super) fn flux(name: &str, path: &str, more: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+         spec:\n  path: {path}\n  sourceRef: {{kind: GitRepository, name: flux-system}}\n{more}"
+    )
+}
+
+pub(super) fn argo(kind: &str, name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}, namespace: argocd}}\nspec:\n{spec}"
+    )
+}
+
+/// What is proposed for these files.
+pub(super) fn proposed(files: &[(&str, String)]) -> Proposed {
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    propose(&Files::new(&files)).unwrap()
+}
+
+/// Looks at the file behind its head, at the clusters that it finds, and at who applies each.
+pub(super) fn check(files: &[(&str, String)], text: &str, clusters: &[(&str, &str)]) -> Proposed {
+    let proposed = proposed(files);
+    assert_eq!(proposed.text, format!("{HEAD}{text}"));
+    let found: Vec<(String, String)> = proposed
+        .clusters
+        .iter()
+        .map(|(id, appliers)| {
+            let names =
+                appliers.iter().map(|applier| format!("{} {}", applier.with.in_words(), applier.name));
+            (id.to_string(), names.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let expected: Vec<(String, String)> =
+        clusters.iter().map(|(id, by)| ((*id).to_owned(), (*by).to_owned())).collect();
+    assert_eq!(found, expected);
+    proposed
+}
+
+/// The same, where nothing is left out.
+pub(super) fn takes_all(files: &[(&str, String)], text: &str, clusters: &[(&str, &str)]) {
+    let proposed = check(files, text, clusters);
+    assert_eq!(told(&proposed), [""; 0]);
+}
+
+pub(super) fn told(proposed: &Proposed) -> Vec<String> {
+    proposed.left.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,106 @@
+//! The text of a `.capstan.yaml`: what is needed, and why.
+
+use capstan_model::finding::FileError;
+use capstan_model::tree::RepoPath;
+use capstan_model::wording::count;
+
+const HEAD: &str = "\
+# Settings of Capstan for this repository. Everything else has a default; `capstan schema` lists all keys.
+
+# observe: checks on pull requests and answers to commands; no branch, commit or pull request of Capstan's.
+# propose: newer releases are offered to clusters, each as a pull request.
+mode: observe
+";
+
+/// What the settings are for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'a> {
+    /// How many clusters they find.
+    pub(super) clusters: usize,
+    /// Patterns of those whose objects stand in bases that several build.
+    pub(super) shared: &'a [String],
+    /// What is not taken in.
+    pub(super) left: &'a [FileError],
+}
+
+/// Where the shape of folders tells what is a cluster.
+pub(super) fn by_shape(found: Found<'_>) -> String {
+    let mut text = HEAD.to_owned();
+    if found.clusters > 0 {
+        text.push_str(&format!(
+            "\n# Clusters are found by their shape, a folder with `base/` and perhaps `overlay/`: {} today.\n",
+            count(found.clusters, "cluster", "clusters")
+        ));
+        if !found.shared.is_empty() {
+            text.push_str("clusters:\n");
+            text.push_str(&rules(found.shared));
+        }
+    } else if !found.left.is_empty() {
+        text.push_str(NOTHING_YET);
+    }
+    text
+}
+
+/// An upgrade writes to a cluster's own folder: of one whose objects stand elsewhere it would make a second one.
+fn rules(shared: &[String]) -> String {
+    if shared.is_empty() {
+        return String::new();
+    }
+    let rules = shared.iter().map(|pattern| format!("    - {{match: {}, track: none}}\n", quoted(pattern)));
+    let rules: String = rules.collect();
+    format!(
+        "  rules:\n    # Their objects stand in bases that several clusters build, which no upgrade of one reaches: nothing is\n    \
+         # offered to these until each has manifests of its own (`capstan render CLUSTER` prints them).\n{rules}"
+    )
+}
+
+/// Where folders have the shape of a cluster, and none of them is one.
+pub(super) fn without_clusters(found: Found<'_>) -> String {
+    by_shape(found) + NO_CLUSTERS
+}
+
+const NO_CLUSTERS: &str = "
+clusters:
+  # What has the shape of a cluster here, a folder with `base/`, is none: list the patterns of folders that are.
+  paths: []
+";
+
+const NOTHING_YET: &str = "
+# No folder is a cluster of its own yet. Once each has one, its manifests directly in it, write for example:
+#
+# clusters:
+#   paths: [\"clusters/*\"]
+#   base: \".\"
+";
+
+/// Where patterns do; the root for a base that is the cluster's folder itself.
+pub(super) fn by_pattern(paths: &[String], base: &RepoPath, found: Found<'_>) -> String {
+    if paths.is_empty() {
+        return by_shape(Found { clusters: 0, ..found });
+    }
+    let quoted: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
+    let one_line = format!("  paths: [{}]\n", quoted.join(", "));
+    let paths = if one_line.len() <= 100 {
+        one_line
+    } else {
+        let lines: String = quoted.iter().map(|path| format!("    - {path}\n")).collect();
+        format!("  paths:\n{lines}")
+    };
+    let base = match base.as_str() {
+        "base" => String::new(),
+        "" => "  # Their manifests lie directly in these folders.\n  base: \".\"\n".to_owned(),
+        base => {
+            format!("  # Where a cluster's manifests lie in its folder.\n  base: {base}\n")
+        }
+    };
+    let clusters = count(found.clusters, "cluster", "clusters");
+    let rules = rules(found.shared);
+    format!(
+        "{HEAD}\nclusters:\n  # Each folder that one of these patterns matches is a cluster, by its path: {clusters} today.\n{paths}{base}{rules}"
+    )
+}
+
+/// A text between double quotes. What JSON escapes, YAML reads.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

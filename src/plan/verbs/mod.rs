@@ -1,0 +1,254 @@
+//! The verbs of slash-commands: one declaration of what there is, what follows each, and who may by default.
+//!
+//! Help, settings and rights all read this table; a verb without its word, its meaning or its right does not compile.
+//! Deliberately absent: how comments are read and whose count ([`command`](crate::command)), and what a verb does.
+
+mod argument;
+mod clusters;
+
+pub use argument::{Held, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, Reason, Rule, To};
+pub use clusters::{Back, ClusterFrom, Gone};
+
+use argument::Argument;
+use capstan_model::ids::ClusterId;
+use capstan_model::spelling::hint;
+use serde::de::{self, Deserialize, Deserializer};
+use serde::{Serialize, Serializer};
+
+/// Who may use a verb where the settings say nothing else. Whoever administers the repository may use all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Needs {
+    /// Write permission in the repository.
+    Write,
+    /// To be an owner of the cluster's folder (`CODEOWNERS`); where nobody owns it, write permission.
+    Owner,
+    /// Administration: it concerns the whole repository.
+    Admin,
+}
+
+/// Whether a verb makes Capstan write to a branch of the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It answers, or notes something.
+    Notes,
+    /// It may have a proposal's branch written, where nobody else has worked on it.
+    Rewrites,
+    /// It may write a proposal's branch anew, whatever stands there.
+    Overwrites,
+    /// It may bring a proposal to its base branch.
+    Merges,
+}
+
+/// A button of a check that does what a verb does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Button {
+    /// What stands on it: at most 20 characters.
+    pub label: &'static str,
+    /// What it does: at most 40 characters.
+    pub description: &'static str,
+}
+
+/// Declares every verb once.
+macro_rules! verbs {
+    ($($(#[$doc:meta])* $variant:ident $(($argument:ty))? = $word:literal, $needs:ident, $effect:ident: $does:literal;)*) => {
+        /// A word that asks for something.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Verb {
+            $($(#[$doc])* $variant,)*
+        }
+
+        /// What people can ask for in a comment: a verb with what follows it.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Command {
+            $($(#[$doc])* $variant $(($argument))?,)*
+        }
+
+        impl Verb {
+            /// Every verb, as the help lists them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The word.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+
+            /// What it does, for the help.
+            pub const fn does(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $does,)*
+                }
+            }
+
+            /// Who may use it by default.
+            pub const fn needs(self) -> Needs {
+                match self {
+                    $(Self::$variant => Needs::$needs,)*
+                }
+            }
+
+            /// What it does to branches.
+            pub const fn effect(self) -> Effect {
+                match self {
+                    $(Self::$variant => Effect::$effect,)*
+                }
+            }
+
+            /// What follows it, as the help shows it: `[REASON] [until DATE]`; empty where nothing does.
+            pub fn syntax(self) -> &'static str {
+                match self {
+                    $(Self::$variant => [$(<$argument as Argument>::SYNTAX,)? ""][0],)*
+                }
+            }
+
+            /// The verb with what was written after it.
+            ///
+            /// # Errors
+            /// What was expected instead, as the rest of a sentence.
+            pub fn with(self, given: &str) -> Result<Command, String> {
+                if self.syntax().is_empty() && !given.is_empty() {
+                    return Err("takes no arguments".to_owned());
+                }
+                match self {
+                    $(Self::$variant => Ok(Command::$variant $((<$argument as Argument>::read(given)?))?),)*
+                }
+            }
+        }
+
+        impl Command {
+            /// Its verb.
+            pub const fn verb(&self) -> Verb {
+                match self {
+                    $(Self::$variant { .. } => Verb::$variant,)*
+                }
+            }
+        }
+    };
+}
+
+verbs! {
+    /// Lists the verbs.
+    Help = "help", Write, Notes: "lists the commands";
+    /// Plans again and answers with the result; writes nothing to the branch.
+    Plan = "plan", Write, Notes: "plans the upgrade of this pull request's clusters and answers with what it would change; the branch stays as it is";
+    /// Tells how the clusters of the pull request stand.
+    Status = "status", Write, Notes: "tells how this pull request's clusters stand: release, what is offered, what was decided by command, what is waited for";
+    /// Explains a rule.
+    Explain(Rule) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
+    /// Makes the proposal anew, over edits by people; offers a closed one again.
+    Replan = "replan", Write, Overwrites: "makes this proposal anew from the present base and release: commits of people on the branch are overwritten, and a closed proposal is offered again";
+    /// Offers a cluster that release, whatever would be offered otherwise.
+    Upgrade(To) = "upgrade", Owner, Rewrites: "offers this release to the cluster (without a name: to that of this proposal), also one that would not be offered by itself; until it is merged, closed, or something else is asked for. Without a release: what is offered to it anyway, without waiting for its turn";
+    /// Offers the release before the last merged upgrade, with versions as they are.
+    Rollback(Back) = "rollback", Owner, Rewrites: "offers the release before this merged upgrade (with a cluster's name: before its last one) as a proposal in which versions and images stay as they are; merged, the release that it leaves is not offered again";
+    /// Opens a pull request with a new cluster.
+    Create(ClusterFrom) = "create", Owner, Rewrites: "opens a pull request with a new cluster, made from this release with these values of its variables";
+    /// Opens a pull request with the tombstone of a cluster.
+    Destroy(Gone) = "destroy", Owner, Rewrites: "opens a pull request that has the reconciler delete this cluster, with all its machines, once it is merged; nothing happens before";
+    /// Lets the upgrade edit the names of rotated templates in the overlay.
+    Retarget = "retarget", Owner, Overwrites: "lets the upgrade edit, in this cluster's overlay, the names of templates that get a new name, and nothing else there";
+    /// Settles a conflict: the cluster's value stays.
+    Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal: the cluster's value stays. It is forgotten when one of the three values changes";
+    /// Settles a conflict: the release's value is taken.
+    Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal: the release's value is taken. It is forgotten when one of the three values changes";
+    /// Lets a rule's errors pass for this proposal.
+    Override(Overruled) = "override", Owner, Notes: "lets errors of this rule pass in this proposal's check, as long as it offers the same release; rules that are always errors stay so";
+    /// Approves the proposal as it is.
+    Approve(OfCommit) = "approve", Owner, Notes: "approves what this proposal changes, at its head or at the commit that is named; a push that changes something else takes the approval back";
+    /// Takes the own approval back.
+    Unapprove = "unapprove", Owner, Notes: "takes your own `approve` back";
+    /// Merges the proposal.
+    Merge(OfCommit) = "merge", Owner, Merges: "merges this proposal at its head, or at the commit that is named, once check, approvals and the branch's rules allow it: by GitHub's merge queue or auto-merge where it has to wait for others";
+    /// Leaves the cluster as it is for a while.
+    Hold(Held) = "hold", Owner, Notes: "leaves this cluster alone: its proposal becomes a draft and is not brought up to date, until the day has come or somebody comments `unhold`";
+    /// Takes a hold back.
+    Unhold(OfCluster) = "unhold", Owner, Rewrites: "takes `hold` back";
+    /// Closes the proposal; that release is not offered to the cluster again.
+    Skip = "skip", Owner, Notes: "closes this proposal: its release is never offered to this cluster again, a newer one is";
+    /// Asks the live clusters what they would say to a merge.
+    Preflight = "preflight", Owner, Notes: "asks the reconcilers of this pull request's clusters anew what the live clusters would say to a merge; the check shows the answers";
+    /// Opens, writes and merges nothing in this repository any more.
+    Pause(Reason) = "pause", Admin, Notes: "pauses Capstan in this repository: no proposal is opened, written or merged until somebody says `resume`; checks and answers go on";
+    /// Takes a pause back.
+    Resume = "resume", Admin, Notes: "takes `pause` back";
+    /// Tries again what GitHub refused.
+    Retry = "retry", Owner, Rewrites: "tries at once what GitHub refused to take of this pull request: its branch, its description, its check";
+    /// Offers a skipped or closed proposal's release again.
+    Unskip = "unskip", Owner, Rewrites: "offers the release of this closed proposal again, unless people's commits stand on its branch: those stay (`replan` overwrites them)";
+}
+
+impl Command {
+    /// The cluster that it names, where it names one.
+    pub const fn cluster(&self) -> Option<&ClusterId> {
+        match self {
+            Self::Upgrade(To { cluster, .. })
+            | Self::Rollback(Back { cluster })
+            | Self::Hold(Held { cluster, .. })
+            | Self::Unhold(OfCluster(cluster))
+            | Self::Keep(OfConflict { cluster, .. })
+            | Self::Take(OfConflict { cluster, .. }) => cluster.as_ref(),
+            Self::Create(ClusterFrom { cluster, .. }) | Self::Destroy(Gone { cluster, .. }) => Some(cluster),
+            _ => None,
+        }
+    }
+}
+
+impl Verb {
+    /// The verb of that word, in any case.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|verb| verb.word().eq_ignore_ascii_case(word))
+    }
+
+    /// Whether it is about what stands at one commit: nobody means by it what came after they said it.
+    pub const fn is_of_commit(self) -> bool {
+        matches!(self, Self::Approve | Self::Merge)
+    }
+
+    /// Its button on a check, where it has one. Nothing follows a button, so such a verb needs no argument.
+    pub const fn button(self) -> Option<Button> {
+        let (label, description) = match self {
+            Self::Approve => ("Approve", "Approves what this proposal changes"),
+            Self::Merge => ("Merge", "Merges it, or has GitHub merge it"),
+            Self::Replan => ("Replan", "Makes it anew, over people's commits"),
+            Self::Retry => ("Retry", "Tries again what GitHub refused"),
+            Self::Unhold => ("Unhold", "Takes the hold back"),
+            _ => return None,
+        };
+        Some(Button { label, description })
+    }
+}
+
+/// As settings name it.
+impl Serialize for Verb {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Verb {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let known: Vec<&str> = Self::ALL.iter().map(|verb| verb.word()).collect();
+        Self::named(&word)
+            .ok_or_else(|| de::Error::custom(format!("there is no command `{word}`{}", hint(&word, &known))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// <https://docs.github.com/en/rest/checks/runs#create-a-check-run>
+    #[test]
+    fn buttons_are_as_short_as_github_wants_them_and_need_nothing_else() {
+        let mut buttons = 0;
+        for verb in Verb::ALL {
+            let Some(Button { label, description }) = verb.button() else { continue };
+            buttons += 1;
+            assert!(label.len() <= 20 && description.len() <= 40 && verb.word().len() <= 20, "{label}");
+            assert_eq!(verb.with("").map(|command| command.verb()), Ok(*verb));
+        }
+        assert_eq!(buttons, 5);
+    }
+}

@@ -1,0 +1,202 @@
+//! A provider's components as they would be applied: all steps, in the operator's order.
+//!
+//! | step | |
+//! |---|---|
+//! | 1 | the components, then the additional manifests |
+//! | 2 | variables, in the text |
+//! | 3 | objects, by YAML 1.1 |
+//! | 4 | overrides of images from the Secret's key `images` |
+//! | 5, 6, 7, 8 | one Namespace at most; the provider's namespace; its labels; the order |
+//! | 9 | Namespaces go; the provider is named as owner where its UID is known |
+//! | 10 | `deployment`, `manager`, `additionalDeployments` |
+//! | 11 | `patches` or `manifestPatches` |
+//! | 12 | overrides of images from the operator's own configuration |
+
+use std::collections::BTreeSet;
+
+use capstan_model::object::ObjectId;
+use capstan_model::tree::Tree;
+use serde_json::Value;
+
+use super::images::{self, Overrides, Short};
+use super::objects::{self, Object};
+use super::placing::{self, Owner};
+use super::refusal::Refusal;
+use super::set::ProviderSet;
+use super::source::{self, Components};
+use super::spec::Provider;
+use super::variables::{self, Substituted, Trouble, Values};
+use super::{deployment, patches};
+
+/// The key of a config Secret that holds overrides of images.
+const IMAGES: &str = "images";
+
+/// The key of a ConfigMap that holds additional manifests.
+const MANIFESTS: &str = "manifests";
+
+/// What a provider is rendered from.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The repository.
+    pub tree: &'a dyn Tree,
+    /// The objects that the provider stands among.
+    pub set: &'a ProviderSet,
+    /// Values for what config Secrets that are not at hand would have, and theirs lack.
+    pub variables: &'a Values,
+    /// Overrides of images in the configuration that the operator is started with, if it is.
+    pub configuration: Option<&'a Overrides>,
+}
+
+/// A provider, rendered.
+#[derive(Debug, Clone)]
+pub struct Rendered {
+    /// The label of its objects: `infrastructure-aws`.
+    pub label: String,
+    /// The version that was rendered.
+    pub version: String,
+    /// The contract of Cluster API that this version keeps.
+    pub contract: String,
+    /// The objects in the order in which they are applied.
+    pub objects: Vec<Value>,
+    /// The images that their pods run; ordered, each once.
+    pub images: BTreeSet<String>,
+    /// What a person should know besides, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Renders a provider of the set.
+///
+/// # Errors
+/// Components that are not at hand; and whatever cannot be rendered as the operator would: with the place, the object,
+/// and what to do. Values of variables are never told.
+pub fn render(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal> {
+    rendered(provider, inputs).map_err(|refusal| refusal.of(provider.subject()).at(provider.place.clone()))
+}
+
+fn rendered(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal> {
+    let Components { version, contract, text, place, mut notes } =
+        source::find(inputs.tree, inputs.set, provider)?;
+    let values = values(provider, inputs, &mut notes)?;
+    let text = with_manifests(text, provider, inputs.set)?;
+    let of_text = |refusal: Refusal| refusal.of("its components").at(place.clone());
+    let text = substituted(&text, provider, &values).map_err(of_text)?;
+    let mut objects = objects::read(&text).map_err(of_text)?;
+
+    let label = provider.label();
+    let overrides = values.get(IMAGES).map(Overrides::read).transpose();
+    let overrides = overrides.map_err(|refusal| refusal.of("its config Secret"))?.unwrap_or_default();
+    for object in &mut objects {
+        override_images(object, &label, &overrides, Short::Refused)?;
+    }
+    refuse_second_namespace(&objects).map_err(of_text)?;
+    for object in &mut objects {
+        let id = object.id();
+        placing::place(&mut object.value, &provider.namespace).map_err(|refusal| of_text(refusal.of(id)))?;
+        placing::label(&mut object.value, &label);
+    }
+    objects.sort_by_key(|object| placing::rank(&object.value));
+    objects.retain(|object| object.kind() != "Namespace");
+    if let Some(uid) = &provider.uid {
+        let owner = Owner { kind: provider.kind.name(), name: &provider.name, uid };
+        objects.iter_mut().for_each(|object| placing::own(&mut object.value, &owner));
+    }
+    deployment::customize(&mut objects, &provider.spec)?;
+    notes.extend(patches::apply(&mut objects, &provider.spec.patches)?);
+    if let Some(overrides) = inputs.configuration {
+        for object in &mut objects {
+            override_images(object, &label, overrides, Short::Kept)?;
+        }
+    }
+    refuse_twins(&objects)?;
+    let objects: Vec<Value> = objects.into_iter().map(|object| object.value).collect();
+    let images = objects.iter().flat_map(images::of_object).collect();
+    Ok(Rendered { label, version, contract, objects, images, notes })
+}
+
+/// What the provider's config Secret gives its variables. Where it names none, they have no values.
+fn values(provider: &Provider, inputs: Inputs<'_>, notes: &mut Vec<String>) -> Result<Values, Refusal> {
+    let Some(secret) = &provider.spec.config_secret else { return Ok(Values::default()) };
+    let mut values = match inputs.set.secret(secret)? {
+        Some((values, no_text)) => {
+            if !no_text.is_empty() {
+                notes.push(format!(
+                    "of Secret {secret}, {} hold no text and are passed over",
+                    no_text.join(", ")
+                ));
+            }
+            values
+        }
+        None => {
+            notes.push(format!(
+                "Secret {secret} is not here, or encrypted: variables have the values that were given, else their defaults"
+            ));
+            Values::default()
+        }
+    };
+    values.fill(inputs.variables);
+    Ok(values)
+}
+
+/// The text with the additional manifests behind it.
+fn with_manifests(text: String, provider: &Provider, set: &ProviderSet) -> Result<String, Refusal> {
+    let Some(wanted) = &provider.spec.additional_manifests else { return Ok(text) };
+    let map = set.config_map(wanted).ok_or_else(|| {
+        Refusal::new(format!("ConfigMap {wanted}, which `additionalManifests` names, is not here: add it"))
+    })?;
+    Ok(match map.text("data", MANIFESTS) {
+        Some((manifests, _)) if !manifests.is_empty() => format!("{text}\n---\n{manifests}"),
+        _ => text,
+    })
+}
+
+fn substituted(text: &str, provider: &Provider, values: &Values) -> Result<Substituted, Refusal> {
+    variables::substitute(text, values).map_err(|trouble| match trouble {
+        Trouble::Refused(refusal) => refusal,
+        Trouble::Missing(names) => {
+            let what_to_do = match &provider.spec.config_secret {
+                Some(secret) => {
+                    format!("put them into Secret {secret}, or give them with `--variable NAME=VALUE`")
+                }
+                None => "name a Secret that has them in `spec.configSecret`".to_owned(),
+            };
+            Refusal::new(format!(
+                "these variables have neither value nor default: {}; {what_to_do}",
+                names.join(", ")
+            ))
+        }
+    })
+}
+
+fn override_images(
+    object: &mut Object,
+    label: &str,
+    overrides: &Overrides,
+    short: Short,
+) -> Result<(), Refusal> {
+    images::override_in(&mut object.value, label, overrides, short).map_err(|refusal| refusal.of(object.id()))
+}
+
+fn refuse_second_namespace(objects: &[Object]) -> Result<(), Refusal> {
+    let mut namespaces = objects.iter().filter(|object| object.kind() == "Namespace");
+    match (namespaces.next(), namespaces.next()) {
+        (Some(first), Some(second)) => Err(Refusal::new(format!(
+            "they hold the Namespaces {} and {}, and a provider has one: take one out",
+            first.metadata("name"),
+            second.metadata("name")
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_twins(objects: &[Object]) -> Result<(), Refusal> {
+    let mut known: BTreeSet<ObjectId> = BTreeSet::new();
+    match objects.iter().find(|object| !known.insert(object.id())) {
+        None => Ok(()),
+        Some(twin) => {
+            Err(twin.refuse("it stands twice among the components, additional manifests included: keep one"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

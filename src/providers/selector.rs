@@ -1,0 +1,102 @@
+//! Label selectors as objects hold them: `matchLabels` and `matchExpressions`.
+
+use std::collections::BTreeMap;
+
+use super::fields::Fields;
+use super::refusal::Refusal;
+
+/// What labels must be; one without any part means everything, as in Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Selector {
+    labels: BTreeMap<String, String>,
+    expressions: Vec<Expression>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Expression {
+    key: String,
+    operator: Operator,
+    values: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+/// The fields of a selector.
+pub(crate) const FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
+
+/// The fields of an expression.
+pub(crate) const EXPRESSION_FIELDS: &[&str] = &["key", "operator", "values"];
+
+impl Selector {
+    /// Labels with these values.
+    pub(crate) fn of(labels: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let labels = labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Self { labels, expressions: Vec::new() }
+    }
+
+    /// Reads a selector.
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+        let labels = fields.text_map("matchLabels")?.unwrap_or_default();
+        let mut expressions = Vec::new();
+        for (at, item) in fields.items("matchExpressions")?.unwrap_or_default().iter().enumerate() {
+            let path = format!("{}[{at}]", fields.path_of("matchExpressions"));
+            let item = Fields::of(item, path, EXPRESSION_FIELDS)?;
+            let operator = match item.wanted_text("operator")?.as_str() {
+                "In" => Operator::In,
+                "NotIn" => Operator::NotIn,
+                "Exists" => Operator::Exists,
+                "DoesNotExist" => Operator::DoesNotExist,
+                _ => {
+                    return Err(item.refuse(
+                        "operator",
+                        "is one of `In`, `NotIn`, `Exists` and `DoesNotExist`: write one of them",
+                    ));
+                }
+            };
+            let values = item.texts("values")?.unwrap_or_default();
+            if matches!(operator, Operator::In | Operator::NotIn) == values.is_empty() {
+                return Err(item.refuse(
+                    "values",
+                    "names values for `In` and `NotIn`, and none for the others: correct it",
+                ));
+            }
+            expressions.push(Expression { key: item.wanted_text("key")?, operator, values });
+        }
+        Ok(Self { labels, expressions })
+    }
+
+    /// Whether labels meet it.
+    pub(crate) fn meets<'v>(&self, label: impl Fn(&str) -> Option<&'v str>) -> bool {
+        self.labels.iter().all(|(key, value)| label(key) == Some(value))
+            && self.expressions.iter().all(|Expression { key, operator, values }| {
+                let is_among = |value: &str| values.iter().any(|wanted| wanted == value);
+                match operator {
+                    Operator::In => label(key).is_some_and(is_among),
+                    Operator::NotIn => !label(key).is_some_and(is_among),
+                    Operator::Exists => label(key).is_some(),
+                    Operator::DoesNotExist => label(key).is_none(),
+                }
+            })
+    }
+}
+
+impl std::fmt::Display for Selector {
+    /// As `kubectl -l` takes it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let labels = self.labels.iter().map(|(key, value)| format!("{key}={value}"));
+        let expressions =
+            self.expressions.iter().map(|Expression { key, operator, values }| match operator {
+                Operator::In => format!("{key} in ({})", values.join(", ")),
+                Operator::NotIn => format!("{key} notin ({})", values.join(", ")),
+                Operator::Exists => key.clone(),
+                Operator::DoesNotExist => format!("!{key}"),
+            });
+        f.write_str(&labels.chain(expressions).collect::<Vec<_>>().join(","))
+    }
+}

@@ -1,0 +1,269 @@
+//! The objects below a path of a repository: provider objects, and the ConfigMaps and Secrets that they may name.
+//!
+//! A folder with a kustomization, or with `base/`, is rendered as a cluster's is; of any other folder every manifest is
+//! read. In a whole repository, what is no YAML is passed over unless it speaks of providers.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_kustomize::render::{self, Content, Folders, Placed, RenderError, is_kustomization};
+use capstan_model::finding::Place;
+use capstan_model::object::api_group;
+use capstan_model::spelling;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::YamlFile;
+
+use super::kind::{GROUP, ProviderKind};
+use super::refusal::Refusal;
+use super::spec::{Provider, Reference};
+use super::variables::Values;
+
+/// What lies here is for Capstan itself: vendored files and components.
+const OWN_FOLDER: &str = ".capstan";
+
+/// The one name of a core provider.
+const CORE: &str = "cluster-api";
+
+/// The objects below a path.
+#[derive(Debug, Default)]
+pub struct ProviderSet {
+    providers: Vec<Provider>,
+    pub(crate) config_maps: Vec<Held>,
+    secrets: Vec<Held>,
+}
+
+/// A ConfigMap or a Secret.
+#[derive(Debug)]
+pub(crate) struct Held(Placed);
+
+impl ProviderSet {
+    /// Reads what stands at a path: a file or a folder.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with its place: files that cannot be read, provider objects that are none, and
+    /// what the operator's checks before an installation refuse.
+    pub fn read(tree: &dyn Tree, path: &RepoPath) -> Result<Self, Vec<Refusal>> {
+        let mut refused = Vec::new();
+        let objects = objects(tree, path, &mut refused);
+        let mut set = Self::default();
+        for object in objects {
+            let text = |key: &str| object.text_at(&[key]).unwrap_or_default();
+            match (api_group(text("apiVersion")), text("kind")) {
+                (GROUP, _) => match Provider::read(&object) {
+                    Ok(provider) => set.providers.push(provider),
+                    Err(refusal) => refused.push(refusal),
+                },
+                ("", "ConfigMap") => set.config_maps.push(Held(object)),
+                ("", "Secret") => set.secrets.push(Held(object)),
+                _ => {}
+            }
+        }
+        set.providers.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+        refused.extend(set.wrong());
+        if refused.is_empty() { Ok(set) } else { Err(refused) }
+    }
+
+    /// The providers, in clusterctl's order of kinds and by name.
+    pub fn providers(&self) -> &[Provider] {
+        &self.providers
+    }
+
+    /// What the operator refuses before it looks at components.
+    fn wrong(&self) -> Vec<Refusal> {
+        let mut found = Vec::new();
+        let mut known: BTreeMap<(ProviderKind, &str), &Provider> = BTreeMap::new();
+        for provider in &self.providers {
+            let refuse =
+                |message: String| Refusal::new(message).of(provider.subject()).at(provider.place.clone());
+            if let Some(first) = known.insert((provider.kind, &provider.name), provider) {
+                found.push(refuse(format!(
+                    "a second one of this kind and name, beside that in {}: a management cluster has one, so remove or rename one, or name the one folder that is meant",
+                    first.place
+                )));
+                continue;
+            }
+            if provider.kind == ProviderKind::Core && provider.name != CORE {
+                found.push(refuse(format!("a core provider is called `{CORE}`: rename it")));
+            } else if provider.spec.source.is_none() && !provider.kind.is_built_in(&provider.name) {
+                let hint = spelling::nearest(&provider.name, provider.kind.built_in().iter().copied())
+                    .map(|nearest| format!("; did you mean `{nearest}`?"))
+                    .unwrap_or_default();
+                found.push(refuse(format!(
+                    "clusterctl knows no {} of this name, so it needs a source: add `spec.fetchConfig` with `selector`, `oci` or `url`{hint}",
+                    provider.kind
+                )));
+            }
+        }
+        found
+    }
+
+    /// A ConfigMap by name.
+    pub(crate) fn config_map(&self, wanted: &Reference) -> Option<&Held> {
+        self.config_maps.iter().find(|held| held.is(wanted))
+    }
+
+    /// The values of a Secret, and names of those that are no text; `None` where no such Secret is at hand.
+    ///
+    /// # Errors
+    /// A second Secret of that name; values that are no base64: with the place, never with the value.
+    pub(crate) fn secret(&self, wanted: &Reference) -> Result<Option<(Values, Vec<String>)>, Refusal> {
+        let mut found = self.secrets.iter().filter(|held| held.is(wanted));
+        let Some(secret) = found.next() else { return Ok(None) };
+        if let Some(second) = found.next() {
+            let message = format!("Secret {wanted} stands here and in {} too: keep one", secret.place());
+            return Err(Refusal::new(message).at(second.place()));
+        }
+        if secret.0.field("sops").is_some() {
+            return Ok(None);
+        }
+        let (mut values, mut no_text) = (Values::default(), Vec::new());
+        for (name, value) in secret.0.field("data").map(Placed::entries).unwrap_or_default() {
+            let broken = || {
+                Refusal::new(format!(
+                    "`data.{name}` of Secret {wanted} is no base64: correct it, or use `stringData`"
+                ))
+                .at(&value.place)
+            };
+            let encoded = if value.is_null() { "" } else { value.as_str().ok_or_else(broken)? };
+            let compact: String = encoded.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+            match String::from_utf8(STANDARD.decode(compact).map_err(|_| broken())?) {
+                Ok(text) => values.insert(name, text),
+                Err(_) => no_text.push(name.clone()),
+            }
+        }
+        for (name, value) in secret.0.field("stringData").map(Placed::entries).unwrap_or_default() {
+            let broken = || {
+                Refusal::new(format!("`stringData.{name}` of Secret {wanted} is a text: quote it"))
+                    .at(&value.place)
+            };
+            let text = if value.is_null() { "" } else { value.as_str().ok_or_else(broken)? };
+            values.insert(name, text);
+        }
+        Ok(Some((values, no_text)))
+    }
+}
+
+impl Held {
+    fn is(&self, wanted: &Reference) -> bool {
+        self.namespace() == wanted.namespace && self.name() == wanted.name
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.0.text_at(&["metadata", "namespace"]).unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.0.text_at(&["metadata", "name"]).unwrap_or_default()
+    }
+
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        self.0.text_at(&["metadata", "labels", key])
+    }
+
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+        self.0.text_at(&["metadata", "annotations", key])
+    }
+
+    /// A text of `data` or `binaryData`, and where it stands.
+    pub(crate) fn text(&self, field: &str, key: &str) -> Option<(&str, Place)> {
+        let value = self.0.at(&[field, key])?;
+        Some((value.as_str()?, Place::from(&value.place)))
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::from(&self.0.place)
+    }
+}
+
+fn objects(tree: &dyn Tree, path: &RepoPath, refused: &mut Vec<Refusal>) -> Vec<Placed> {
+    if let Some(entry) = tree.entry(path) {
+        return documents(tree, entry, Strict::Always, refused);
+    }
+    let strict = if path.is_root() { Strict::ForProviders } else { Strict::Always };
+    match rendered(tree, path, refused) {
+        Ok(None) => {
+            let is_own = |entry: &&TreeEntry| entry.path.parts().next() == Some(OWN_FOLDER);
+            let files =
+                tree.entries_in(path).iter().filter(|entry| entry.is_file() && is_manifest(&entry.path));
+            files
+                .filter(|entry| !is_own(entry))
+                .flat_map(|entry| documents(tree, entry, strict, refused))
+                .collect()
+        }
+        Ok(Some(objects)) => objects,
+        Err(error) => {
+            refused.push(Refusal::new(error.to_string()).at(error.place().clone()));
+            Vec::new()
+        }
+    }
+}
+
+/// The objects of a folder with a kustomization or with `base/`; `None` where it is neither.
+fn rendered(
+    tree: &dyn Tree,
+    path: &RepoPath,
+    refused: &mut Vec<Refusal>,
+) -> Result<Option<Vec<Placed>>, RenderError> {
+    let entries = tree.entries_in(path);
+    let below = |entry: &TreeEntry| entry.path.below(path).unwrap_or_default().to_owned();
+    if entries.iter().any(|entry| !below(entry).contains('/') && is_kustomization(&entry.path)) {
+        let objects = render::kustomized(tree, path)?;
+        return Ok(objects.map(|objects| objects.into_iter().map(|object| object.placed).collect()));
+    }
+    let (Ok(base), Ok(overlay)) = (path.join("base"), path.join("overlay")) else { return Ok(None) };
+    if path.is_root() || tree.entries_in(&base).is_empty() {
+        return Ok(None);
+    }
+    let rendered = render::render(tree, &Folders { cluster: path.clone(), base, overlay })?;
+    for patch in &rendered.patches {
+        let lost = patch.lost.as_ref();
+        refused.extend(
+            lost.map(|why| {
+                Refusal::new(format!("a patch of {} is lost: {why}", patch.target)).at(&patch.place)
+            }),
+        );
+    }
+    Ok(Some(rendered.objects.into_iter().map(|object| object.placed).collect()))
+}
+
+/// Which files must be YAML: in a whole repository lie templates of other things, too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strict {
+    Always,
+    /// Those that speak of the group.
+    ForProviders,
+}
+
+/// The objects of a file, those of lists included.
+fn documents(tree: &dyn Tree, entry: &TreeEntry, strict: Strict, refused: &mut Vec<Refusal>) -> Vec<Placed> {
+    let file =
+        tree.read(entry).map_err(|error| Refusal::new(error.reason).at(Place::whole(entry.path.clone())));
+    let bytes = match file {
+        Ok(bytes) => bytes,
+        Err(refusal) => {
+            refused.push(refusal);
+            return Vec::new();
+        }
+    };
+    match YamlFile::read_bytes(&bytes) {
+        Ok(file) => render::placed_documents(&entry.path, &file).into_iter().flat_map(expanded).collect(),
+        Err(error) => {
+            if strict == Strict::Always || bytes.windows(GROUP.len()).any(|window| window == GROUP.as_bytes())
+            {
+                let place = Place::at(entry.path.clone(), error.position);
+                refused.push(Refusal::new(format!("this is no YAML: {}", error.message)).at(place));
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// An object, or the items of a list.
+fn expanded(document: Placed) -> Vec<Placed> {
+    let is_list = document.text_at(&["kind"]).is_some_and(|kind| kind.ends_with("List"));
+    match document.field("items").map(|items| &items.content) {
+        Some(Content::Sequence(items)) if is_list => items.iter().cloned().flat_map(expanded).collect(),
+        _ => vec![document],
+    }
+}

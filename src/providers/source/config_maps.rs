@@ -1,0 +1,101 @@
+//! ConfigMaps with components, as people and the operator write them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_model::finding::Place;
+use capstan_model::version::ReleaseVersion;
+
+use super::Found;
+use crate::gzip::{self, Broken, UNPACKED_BYTES};
+use crate::refusal::Refusal;
+use crate::selector::Selector;
+use crate::set::{Held, ProviderSet};
+use crate::spec::{Provider, Source};
+
+const VERSION: &str = "provider.cluster.x-k8s.io/version";
+const COMPRESSED: &str = "provider.cluster.x-k8s.io/compressed";
+const COMPONENTS: &str = "components";
+
+/// Those of the provider's namespace that meet its selector, a version each.
+pub(super) fn selected<'a>(
+    set: &'a ProviderSet,
+    provider: &Provider,
+    selector: &Selector,
+) -> Result<Vec<Found<'a>>, Refusal> {
+    let mut all: Vec<Found<'a>> = Vec::new();
+    for map in set.config_maps.iter().filter(|map| map.namespace() == provider.namespace) {
+        if !selector.meets(|key| map.label(key)) {
+            continue;
+        }
+        let subject = format!("ConfigMap {}/{}", map.namespace(), map.name());
+        let refuse = |message: String| Refusal::new(message).of(&subject).at(map.place());
+        let (version, from) = match map.label(VERSION) {
+            Some(version) => (version, format!("the label `{VERSION}`")),
+            None => (map.name(), "the name".to_owned()),
+        };
+        if ReleaseVersion::parse(version).is_none() {
+            return Err(refuse(format!(
+                "`{version}`, which is {from}, is no version such as `v1.12.0`: correct it"
+            )));
+        }
+        if all.iter().any(|found| found.version == version) {
+            return Err(refuse(format!(
+                "a second ConfigMap that meets the selector has {version}: keep one"
+            )));
+        }
+        let Some((metadata, place)) = map.text("data", "metadata") else {
+            return Err(refuse("it has no `data.metadata`, the provider's metadata.yaml: add it".to_owned()));
+        };
+        all.push(Found {
+            version: version.to_owned(),
+            metadata: (metadata.to_owned(), place),
+            components: Box::new(move || {
+                components(map).map_err(|refusal| refusal.of(&subject).at(map.place()))
+            }),
+        });
+    }
+    Ok(all)
+}
+
+/// Those in which the operator keeps what it downloaded.
+pub(super) fn downloaded<'a>(set: &'a ProviderSet, provider: &Provider) -> Result<Vec<Found<'a>>, Refusal> {
+    let mut labels = vec![
+        ("provider.cluster.x-k8s.io/name", provider.name.clone()),
+        ("provider.cluster.x-k8s.io/type", provider.kind.word().to_owned()),
+        ("managed-by.operator.cluster.x-k8s.io", "true".to_owned()),
+    ];
+    if matches!(provider.spec.source, Some(Source::Oci(_))) {
+        labels.push(("provider.cluster.x-k8s.io/source", "oci".to_owned()));
+    }
+    selected(set, provider, &Selector::of(labels))
+}
+
+fn components(map: &Held) -> Result<(String, Place), Refusal> {
+    if map.annotation(COMPRESSED) != Some("true") {
+        let found = map.text("data", COMPONENTS).map(|(text, place)| (text.to_owned(), place));
+        return found.ok_or_else(|| Refusal::new("it has no `data.components`: add it"));
+    }
+    let missing =
+        || Refusal::new(format!("it says `{COMPRESSED}` and has no `binaryData.components`: add it"));
+    let (encoded, place) = map.text("binaryData", COMPONENTS).ok_or_else(missing)?;
+    let refuse = |message: String| Refusal::new(message).at(place.clone());
+    let compact: String = encoded.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+    let packed = STANDARD
+        .decode(compact)
+        .map_err(|_| refuse("`binaryData.components` is no base64: make it anew".to_owned()))?;
+    let unpacked = gzip::unpack(&packed, UNPACKED_BYTES).map_err(|broken| {
+        refuse(match broken {
+            Broken::Malformed => "`binaryData.components` is no gzip, or broken: make it anew".to_owned(),
+            Broken::Cut => "`binaryData.components` is gzip that ends too early: make it anew".to_owned(),
+            Broken::TooLarge => format!(
+                "`binaryData.components` unpacks to more than {UNPACKED_BYTES} bytes, and no provider has that: make it anew"
+            ),
+        })
+    })?;
+    match String::from_utf8(unpacked) {
+        Ok(text) => Ok((text, place)),
+        Err(_) => Err(refuse(
+            "`binaryData.components` unpacks to something that is no UTF-8: make it anew".to_owned(),
+        )),
+    }
+}

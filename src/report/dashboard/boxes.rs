@@ -1,0 +1,97 @@
+//! The boxes: each names the command that its tick gives, in a comment that GitHub does not show.
+
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::verbs::{Command, Verb};
+use serde::{Deserialize, Serialize};
+
+use crate::block::ascii;
+
+const OPEN: &str = "- [ ] <!-- capstan ";
+const TICKED: [&str; 2] = ["- [x] <!-- capstan ", "- [X] <!-- capstan "];
+const END: &str = " -->";
+
+/// What the tick of a box asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The verb.
+    pub verb: Verb,
+    /// What follows it, as in a comment.
+    pub given: String,
+    /// The proposal; `None` where it is about the whole repository.
+    pub proposal: Option<ProposalId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Payload {
+    #[serde(rename = "do")]
+    verb: Verb,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    with: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    of: Option<Target>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    from: Option<String>,
+}
+
+impl Choice {
+    /// A verb alone, for a proposal.
+    pub fn of(verb: Verb, proposal: &ProposalId) -> Self {
+        Self { verb, given: String::new(), proposal: Some(proposal.clone()) }
+    }
+
+    /// The command; `None` where it is none (an older Capstan's, say).
+    pub fn command(&self) -> Option<Command> {
+        self.verb.with(&self.given).ok()
+    }
+
+    /// The box with its comment; the words follow.
+    pub(super) fn to_box(&self) -> String {
+        let from = self
+            .proposal
+            .as_ref()
+            .map(|proposal| &proposal.kind)
+            .filter(|kind| **kind != SourceKind::RELEASE);
+        let payload = Payload {
+            verb: self.verb,
+            with: self.given.clone(),
+            of: self.proposal.as_ref().map(|proposal| proposal.target.clone()),
+            from: from.map(ToString::to_string),
+        };
+        // Two dashes end a comment.
+        let json = ascii(&serde_json::to_string(&payload).unwrap_or_default());
+        format!("{OPEN}{}{END} ", json.replace('-', "\\u002d").replace('>', "\\u003e"))
+    }
+
+    fn read(json: &str) -> Option<Self> {
+        let payload: Payload = serde_json::from_str(json).ok()?;
+        let kind = payload.from.map_or(Some(SourceKind::RELEASE), |from| SourceKind::parse(&from))?;
+        let proposal = payload.of.map(|target| ProposalId { target, kind });
+        Some(Self { verb: payload.verb, given: payload.with, proposal })
+    }
+}
+
+/// What a line with a ticked box asks for, and the line as it was.
+fn untick(line: &str) -> Option<(Option<Choice>, String)> {
+    let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
+    let rest = TICKED.iter().find_map(|ticked| line[indent.len()..].strip_prefix(ticked))?;
+    let choice = rest.split_once(END).and_then(|(json, _)| Choice::read(json));
+    Some((choice, format!("{indent}{OPEN}{rest}")))
+}
+
+/// What is ticked in a text, and the text without ticks. GitHub's page sends line ends of its own.
+pub(super) fn take_ticks(text: &str) -> (Vec<Choice>, String) {
+    let mut choices = Vec::new();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match untick(line) {
+            Some((choice, unticked)) => {
+                choices.extend(choice);
+                lines.push(unticked);
+            }
+            None => lines.push(line.to_owned()),
+        }
+    }
+    (choices, lines.join("\n"))
+}

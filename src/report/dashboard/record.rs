@@ -1,0 +1,205 @@
+//! What Capstan notes at the end of the dashboard's body, authenticated: decisions that have no open pull request, the
+//! pause, what was answered, and what it wrote.
+
+use capstan_model::digest::sha256;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_plan::proposal::{Decisions, Paused, ProposalId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::boxes::{Choice, take_ticks};
+use crate::block::{BlockKey, ascii, ends_sealed, seal, strip, unseal};
+
+/// An answer to a tick, or something else that people have to see once; for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// When it was said.
+    pub at: Timestamp,
+    /// Markdown, on one line.
+    pub text: String,
+}
+
+/// What notices may take of a record, in bytes.
+const ROOM: usize = 12 << 10;
+
+/// The newest of notices, at most so many and as far as there is room for them; oldest first, as they came.
+pub fn newest_notices(notices: Vec<Notice>, most: usize) -> Vec<Notice> {
+    let mut room = ROOM;
+    let mut kept: Vec<Notice> = notices
+        .into_iter()
+        .rev()
+        .take(most)
+        .take_while(|notice| {
+            let takes = ascii(&notice.text).len() + 60;
+            let fits = takes <= room;
+            room = room.saturating_sub(takes);
+            fits
+        })
+        .collect();
+    kept.reverse();
+    kept
+}
+
+/// Why Capstan closed a dashboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClosedDashboard {
+    /// The settings say that there is none.
+    Settings,
+    /// There was another one already.
+    Duplicate,
+}
+
+/// What is noted in a dashboard.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DashboardRecord {
+    /// Counts what Capstan wrote: of two records the higher one is the later.
+    pub edition: u64,
+    /// Digest of the text above it, as Capstan wrote it.
+    pub text: String,
+    /// The title that the settings wanted.
+    pub title: String,
+    /// Whether the settings said in so many words that it is kept.
+    pub asked_for: bool,
+    /// Set where Capstan closed it.
+    pub closed: Option<ClosedDashboard>,
+    /// Whether Capstan is paused in the repository.
+    pub pause: Option<Paused>,
+    /// What was decided about proposals that have no open pull request.
+    pub decisions: Vec<(ProposalId, Decisions)>,
+    /// What was answered, oldest first.
+    pub notices: Vec<Notice>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Payload {
+    /// The repository's id.
+    dashboard: u64,
+    edition: u64,
+    text: String,
+    title: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    asked_for: bool,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    closed: Option<ClosedDashboard>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pause: Option<Paused>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    decisions: Vec<Decided>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    notices: Vec<Notice>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Decided {
+    target: Target,
+    kind: String,
+    #[serde(flatten)]
+    decisions: Decisions,
+}
+
+impl DashboardRecord {
+    /// As it is kept beside the issue: JSON.
+    pub fn to_json(&self, repository: u64) -> String {
+        let decided = |(proposal, decisions): &(ProposalId, Decisions)| Decided {
+            target: proposal.target.clone(),
+            kind: proposal.kind.to_string(),
+            decisions: decisions.clone(),
+        };
+        let payload = Payload {
+            dashboard: repository,
+            edition: self.edition,
+            text: self.text.clone(),
+            title: self.title.clone(),
+            asked_for: self.asked_for,
+            closed: self.closed,
+            pause: self.pause.clone(),
+            decisions: self.decisions.iter().map(decided).collect(),
+            notices: self.notices.clone(),
+        };
+        serde_json::to_string(&payload).unwrap_or_default()
+    }
+
+    /// Reads that; `None` where it is none, or another repository's.
+    pub fn of_json(json: &str, repository: u64) -> Option<Self> {
+        let payload: Payload = serde_json::from_str(json).ok()?;
+        if payload.dashboard != repository {
+            return None;
+        }
+        let decided = |one: Decided| {
+            let kind = SourceKind::parse(&one.kind)?;
+            Some((ProposalId { target: one.target, kind }, one.decisions))
+        };
+        Some(Self {
+            edition: payload.edition,
+            text: payload.text,
+            title: payload.title,
+            asked_for: payload.asked_for,
+            closed: payload.closed,
+            pause: payload.pause,
+            decisions: payload.decisions.into_iter().filter_map(decided).collect(),
+            notices: payload.notices,
+        })
+    }
+
+    /// Reads the record of a body; `None` where it has none, somebody changed it, or it was made for another repository.
+    pub fn read(body: &str, key: &BlockKey, repository: u64) -> Option<Self> {
+        Self::of_json(unseal(body, key)?, repository)
+    }
+
+    /// The body: this text above the record, which then holds its digest.
+    pub fn body(&self, text: &str, key: &BlockKey, repository: u64) -> String {
+        text.to_owned() + &seal(&self.to_json(repository), key)
+    }
+
+    /// The same for a text.
+    #[must_use]
+    pub fn with_text(self, text: &str) -> Self {
+        Self { text: digest(text), ..self }
+    }
+
+    /// Whether it says the same, written or to be written.
+    pub fn says(&self, other: &Self) -> bool {
+        Self { edition: 0, ..self.clone() } == Self { edition: 0, ..other.clone() }
+    }
+}
+
+/// What people see in a body.
+pub fn dashboard_above(body: &str) -> &str {
+    strip(body)
+}
+
+/// Whatever line ends and blanks at its end a text has.
+fn digest(text: &str) -> String {
+    sha256(take_ticks(text).1.trim_end())
+}
+
+/// What a body says, held against what Capstan wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DashboardReading {
+    /// It is as Capstan wrote it.
+    AsWritten,
+    /// These boxes were ticked, and nothing else is different.
+    Ticked(Vec<Choice>),
+    /// Somebody wrote something else.
+    Edited,
+}
+
+/// Reads the body of a dashboard of which Capstan noted that.
+pub fn read_dashboard(
+    body: &str,
+    record: &DashboardRecord,
+    key: &BlockKey,
+    repository: u64,
+) -> DashboardReading {
+    let is_own = DashboardRecord::read(body, key, repository).is_some_and(|found| found == *record);
+    let (ticked, _) = take_ticks(strip(body));
+    if !is_own || !ends_sealed(body) || digest(strip(body)) != record.text {
+        DashboardReading::Edited
+    } else if ticked.is_empty() {
+        DashboardReading::AsWritten
+    } else {
+        DashboardReading::Ticked(ticked)
+    }
+}

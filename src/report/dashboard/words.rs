@@ -1,0 +1,276 @@
+//! The text of the dashboard.
+
+use std::collections::BTreeMap;
+
+use capstan_model::wording::count;
+use capstan_plan::proposal::{OnHold, ProposalId};
+use capstan_plan::verbs::Verb;
+
+use super::boxes::Choice;
+use super::record::DashboardRecord;
+use crate::block::ascii;
+use crate::markdown::{MAX_BODY, Page, code, code_cell, prose};
+use crate::standing::pause_in_words;
+
+/// How much is told of a reason, in characters.
+const LONGEST_REASON: usize = 300;
+/// Conflicts of one cluster that have boxes.
+const CONFLICTS: usize = 5;
+/// Sources that have a row.
+const SOURCES: usize = 20;
+/// What headings, the record's frame and codes take besides, in bytes.
+const FRAME: usize = 3_000;
+
+/// A conflict that blocks an upgrade.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockingConflict {
+    /// `Kind/name`
+    pub object: String,
+    /// The field.
+    pub path: String,
+}
+
+/// How one proposal stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Which.
+    pub proposal: ProposalId,
+    /// A word of [`STATES`](crate::STATES).
+    pub word: &'static str,
+    /// Why, in sentences.
+    pub why: String,
+    /// The open pull request.
+    pub pull: Option<u64>,
+    /// The source that the target is at, where that is known.
+    pub at: Option<String>,
+    /// The source that there is for it.
+    pub offered: Option<String>,
+    /// Conflicts that block it and that people may settle.
+    pub conflicts: Vec<BlockingConflict>,
+    /// Who holds it by command.
+    pub hold: Option<OnHold>,
+}
+
+/// What the dashboard tells.
+#[derive(Debug, Clone, Copy)]
+pub struct Dashboard<'a> {
+    /// What commands begin with.
+    pub prefix: &'a str,
+    /// All proposals, in their order.
+    pub entries: &'a [Entry],
+    /// The pause, and what was answered.
+    pub record: &'a DashboardRecord,
+    /// Why nothing at all is planned, where that is so.
+    pub trouble: Option<&'a str>,
+}
+
+/// A part of the dashboard: entries of these words, below that heading.
+struct Section {
+    words: &'static [&'static str],
+    heading: &'static str,
+    /// What a tick there does; empty where there are no boxes.
+    hint: &'static str,
+    /// So much of the page it may take, in percent.
+    share: usize,
+}
+
+const SECTIONS: [Section; 7] = [
+    Section {
+        words: &["blocked", "refused", "edited", "unplannable", "unknown", "failed"],
+        heading: "Needs somebody",
+        hint: "Ticks: of a conflict, `keep` or `take`; of what GitHub refused, `retry`; of an edited branch, `replan` (people's commits there are overwritten).",
+        share: 45,
+    },
+    Section {
+        words: &["proposed", "approved"],
+        heading: "Open",
+        hint: "A tick is `replan`: the branch is written anew, also over people's commits.",
+        share: 40,
+    },
+    Section { words: &["paused"], heading: "Paused", hint: "", share: 40 },
+    Section {
+        words: &["waiting"],
+        heading: "Waiting",
+        hint: "A tick is `upgrade`: the pull request is opened now.",
+        share: 40,
+    },
+    Section { words: &["observed"], heading: "Would be proposed", hint: "", share: 40 },
+    Section { words: &["held"], heading: "On hold", hint: "A tick is `unhold`.", share: 50 },
+    Section {
+        words: &["declined", "reverted"],
+        heading: "Skipped",
+        hint: "A tick offers it again: `unskip`, or `replan` where it was merged and taken back.",
+        share: 100,
+    },
+];
+
+/// Whether there is anything to tell: where all clusters rest, nobody needs an issue that says so.
+pub fn is_worth_telling(dashboard: &Dashboard<'_>) -> bool {
+    let told = |entry: &Entry| SECTIONS.iter().any(|section| section.words.contains(&entry.word));
+    let DashboardRecord { pause, decisions, notices, .. } = dashboard.record;
+    dashboard.trouble.is_some()
+        || pause.is_some()
+        || !decisions.is_empty()
+        || !notices.is_empty()
+        || dashboard.entries.iter().any(told)
+}
+
+/// What people see.
+pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
+    let Dashboard { prefix, entries, record, trouble } = *dashboard;
+    let noted = ascii(&record.to_json(u64::MAX)).len();
+    let end = resting(entries) + &pause_box(record);
+    let mut page = Page::new(MAX_BODY.saturating_sub(noted + FRAME + end.len()));
+    page.push(&format!(
+        "Capstan keeps this page: how the clusters of this repository stand. A ticked box is a command of whoever ticked it, \
+         with the same rights as a comment (`{prefix} help`); anything else that is edited here is put right again. To have \
+         no such page, close it, or say so in `.capstan.yaml`: `dashboard: {{enabled: false}}`.\n"
+    ));
+    if let Some(trouble) = trouble {
+        page.push(&format!("\n> **Nothing can be planned**: {}\n", prose(trouble, 900)));
+    }
+    if let Some(pause) = &record.pause {
+        page.push(&format!(
+            "\n> **{}** Nothing is opened, written or merged.\n",
+            prose(&pause_in_words(pause), 600)
+        ));
+    }
+    let notices: Vec<String> =
+        record.notices.iter().rev().map(|notice| format!("- {}\n", notice.text)).collect();
+    page.section("\n### Just now\n\n", &notices, page.free() / 4, |left| format!("- and {left} earlier\n"));
+    page.push(&campaigns(entries));
+    for section in &SECTIONS {
+        let told: Vec<&Entry> = section
+            .words
+            .iter()
+            .flat_map(|word| entries.iter().filter(move |entry| entry.word == *word))
+            .collect();
+        let rows: Vec<String> = told.iter().map(|entry| row(entry)).collect();
+        let hint = if section.hint.is_empty() { String::new() } else { format!("{}\n\n", section.hint) };
+        let head = format!("\n### {} ({})\n\n{hint}", section.heading, rows.len());
+        let budget = page.free() * section.share / 100;
+        page.section(&head, &rows, budget, |left| format!("- … and {left} more, which do not fit here\n"));
+    }
+    page.finish() + &end
+}
+
+/// The box at the end.
+fn pause_box(record: &DashboardRecord) -> String {
+    let (verb, words) = match record.pause {
+        Some(_) => (Verb::Resume, "`resume`: Capstan goes on in this repository"),
+        None => (
+            Verb::Pause,
+            "`pause`: Capstan opens, writes and merges nothing in this repository until `resume`",
+        ),
+    };
+    let choice = Choice { verb, given: String::new(), proposal: None };
+    format!("\n{}{words}\n", choice.to_box())
+}
+
+/// The body of a dashboard that Capstan closes.
+pub fn closed_dashboard(why: &str) -> String {
+    format!("> Closed by Capstan: {}\n", prose(why, 900))
+}
+
+fn row(entry: &Entry) -> String {
+    let verb = match (entry.word, &entry.hold) {
+        ("refused", _) => Some(Verb::Retry),
+        ("edited" | "proposed" | "approved" | "reverted", _) => Some(Verb::Replan),
+        ("waiting", _) => Some(Verb::Upgrade),
+        ("declined", _) => Some(Verb::Unskip),
+        ("held", Some(_)) => Some(Verb::Unhold),
+        _ => None,
+    };
+    let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::of(verb, &entry.proposal).to_box());
+    // A link that leaves no mention behind where it leads.
+    let pull = entry.pull.map_or_else(String::new, |number| format!(" [#{number}](../pull/{number})"));
+    let to = entry.offered.as_ref().map_or_else(String::new, |to| format!(" to {}", code(to, 100)));
+    let kind = if entry.word == "proposed" { String::new() } else { format!(", {}", entry.word) };
+    let why = match entry.word {
+        // That it is open and what it offers stands there already.
+        "proposed" => String::new(),
+        _ => format!(": {}", prose(&entry.why, LONGEST_REASON)),
+    };
+    let mut text = format!("{lead}{}{to}{pull}{kind}{why}\n", code(entry.proposal.target.as_str(), 200));
+    if entry.word == "blocked" {
+        text.push_str(&conflicts(entry));
+    }
+    text
+}
+
+fn conflicts(entry: &Entry) -> String {
+    let mut text = String::new();
+    for conflict in entry.conflicts.iter().take(CONFLICTS) {
+        let BlockingConflict { object, path } = conflict;
+        let named = format!("{object} {path}");
+        for (verb, whose) in
+            [(Verb::Keep, "the cluster's value stays"), (Verb::Take, "the release's value is taken")]
+        {
+            let choice = Choice { verb, given: named.clone(), proposal: Some(entry.proposal.clone()) };
+            // What a comment could not say a box cannot either.
+            if choice.command().is_some() {
+                text.push_str(&format!(
+                    "  {}`{}` {}: {whose}\n",
+                    choice.to_box(),
+                    verb.word(),
+                    code(&named, 300)
+                ));
+            }
+        }
+    }
+    match entry.conflicts.len().saturating_sub(CONFLICTS) {
+        0 => {}
+        more => text.push_str(&format!("  - and {}\n", count(more, "more conflict", "more conflicts"))),
+    }
+    text
+}
+
+/// How far each source that is offered has come.
+fn campaigns(entries: &[Entry]) -> String {
+    let mut sources: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    for entry in entries {
+        let column = match entry.word {
+            "current" => 0,
+            "proposed" | "approved" => 1,
+            "pinned" | "gone" => continue,
+            "blocked" | "refused" | "edited" | "unplannable" | "unknown" | "failed" => 3,
+            _ => 2,
+        };
+        if let Some(offered) = &entry.offered {
+            sources.entry(offered).or_default()[column] += 1;
+        }
+    }
+    // To those that have it nothing is offered.
+    for entry in entries.iter().filter(|entry| entry.word == "current" && entry.offered.is_none()) {
+        if let Some(columns) = entry.at.as_deref().and_then(|at| sources.get_mut(at)) {
+            columns[0] += 1;
+        }
+    }
+    if sources.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        String::from("\n| offered | done | open | waiting | needs somebody |\n|---|---|---|---|---|\n");
+    for (source, [done, open, waiting, needs]) in sources.iter().take(SOURCES) {
+        text.push_str(&format!("| {} | {done} | {open} | {waiting} | {needs} |\n", code_cell(source, 100)));
+    }
+    match sources.len().saturating_sub(SOURCES) {
+        0 => {}
+        more => text.push_str(&format!("\n… and {more} more.\n")),
+    }
+    text
+}
+
+/// Those of which nothing is to be told but their number.
+fn resting(entries: &[Entry]) -> String {
+    let of = |word: &str| entries.iter().filter(|entry| entry.word == word).count();
+    let told: Vec<String> =
+        [("current", "up to date"), ("pinned", "kept back by their track"), ("gone", "gone")]
+            .into_iter()
+            .filter_map(|(word, meaning)| match of(word) {
+                0 => None,
+                number => Some(format!("{} {meaning}", count(number, "cluster is", "clusters are"))),
+            })
+            .collect();
+    if told.is_empty() { String::new() } else { format!("\n{}.\n", told.join(", ")) }
+}

@@ -1,0 +1,277 @@
+//! Approvals and merges in words: who approved what, what is missing, what stands against a merge.
+
+use super::check::Gate;
+use super::markdown::{code, prose};
+use super::standing::{hold_in_words, pause_in_words};
+use capstan_model::tree::CommitId;
+use capstan_model::wording::count;
+use capstan_plan::command::Push;
+use capstan_plan::proposal::{
+    Approval, Approved, By, Decisions, Means, MergeStep, Obstacle, PassedOver, Standstill, Undo, Voice, short,
+};
+
+/// What begins the lines that tell of approvals above a body.
+pub(super) const APPROVED_BY: &str = "> Approved by ";
+pub(super) const APPROVAL_BY: &str = "> The approval by ";
+
+/// Somebody's approval that stands: a sentence.
+fn approval_in_words(approval: &Approval) -> String {
+    let how = match approval.means {
+        Means::Command => "",
+        Means::Review => ", in a review",
+    };
+    format!("Approved by `{}` for `{}`{how}.", approval.by, short(&approval.head))
+}
+
+/// Why somebody's approval does not count: a sentence.
+fn passed_over_in_words(approval: &Approval, why: &PassedOver) -> String {
+    let given = format!("The approval by `{}` for `{}`", approval.by, short(&approval.head));
+    match why {
+        PassedOver::Dismissed(head) => {
+            format!("{given} is dismissed: the result changed with `{}`.", short(head))
+        }
+        PassedOver::Voice(Voice::MayNot | Voice::Counts) => {
+            format!("{given} does not count: they may not `approve` here.")
+        }
+        PassedOver::Voice(Voice::OwnWork) => {
+            format!("{given} does not count: they opened it, or pushed to its branch.")
+        }
+        PassedOver::Voice(Voice::Untold) => {
+            format!("{given} does not count: people pushed to this branch, and GitHub does not tell who.")
+        }
+    }
+}
+
+/// Who approved, and whose approval does not count: a sentence each.
+pub fn approvals_in_words(approved: &Approved) -> Vec<String> {
+    let counted = approved.counted.iter().map(approval_in_words);
+    counted.chain(approved.passed_over.iter().map(|(one, why)| passed_over_in_words(one, why))).collect()
+}
+
+/// The same as far as it is noted, to stand above a body.
+pub(super) fn approvals_above(decisions: &Decisions) -> String {
+    let line = |approval: &Approval| {
+        let words = match &approval.dismissed {
+            Some(head) => passed_over_in_words(approval, &PassedOver::Dismissed(head.clone())),
+            None => approval_in_words(approval),
+        };
+        format!("> {}\n\n", prose(&words, 900))
+    };
+    decisions.approvals.iter().map(line).collect()
+}
+
+/// What a proposal's check says where approvals are missing, or somebody objects; `None` where none are needed, or all
+/// are there.
+pub fn approvals_gate(approved: &Approved, prefix: &str) -> Option<Gate> {
+    if approved.needed == 0 || approved.is_settled() {
+        return None;
+    }
+    let mut why = Vec::new();
+    let title = if approved.missing > 0 {
+        let needed = count(approved.needed as usize, "approval", "approvals");
+        why.push(format!(
+            "It needs {needed} of people who may `approve` here, and {} missing: `{prefix} approve`, or an approving review of its head. Who pushed to its branch does not count.",
+            if approved.missing == 1 { "1 is".to_owned() } else { format!("{} are", approved.missing) }
+        ));
+        format!("{} of {needed} missing", approved.missing)
+    } else {
+        "changes are requested".to_owned()
+    };
+    why.extend((!approved.objections.is_empty()).then(|| objections(&approved.objections)));
+    Some(Gate { title, why: why.join(" ") })
+}
+
+fn objections(logins: &[String]) -> String {
+    format!("Changes are requested on GitHub by {}.", listed(logins))
+}
+
+fn listed(names: &[String]) -> String {
+    const NAMED: usize = 10;
+    let mut named: Vec<String> = names.iter().take(NAMED).map(|name| code(name, 100)).collect();
+    if names.len() > NAMED {
+        named.push(format!("{} more", names.len() - NAMED));
+    }
+    named.join(", ")
+}
+
+/// What stands against a merge: a sentence. `base` is the branch.
+pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> String {
+    let base = code(base, 100);
+    match obstacle {
+        Obstacle::HeadMoved(head) => format!(
+            "Its head is {} now, which is not the commit that was meant: have a look, and say it again.",
+            code(short(head), 20)
+        ),
+        Obstacle::Paused(pause) => format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)),
+        Obstacle::Held(hold) => format!("{} `{prefix} unhold` takes it back.", hold_in_words(hold)),
+        Obstacle::Draft => "It is a draft.".to_owned(),
+        Obstacle::Check(title) => {
+            format!("The check `capstan` does not let it pass: {}.", title.trim_end_matches('.'))
+        }
+        Obstacle::CheckPending => "The check `capstan` is not done.".to_owned(),
+        Obstacle::Approvals { missing, needed } => {
+            format!("{missing} of {} missing.", count(*needed as usize, "approval", "approvals"))
+        }
+        Obstacle::ChangesRequested(logins) => objections(logins),
+        Obstacle::Conflicts => format!("It conflicts with {base}."),
+        Obstacle::Behind => {
+            format!("The rules of {base} want it up to date first: press `Update branch`. Approvals stay.")
+        }
+        Obstacle::Reviews => format!("The rules of {base} want reviews on GitHub that are missing."),
+        Obstacle::RequiredFailed(names) => format!("Required checks fail: {}.", listed(names)),
+        Obstacle::Rules => format!("The rules of {base} do not allow it yet, and GitHub does not say which."),
+        Obstacle::Method(method, allowed) => {
+            let allowed: Vec<String> = allowed.iter().map(|method| method.as_str().to_owned()).collect();
+            format!(
+                "`upgrade.merge.method` says {}, which the repository does not allow; it allows {}.",
+                code(method.as_str(), 20),
+                if allowed.is_empty() { "none".to_owned() } else { listed(&allowed) }
+            )
+        }
+        Obstacle::NoAutoMerge(pending) => format!(
+            "These required checks are not done: {}; and the repository has no auto-merge that could wait for them. Say it again then.",
+            listed(pending)
+        ),
+        Obstacle::NotRequired(pending) => format!(
+            "These required checks are not done: {}. Auto-merge is not switched on, since the rules of {base} do not require the check `capstan`: what is pushed meanwhile would be merged unjudged. Say it again then.",
+            listed(pending)
+        ),
+    }
+}
+
+/// What was done with a proposal that somebody wants merged, in sentences; `head` is what was merged.
+pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &str) -> String {
+    let head = code(short(head), 20);
+    match step {
+        MergeStep::Refuse(obstacles) => {
+            let words: Vec<String> =
+                obstacles.iter().map(|obstacle| obstacle_in_words(obstacle, base, prefix)).collect();
+            format!("It is not merged. {}", words.join(" "))
+        }
+        MergeStep::Stands(Standstill::Queued(by)) => format!("It is in the merge queue{}.", by_whom(by)),
+        MergeStep::Stands(Standstill::AutoMerge(by)) => {
+            format!(
+                "It is set to merge by itself{}: GitHub does once the rules of {} allow it.",
+                by_whom(by),
+                code(base, 100)
+            )
+        }
+        MergeStep::Now(method) => format!("Merged at {head} ({}).", method.as_str()),
+        MergeStep::Enqueue => format!("It is in the merge queue at {head}."),
+        MergeStep::WhenReady { pending, .. } => format!(
+            "These required checks are not done: {}. Auto-merge is switched on at {head}: GitHub merges it then.",
+            listed(pending)
+        ),
+        MergeStep::LookAgain => {
+            "GitHub is still computing whether it can be merged: it is looked at again.".to_owned()
+        }
+    }
+}
+
+fn by_whom(by: &By) -> String {
+    match by {
+        By::Capstan => String::new(),
+        By::Other(login) => format!(", as {} wants it", code(login, 80)),
+    }
+}
+
+/// That GitHub did not take a merge, in its words.
+pub fn merge_refused_in_words(reason: &str) -> String {
+    let hint = if reason.contains("not accessible by integration") {
+        " The App lacks a permission for it: see `docs/install-bot.md`. Somebody who may can merge it on GitHub."
+    } else {
+        ""
+    };
+    format!("It is not merged: GitHub refuses it. {}.{hint}", reason.trim_end_matches('.'))
+}
+
+/// What was taken back that had been asked of GitHub, and why: sentences.
+pub fn undo_in_words(undo: Undo, obstacles: &[Obstacle], base: &str, prefix: &str) -> String {
+    let what = match undo {
+        Undo::AutoMerge => "Auto-merge is switched off again.",
+        Undo::Queue => "It is taken out of the merge queue again.",
+    };
+    let why: Vec<String> =
+        obstacles.iter().map(|obstacle| obstacle_in_words(obstacle, base, prefix)).collect();
+    format!("{what} {}", why.join(" "))
+}
+
+/// For somebody who meant a proposal's head and had not seen what came to it since; no pushes where GitHub does not tell.
+pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Push]) -> String {
+    let command = code(command, 200);
+    let why = match pushes.first() {
+        Some(push) => format!(
+            "{} came to {} after the comment was written (or in the same second)",
+            code(short(&push.after), 20),
+            code(branch, 300)
+        ),
+        None => format!("GitHub does not tell when the head of {} was pushed", code(branch, 300)),
+    };
+    let named = code(&format!("{} {}", command.trim_matches('`'), short(head)), 200);
+    format!(
+        "{command} was not carried out: {why}, and nobody means what they have not seen. Have a look, then say {named}.\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(digit: char) -> CommitId {
+        CommitId::parse(&digit.to_string().repeat(40)).unwrap()
+    }
+
+    fn approval(by: &str, dismissed: Option<char>) -> Approval {
+        Approval {
+            by: by.to_owned(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+            head: commit('a'),
+            result: serde_json::from_str("\"one\"").unwrap(),
+            means: Means::Command,
+            dismissed: dismissed.map(commit),
+        }
+    }
+
+    #[test]
+    fn the_gate_says_how_many_are_missing_and_who_objects() {
+        let mut approved = Approved { needed: 2, missing: 1, ..Approved::default() };
+        let gate = approvals_gate(&approved, "/capstan").unwrap();
+        assert_eq!(gate.title, "1 of 2 approvals missing");
+        assert_eq!(
+            gate.why,
+            "It needs 2 approvals of people who may `approve` here, and 1 is missing: `/capstan approve`, or an approving review of its head. Who pushed to its branch does not count."
+        );
+        approved.missing = 0;
+        assert_eq!(approvals_gate(&approved, "/capstan"), None);
+        approved.objections = vec!["grace".to_owned()];
+        let gate = approvals_gate(&approved, "/capstan").unwrap();
+        assert_eq!(
+            (gate.title.as_str(), gate.why.as_str()),
+            ("changes are requested", "Changes are requested on GitHub by `grace`.")
+        );
+        approved.needed = 0;
+        assert_eq!(approvals_gate(&approved, "/capstan"), None, "nobody's approval is asked for");
+    }
+
+    #[test]
+    fn who_approved_stands_above_the_body_and_a_login_forges_nothing() {
+        let approvals = vec![approval("ada", None), approval("grace", Some('b')), approval("a<b>", None)];
+        let decisions = Decisions { approvals, ..Decisions::default() };
+        assert_eq!(
+            approvals_above(&decisions),
+            "> Approved by `ada` for `aaaaaaa`.\n\n> The approval by `grace` for `aaaaaaa` is dismissed: the result changed with `bbbbbbb`.\n\n> Approved by `a<b>` for `aaaaaaa`.\n\n"
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_githubs_names_the_permission_where_it_is_one() {
+        assert_eq!(
+            merge_refused_in_words("Base branch was modified."),
+            "It is not merged: GitHub refuses it. Base branch was modified."
+        );
+        assert_eq!(
+            merge_refused_in_words("Resource not accessible by integration"),
+            "It is not merged: GitHub refuses it. Resource not accessible by integration. The App lacks a permission for it: see `docs/install-bot.md`. Somebody who may can merge it on GitHub."
+        );
+    }
+}

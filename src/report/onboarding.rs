@@ -1,0 +1,200 @@
+//! The pull request of first contact: what was found, what Capstan would do, and how to say no.
+
+use super::body::shell_word;
+use super::markdown::{Page, code, code_cell, prose, prose_cell};
+use capstan_model::digest::sha256;
+use capstan_model::wording::count;
+use capstan_plan::onboarding::{
+    Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
+};
+
+/// The title.
+pub const ONBOARDING_TITLE: &str = "Set up Capstan: add .capstan.yaml";
+
+/// Where the digest of what Capstan wrote stands in a body, so that a person's additions stay until there is something
+/// new to say. It proves nothing, and nothing is decided by it.
+const MARK: &str = "<!-- capstan-onboarding ";
+
+/// Well below GitHub's limit, so that people may add something.
+const LONGEST: usize = 60_000;
+
+/// The whole body.
+pub fn onboarding_body(onboarding: &Onboarding) -> String {
+    let visible = visible(onboarding);
+    let mark = mark(&visible);
+    visible + "\n" + &mark
+}
+
+/// Whether a body was made from the same, whatever people added to it since.
+pub fn says_onboarding(body: &str, onboarding: &Onboarding) -> bool {
+    body.contains(&mark(&visible(onboarding)))
+}
+
+fn mark(visible: &str) -> String {
+    format!("{MARK}{} -->\n", &sha256(visible)[..16])
+}
+
+fn visible(onboarding: &Onboarding) -> String {
+    let mut page = Page::new(LONGEST);
+    page.push(
+        "Capstan is installed here, and this repository has no `.capstan.yaml`. This pull request adds one that fits what was \
+         found. **Until there is one on the default branch, Capstan does nothing else here**: no check, no comment, no other \
+         branch.\n",
+    );
+    let (first, modes) = (first_release(onboarding), MODES);
+    let end = NEXT_STEPS.len() + first.len() + modes.len();
+    let mut section = |head: &str, rows: &[String], budget: usize, what: &str| {
+        let budget = budget.min(page.free().saturating_sub(end));
+        page.section(head, rows, budget, |left| format!("\n… and {left} more {what}.\n"));
+    };
+    let found = count(onboarding.clusters.len(), "cluster", "clusters");
+    section(
+        &format!(
+            "\n### What was found\n\n{found}, {}.\n\n| Cluster | Release that it comes from | How well that fits | Applied by |\n|---|---|---|---|\n",
+            count(onboarding.releases.len(), "release", "releases")
+        ),
+        &onboarding.clusters.iter().map(cluster_row).collect::<Vec<_>>(),
+        25_000,
+        "clusters",
+    );
+    if onboarding.clusters.is_empty() {
+        let releases = count(onboarding.releases.len(), "release", "releases");
+        let row = format!("No folder that is a cluster by itself, {releases}.\n");
+        section("\n### What was found\n\n", &[row], 1_000, "");
+    }
+    section(
+        "\n### Found, and not taken in\n\n",
+        &onboarding
+            .left
+            .iter()
+            .map(|left| format!("- {}: {}\n", code(&left.place.to_string(), 300), prose(&left.message, 600)))
+            .collect::<Vec<_>>(),
+        12_000,
+        "places",
+    );
+    section(
+        "\n### What would be offered first, with `mode: propose`\n\n| Cluster | To | What it would do |\n|---|---|---|\n",
+        &onboarding.clusters.iter().filter_map(offer_row).collect::<Vec<_>>(),
+        12_000,
+        "clusters",
+    );
+    page.push(&first);
+    page.push(modes);
+    page.push(NEXT_STEPS);
+    page.finish()
+}
+
+fn cluster_row(cluster: &Onboarded) -> String {
+    let (release, fit) = match &cluster.release {
+        ReleaseGuess::Recorded(release) => (code_cell(release, 100), "recorded".to_owned()),
+        ReleaseGuess::Fits(best) => (code_cell(best.release.as_str(), 100), fit(best)),
+        ReleaseGuess::Equals(many, best) => (
+            "unknown".to_owned(),
+            format!(
+                "{many} releases fit equally well, {} among them: {}",
+                code_cell(best.release.as_str(), 100),
+                fit(best)
+            ),
+        ),
+        ReleaseGuess::Poor(best) => (
+            "unknown".to_owned(),
+            format!("even {} fits badly: {}", code_cell(best.release.as_str(), 100), fit(best)),
+        ),
+        ReleaseGuess::NoCandidate => ("unknown".to_owned(), "no release that it could come from".to_owned()),
+        ReleaseGuess::Refused(why) => {
+            ("unknown".to_owned(), prose_cell(&format!("cannot be read: {why}"), 300))
+        }
+        ReleaseGuess::NotLookedAt => ("not looked for yet".to_owned(), String::new()),
+    };
+    format!(
+        "| {} | {release} | {fit} | {} |\n",
+        code_cell(cluster.id.as_str(), 200),
+        applied_by(&cluster.applied_by)
+    )
+}
+
+fn fit(fit: &FittingRelease) -> String {
+    let equal = count(fit.equal, "field", "fields");
+    format!("{}%: {equal} equal, {} otherwise, {} missing", fit.percent, fit.differing, fit.missing)
+}
+
+fn applied_by(appliers: &[Applier]) -> String {
+    const SHOWN: usize = 3;
+    let mut words: Vec<String> = appliers
+        .iter()
+        .take(SHOWN)
+        .map(|applier| format!("{} {}", applier.with.in_words(), code_cell(&applier.name, 100)))
+        .collect();
+    if appliers.len() > SHOWN {
+        words.push(format!("{} more", appliers.len() - SHOWN));
+    }
+    if words.is_empty() { "nobody found here".to_owned() } else { words.join(", ") }
+}
+
+fn offer_row(cluster: &Onboarded) -> Option<String> {
+    let (to, what) = match &cluster.offer {
+        FirstOffer::Offered { to, changes, machines, blocked } => {
+            let changes = count(*changes, "change", "changes");
+            let rolls = match machines {
+                RolledMachines::Known(0) => "no machine is replaced".to_owned(),
+                RolledMachines::Known(number) => {
+                    let number = count(usize::try_from(*number).unwrap_or(usize::MAX), "machine", "machines");
+                    format!("replaces {number}")
+                }
+                RolledMachines::Unknown => "replaces machines, how many does not stand in Git".to_owned(),
+            };
+            let held =
+                blocked.as_ref().map(|why| format!("; waits: {}", prose_cell(why, 300))).unwrap_or_default();
+            (code_cell(to, 100), format!("{changes}, {rolls}{held}"))
+        }
+        FirstOffer::Refused(why) => ("-".to_owned(), prose_cell(&format!("cannot be planned: {why}"), 300)),
+        FirstOffer::Nothing(_) | FirstOffer::NotLookedAt => return None,
+    };
+    Some(format!("| {} | {to} | {what} |\n", code_cell(cluster.id.as_str(), 200)))
+}
+
+/// The command that makes the first release from a cluster, as a shell reads it.
+pub fn first_release_command(cluster: &str) -> String {
+    format!("capstan init --release PROVIDER/v1.0.0 --from {} --write", shell_word(cluster))
+}
+
+/// How the first release is made, where there is none.
+fn first_release(onboarding: &Onboarding) -> String {
+    if !onboarding.releases.is_empty() {
+        return String::new();
+    }
+    let example = onboarding.clusters.first().map(|cluster| {
+        format!(
+            "The first is made from a cluster that is as it should be, in a checkout:\n\n{}\n\nThat copies its objects to \
+             `PROVIDER/v1.0.0/base/` with `${{CLUSTER_NAME}}` for its name, and records the release in the cluster's `capstan.yaml`. ",
+            code(&first_release_command(cluster.id.as_str()), 400)
+        )
+    });
+    format!(
+        "\n### Releases\n\nThere is no release here: a folder `<provider>/<version>/` with `base/`, which clusters are upgraded to. {}Where \
+         another repository holds them, name it with `releases: {{repository: owner/name}}`.\n",
+        example.unwrap_or_default()
+    )
+}
+
+const MODES: &str = "
+### What Capstan does with `mode: observe`
+
+- It reports the check `capstan` on pull requests: what the clusters will be, which machines roll, which rules are broken.
+- It answers commands in comments.
+- It opens no pull request, makes no branch and no commit, and applies nothing: who applies the clusters today goes on doing so.
+";
+
+const NEXT_STEPS: &str = "
+### What to do next
+
+- Look at `.capstan.yaml` here, and merge. Commits of your own on this branch are kept: Capstan then leaves it alone.
+- Later, `mode: propose` has newer releases offered, each cluster in a pull request of its own. A management cluster with \
+Capstan's reconciler may apply clusters that `managementClusters` names; without it nothing changes there.
+- Close this pull request to decline: Capstan does not ask again. To be asked again, reopen it, or add a `.capstan.yaml` yourself.
+- In a checkout, `capstan init` shows the same, as the repository is then.
+";
+
+#[cfg(test)]
+#[path = "onboarding_tests.rs"]
+mod tests;

@@ -1,0 +1,210 @@
+//! Every metric that the programs have: what kind it is, which labels it has, what it says.
+//!
+//! Names and units follow Prometheus' conventions (<https://prometheus.io/docs/practices/naming/>). Values of labels
+//! come from closed sets, or are kinds and Fleets, which are few; a cluster is never a label. Who counts writes the name
+//! where something happens; a test holds all of those, the docs, the board and the alerts against this table.
+
+/// What a metric does over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows, until the process ends.
+    Counter,
+    /// It is as it is now.
+    Gauge,
+    /// How often values up to some sizes were seen.
+    Histogram,
+}
+
+impl Kind {
+    /// The word that Prometheus has for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// A program that has metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// `capstan serve`
+    Bot,
+    /// `capstan reconcile`
+    Reconciler,
+}
+
+/// A metric.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its labels.
+    pub labels: &'static [&'static str],
+    /// What has it.
+    pub programs: &'static [Program],
+    /// What it says, as a sentence without a full stop.
+    pub help: &'static str,
+}
+
+const BOT: &[Program] = &[Program::Bot];
+const RECONCILER: &[Program] = &[Program::Reconciler];
+const BOTH: &[Program] = &[Program::Bot, Program::Reconciler];
+
+const fn counter(
+    programs: &'static [Program],
+    name: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+) -> Metric {
+    Metric { name, kind: Kind::Counter, labels, programs, help }
+}
+
+const fn gauge(
+    programs: &'static [Program],
+    name: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+) -> Metric {
+    Metric { name, kind: Kind::Gauge, labels, programs, help }
+}
+
+const fn histogram(
+    programs: &'static [Program],
+    name: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+) -> Metric {
+    Metric { name, kind: Kind::Histogram, labels, programs, help }
+}
+
+/// All of them, in the order of the docs.
+pub const METRICS: &[Metric] = &[
+    gauge(BOTH, "capstan_build_info", &["version"], "1, with the version of the program"),
+    counter(
+        BOTH,
+        "capstan_planner_process_failures_total",
+        &["work"],
+        "Processes that ended in the middle, beyond their limits or by a fault: Planning (the bot's) or Rendering (the \
+         reconciler's)",
+    ),
+    counter(
+        BOT,
+        "capstan_webhooks_total",
+        &["outcome"],
+        "Deliveries that came to the webhook, by what became of them",
+    ),
+    histogram(
+        BOT,
+        "capstan_webhook_store_duration_seconds",
+        &[],
+        "How long storing a batch of deliveries takes; they are answered after it",
+    ),
+    histogram(BOT, "capstan_webhook_batch_deliveries", &[], "How many deliveries are stored together"),
+    counter(
+        BOT,
+        "capstan_connections_closed_for_others_total",
+        &[],
+        "Connections that had said nothing for longest, and were closed because all were taken",
+    ),
+    gauge(BOT, "capstan_database_up", &[], "Whether the database answered when this was asked"),
+    gauge(
+        BOT,
+        "capstan_jobs",
+        &["state"],
+        "Repositories whose work is queued, running, or dead: given up after many failures in a row, until something \
+         happens to the repository",
+    ),
+    gauge(
+        BOT,
+        "capstan_jobs_oldest_due_seconds",
+        &[],
+        "For how long the job has been due that has waited longest for a worker",
+    ),
+    counter(BOT, "capstan_worker_restarts_total", &[], "Workers that ended by a fault and were replaced"),
+    counter(
+        BOT,
+        "capstan_github_requests_total",
+        &["method", "route", "code"],
+        "Requests to GitHub, by route and the status code of the answer; none where there was no answer",
+    ),
+    counter(
+        BOT,
+        "capstan_agent_requests_total",
+        &["route", "outcome"],
+        "Requests of reconcilers, by what became of them",
+    ),
+    gauge(BOT, "capstan_table_rows", &["table"], "Rows of a table of the database, counted every hour"),
+    gauge(BOT, "capstan_mirrors", &[], "Repositories that a mirror is kept of, counted every hour"),
+    gauge(BOT, "capstan_mirror_bytes", &[], "Size of all mirrors on disk, counted every hour"),
+    gauge(RECONCILER, "capstan_leader", &[], "Whether this process holds the Lease, and so acts"),
+    gauge(
+        RECONCILER,
+        "capstan_clusters",
+        &["fleet", "phase"],
+        "Clusters by phase, or by what holds them up; of the process that acts",
+    ),
+    gauge(
+        RECONCILER,
+        "capstan_source_up",
+        &["fleet"],
+        "Whether the Fleet's source could be read the last time; no number once the Fleet is gone or another process acts",
+    ),
+    histogram(
+        RECONCILER,
+        "capstan_reconcile_duration_seconds",
+        &["result"],
+        "How long reconciling a cluster takes, by how it ended",
+    ),
+    counter(
+        RECONCILER,
+        "capstan_reconciler_failures_total",
+        &["cause"],
+        "What failed or was refused, by cause: reconciliations, deletions, asking the bot for work",
+    ),
+    counter(RECONCILER, "capstan_applied_objects_total", &["kind"], "Objects that were written, by kind"),
+    counter(RECONCILER, "capstan_deleted_objects_total", &["kind"], "Objects that were deleted, by kind"),
+    histogram(
+        RECONCILER,
+        "capstan_preflight_duration_seconds",
+        &[],
+        "How long it takes to try what a merge would give",
+    ),
+    counter(
+        RECONCILER,
+        "capstan_apiserver_requests_total",
+        &["method", "code"],
+        "Requests to the API server, by the status code of the answer; none where there was no answer",
+    ),
+    histogram(
+        RECONCILER,
+        "capstan_apiserver_request_duration_seconds",
+        &["method"],
+        "How long the API server takes to answer",
+    ),
+    gauge(
+        RECONCILER,
+        "capstan_namespace_watches",
+        &["state"],
+        "Watches of one kind in one namespace: open, waiting for room, or refused for want of rights",
+    ),
+];
+
+/// Says to the recorder what each metric means, and begins those counters at 0 that have no labels, so that their first
+/// step is seen as one.
+pub(super) fn describe(program: Program) {
+    for metric in METRICS.iter().filter(|metric| metric.programs.contains(&program)) {
+        match metric.kind {
+            Kind::Counter => metrics::describe_counter!(metric.name, metric.help),
+            Kind::Gauge => metrics::describe_gauge!(metric.name, metric.help),
+            Kind::Histogram => metrics::describe_histogram!(metric.name, metric.help),
+        }
+        if metric.kind == Kind::Counter && metric.labels.is_empty() {
+            metrics::counter!(metric.name).increment(0);
+        }
+    }
+    metrics::gauge!("capstan_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+}

@@ -1,0 +1,53 @@
+//! What a run finds out stands in the records that the pages show.
+
+use capstan::app::ports::{ClusterFilter, Extent, PageRecords as _, ShownTarget, Sight};
+use capstan_forge::{Edit, MergeMethod};
+
+use super::town::{REPOSITORY, Town};
+
+const PEU01: &str = "gauss/peu01";
+const PEU02: &str = "gauss/peu02";
+
+async fn targets(town: &Town) -> Vec<ShownTarget> {
+    let all = Extent { skip: 0, take: 10 };
+    town.database().targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap()
+}
+
+fn hold(town: &Town, cluster: &str) {
+    let edit = Edit::write(format!("{cluster}/overlay/capstan.yaml"), "hold: {reason: audit}\n");
+    town.forge.commit(REPOSITORY, "main", "ada", "Not before the audit", &[edit]).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
+    let town = Town::new("upgrade: {proposals: {open: 7, perHour: 9}}\n", &[PEU01, PEU02]).await;
+    hold(&town, PEU02);
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let [open, held] = targets(&town).await.try_into().unwrap();
+    assert_eq!((open.target.as_str(), open.state.as_str(), open.pull_request), (PEU01, "proposed", Some(1)));
+    assert_eq!((open.at.as_deref(), open.offered.as_deref()), (Some("aws/v21.0.0"), Some("aws/v22.0.0")));
+    let (conclusion, title) = open.check.unwrap();
+    assert_eq!((Some(conclusion), title), (town.check(1).conclusion, town.check(1).title));
+    assert_eq!((held.target.as_str(), held.state.as_str()), (PEU02, "held"));
+    assert_eq!(held.reason, "The overlay holds upgrades back: audit.");
+    assert_eq!((held.at.as_deref(), held.offered.as_deref()), (Some("aws/v21.0.0"), None));
+    let repositories = town.database().shown_repositories(&Sight::Everything).await.unwrap();
+    assert_eq!(repositories[0].limits, Some((7, 9)));
+    assert_eq!((repositories[0].open, repositories[0].opened_last_hour), (1, 1));
+
+    town.forge.merge_pull(REPOSITORY, 1, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    let merged = targets(&town).await.swap_remove(0);
+    assert_eq!((merged.state.as_str(), merged.at.as_deref()), ("current", Some("aws/v22.0.0")));
+
+    // A proposal that a hold closes is held at once, and stays so.
+    town.release("v22.1.0", "v1.22.9");
+    town.settle().await;
+    assert_eq!(targets(&town).await[0].state, "proposed");
+    hold(&town, PEU01);
+    town.settle().await;
+    assert_eq!(town.open_pulls().len(), 0);
+    assert_eq!(targets(&town).await[0].state, "held");
+    town.done();
+}

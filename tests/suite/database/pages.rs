@@ -1,0 +1,175 @@
+//! What the pages read, on both engines: narrowed, in parts, and only what may be seen.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use capstan::app::intake::{DeliveryStore as _, Reading, read_delivery};
+use capstan::app::ports::{
+    Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Cause, Clock as _, ClusterFilter,
+    DeliveryFilter, DeliveryOutcome, Extent, JobRequest, Jobs as _, PageRecords as _, Records as _,
+    RepositoryName, Sight,
+};
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+
+use super::{Bench, each_engine};
+
+/// Larger than any 32-bit number: GitHub's ids are past that.
+const ONE: u64 = 1 << 40;
+const OTHER: u64 = (1 << 40) + 1;
+const GUID: &str = "11111111-1111-4111-8111-111111111111";
+const ALL: Extent = Extent { skip: 0, take: 10 };
+
+async fn fill(bench: &Bench) {
+    for (repository, name, targets) in [
+        (
+            ONE,
+            "acme/gitops",
+            vec![("gauss/peu01", "held", "Überprüfung"), ("gauss/peu_2", "current", "100% `there`")],
+        ),
+        (OTHER, "acme/secret", vec![("noether/Vault", "current", "")]),
+    ] {
+        let name = RepositoryName::parse(name).unwrap();
+        let request = JobRequest { repository, installation: 7, name, cause: Cause::Start };
+        bench.database.enqueue(&request).await.unwrap();
+        let target = |(path, state, reason): (&str, &str, &str)| CampaignTarget {
+            target: Target::parse(path).unwrap(),
+            state: state.to_owned(),
+            reason: reason.to_owned(),
+            at: Some("aws/v21.0.0".to_owned()),
+            offered: None,
+        };
+        let campaign = CampaignRecord {
+            kind: SourceKind::RELEASE,
+            source: "aws/v22.0.0@9d1f".to_owned(),
+            limits: Some(CampaignLimits { open: 20, per_hour: 5 }),
+            targets: targets.into_iter().map(target).collect(),
+        };
+        bench.database.save_campaigns(repository, &[campaign]).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clusters_are_narrowed_and_what_may_not_be_seen_is_left_out() {
+    each_engine(async |bench| {
+        fill(&bench).await;
+        let records = &bench.database;
+        let one = Sight::Repositories(BTreeSet::from([ONE]));
+        let nothing = Sight::Repositories(BTreeSet::new());
+        let all = Sight::Everything;
+        let filter = |text: &str, state: &str, repository: &str| ClusterFilter {
+            text: text.to_owned(),
+            state: state.to_owned(),
+            repository: repository.to_owned(),
+        };
+        let cases: [(&Sight, ClusterFilter, &[&str]); 14] = [
+            (&all, filter("", "", ""), &["gauss/peu01", "gauss/peu_2", "noether/Vault"]),
+            (&one, filter("", "", ""), &["gauss/peu01", "gauss/peu_2"]),
+            (&nothing, filter("", "", ""), &[]),
+            (&one, filter("vault", "", ""), &[]),
+            (&all, filter("VAULT v21", "", ""), &["noether/Vault"]),
+            (&all, filter("peu_", "", ""), &["gauss/peu_2"]),
+            (&all, filter("100%", "", ""), &["gauss/peu_2"]),
+            (&all, filter("Überprüfung", "", ""), &["gauss/peu01"]),
+            (&all, filter("\0", "\0", "\0"), &["gauss/peu01", "gauss/peu_2", "noether/Vault"]),
+            (&all, filter("p\0eu01", "", ""), &["gauss/peu01"]),
+            (&all, filter("", "held\0", ""), &["gauss/peu01"]),
+            (&all, filter("", "held", ""), &["gauss/peu01"]),
+            (&all, filter("", "", "ACME/secret"), &["noether/Vault"]),
+            (&one, filter("", "", "acme/secret"), &[]),
+        ];
+        for (sight, filter, expected) in cases {
+            let found = records.targets(sight, &filter, ALL).await.unwrap();
+            let names: Vec<&str> = found.iter().map(|target| target.target.as_str()).collect();
+            assert_eq!(names, expected, "{filter:?}");
+        }
+        let part = records.targets(&all, &filter("", "", ""), Extent { skip: 1, take: 1 }).await.unwrap();
+        assert_eq!(part[0].target, "gauss/peu_2");
+        let mut states = records.states(&all, &filter("", "held", "")).await.unwrap();
+        states.sort();
+        assert_eq!(states, [("current".to_owned(), 2), ("held".to_owned(), 1)]);
+        assert_eq!(records.target(&one, "acme/gitops", "gauss/peu01").await.unwrap().len(), 1);
+        assert_eq!(records.target(&one, "acme/secret", "noether/Vault").await.unwrap(), []);
+        assert_eq!(records.merges(ONE, "gauss/peu01").await.unwrap(), []);
+        // PostgreSQL takes no NUL; an address may hold one.
+        assert_eq!(records.merges(ONE, "\0").await.unwrap(), []);
+        assert_eq!(records.target(&one, "acme/gitops", "\0").await.unwrap(), []);
+        assert_eq!(records.repository_of("\0").await.unwrap(), None);
+        assert_eq!(records.replay("\0", "ada").await.unwrap(), Again::NotThere);
+        let shown = records.shown_repositories(&one).await.unwrap();
+        assert_eq!((shown.len(), shown[0].limits, shown[0].open), (1, Some((20, 5)), 0));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_says_what_became_of_it_and_is_replayed() {
+    each_engine(async |bench| {
+        fill(&bench).await;
+        let records = &bench.database;
+        let payload = serde_json::json!({
+            "action": "created",
+            "issue": {"number": 12, "pull_request": {}},
+            "comment": {"id": 5},
+            "repository": {"id": ONE, "full_name": "acme/gitops", "default_branch": "main"},
+            "installation": {"id": 7},
+            "sender": {"login": "somebody", "type": "User"},
+        });
+        let body = payload.to_string();
+        let now = bench.clock.now();
+        let Ok(Reading::Store(delivery)) = read_delivery(GUID, "issue_comment", body.as_bytes(), now) else {
+            unreachable!("a comment is of interest")
+        };
+        records.store(&[*delivery]).await.unwrap();
+        let all = Sight::Everything;
+        let outcome = async |expected| {
+            let part = records.deliveries(&all, &DeliveryFilter::default(), ALL).await.unwrap();
+            assert_eq!((part.items[0].outcome, part.more), (expected, false));
+            let filter = DeliveryFilter { outcome: "done".to_owned(), ..DeliveryFilter::default() };
+            let done = records.deliveries(&all, &filter, ALL).await.unwrap();
+            assert_eq!(done.items.len(), usize::from(expected == DeliveryOutcome::Done));
+        };
+        outcome(DeliveryOutcome::Waiting).await;
+        let work = async || {
+            let mut jobs = Vec::new();
+            while let Some(job) = records.claim("worker", Duration::from_secs(30), 8).await.unwrap() {
+                jobs.push(job);
+            }
+            jobs
+        };
+        let jobs = work().await;
+        outcome(DeliveryOutcome::Running).await;
+        for job in &jobs {
+            records.complete(job).await.unwrap();
+        }
+        outcome(DeliveryOutcome::Done).await;
+
+        assert_eq!(records.repository_of(GUID).await.unwrap(), Some(ONE));
+        assert_eq!(records.replay("none", "ada").await.unwrap(), Again::NotThere);
+        assert_eq!(records.replay(GUID, "ada").await.unwrap(), Again::Queued);
+        outcome(DeliveryOutcome::Waiting).await;
+        let jobs = work().await;
+        assert_eq!(jobs[0].hints.pull_requests, [12]);
+        records.fail(&jobs[0], "the mirror is broken", None).await.unwrap();
+        outcome(DeliveryOutcome::Failed).await;
+        assert_eq!(records.look_again(ONE, "wim").await.unwrap(), Again::Queued);
+        assert_eq!(records.look_again(99, "wim").await.unwrap(), Again::NotThere);
+
+        let audit = async |sight: &Sight, filter: AuditFilter| {
+            let part = records.audit_trail(sight, &filter, ALL).await.unwrap();
+            let said = part.items.into_iter().map(|entry| format!("{} {}", entry.actor, entry.action));
+            // What is of the same millisecond stands in any order.
+            said.collect::<BTreeSet<_>>()
+        };
+        let by = |actor: &str| AuditFilter { actor: actor.to_owned(), ..AuditFilter::default() };
+        let both = ["ada delivery-replayed", "wim look-asked"].map(str::to_owned);
+        assert_eq!(audit(&all, AuditFilter::default()).await, BTreeSet::from(both));
+        assert_eq!(audit(&all, by("ADA")).await, BTreeSet::from(["ada delivery-replayed".to_owned()]));
+        let other = Sight::Repositories(BTreeSet::from([OTHER]));
+        assert_eq!(audit(&other, AuditFilter::default()).await, BTreeSet::new());
+        assert_eq!(records.deliveries(&other, &DeliveryFilter::default(), ALL).await.unwrap().items, []);
+        let target = AuditFilter { target: Some("gauss/peu01".to_owned()), ..AuditFilter::default() };
+        assert_eq!(audit(&all, target).await, BTreeSet::new());
+    })
+    .await;
+}

@@ -1,0 +1,168 @@
+//! The pages in a real Chromium: signing in, narrowing, opening, replaying; at the widths of a telephone and of a desk,
+//! light and dark; by keyboard; without a word on the console.
+
+use serde_json::json;
+
+use super::webdriver::Browser;
+use super::world::{SigningIn, World, target};
+
+const GUID: &str = "11111111-1111-4111-8111-111111111111";
+const TAB: &str = "\u{e004}";
+const ENTER: &str = "\u{e007}";
+
+/// What sticks out of the window on either side, and whether the page can be moved sideways.
+const STICKS_OUT: &str = "
+    const wide = document.documentElement.clientWidth;
+    const out = [...document.querySelectorAll('body *')].filter(one => {
+        const box = one.getBoundingClientRect();
+        const hidden = one.closest('.skip') || one.closest('thead') && innerWidth <= 1056;
+        return !hidden && box.width > 0 && (box.right > wide + 1 || box.left < -1);
+    });
+    return [document.documentElement.scrollWidth > wide, out.map(one => one.outerHTML.slice(0, 160))];";
+
+/// Texts with less contrast than WCAG's 4.5 to 1.
+const FAINT: &str = "
+    const channels = colour => colour.match(/[\\d.]+/g).map(Number);
+    const light = colour => {
+        const [r, g, b] = channels(colour).map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+        return .2126 * r + .7152 * g + .0722 * b;
+    };
+    const ground = one => {
+        for (; one; one = one.parentElement) {
+            const colour = getComputedStyle(one).backgroundColor;
+            if (!(channels(colour)[3] === 0)) return colour;
+        }
+    };
+    const written = [...document.querySelectorAll('body *')].filter(one =>
+        [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim()));
+    return written.filter(one => {
+        const [a, b] = [light(getComputedStyle(one).color), light(ground(one))];
+        return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 4.5;
+    }).map(one => one.outerHTML.slice(0, 160));";
+
+/// What a screen reader would miss.
+const UNSAID: &str = "
+    const all = css => [...document.querySelectorAll(css)];
+    const wrong = [];
+    if (!document.documentElement.lang) wrong.push('no language');
+    for (const [css, count] of [['main', 1], ['h1', 1], ['a.skip', 1], ['header', 1], ['footer', 1]])
+        if (all(css).length !== count) wrong.push(css + ': ' + all(css).length);
+    wrong.push(...all('input:not([type=hidden]), select').filter(one => !one.labels.length).map(one => one.outerHTML));
+    wrong.push(...all('button, a').filter(one => !(one.ariaLabel || one.textContent.trim())).map(one => one.outerHTML));
+    wrong.push(...all('table').filter(one => !one.caption || !one.caption.textContent.trim()).map(one => 'no caption'));
+    wrong.push(...all('nav, form[role]').filter(one => !one.ariaLabel).map(one => one.outerHTML.slice(0, 80)));
+    wrong.push(...all('th:not([scope])').map(one => one.outerHTML));
+    const ids = all('[id]').map(one => one.id);
+    wrong.push(...ids.filter((id, at) => ids.indexOf(id) !== at));
+    return wrong;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pages_work_in_a_browser() {
+    let Some(browser) = Browser::start().await else { return };
+    let world = World::start(SigningIn::Configured).await.with_a_fleet().await;
+    world.deliver(GUID, world.gitops).await;
+    let base = format!("http://{}", world.public);
+
+    // Signing in.
+    browser.resize(1280, 900).await;
+    browser.go(&format!("{base}/?q=gauss")).await;
+    browser.until("document.title === 'Sign in · Capstan'").await;
+    browser.photograph("sign-in").await;
+    browser.click("a.button").await;
+    browser.until("document.querySelector('button[value=wim]') !== null").await;
+    browser.click("button[value=wim]").await;
+    browser.until("document.querySelector('.who b')?.textContent === 'wim'").await;
+    assert_eq!(browser.url().await, format!("{base}/?q=gauss"));
+
+    // By keyboard: the first stop is the way past the bar, and it leads to the content.
+    browser.press(TAB).await;
+    let skip = "return document.activeElement.className === 'skip' && document.activeElement.getBoundingClientRect().top >= 0;";
+    assert_eq!(browser.script(skip).await, json!(true));
+    browser.press(ENTER).await;
+    browser.until("document.activeElement.id === 'main'").await;
+
+    // Narrowing, which the address keeps.
+    browser.go(&format!("{base}/")).await;
+    browser.write("input[name=q]", "gauss").await;
+    browser.write("select[name=state]", "blocked").await;
+    browser.click(".filters button").await;
+    browser.until("document.querySelectorAll('tbody tr').length === 1").await;
+    assert_eq!(browser.url().await, format!("{base}/?q=gauss&state=blocked&repository="));
+    browser.script("history.back();").await;
+    browser.until("document.querySelectorAll('tbody tr').length === 4").await;
+
+    // Opening one.
+    browser.click("tbody th a[href$='peu01']").await;
+    browser.until("document.querySelector('h1').textContent === 'gauss/peu01'").await;
+
+    // Replaying.
+    browser.click("nav a[href='/deliveries']").await;
+    browser.until("document.querySelector('nav a[aria-current=page]')?.textContent === 'Deliveries'").await;
+    browser.click("td form button").await;
+    browser.until(&format!("location.search === '?q={GUID}'")).await;
+    browser.go(&format!("{base}/audit?actor=wim")).await;
+    browser
+        .until("document.querySelector('tbody td[data-label=What]')?.textContent === 'delivery-replayed'")
+        .await;
+
+    // A long reason and long names, which must not push anything out.
+    let long = "One field of `MachineDeployment default/a-rather-long-name-of-a-cluster-that-somebody-chose-md-0` would neither stand in the result nor be explained.";
+    let name = "a-customer-with-a-very-long-name/a-rather-long-name-of-a-cluster-that-somebody-chose";
+    let targets = vec![
+        target(
+            "euler/web",
+            "held",
+            "The overlay holds upgrades back until 2026-12-01: audit.",
+            "aws/v21.0.0",
+            None,
+        ),
+        target("gauss/peu01", "proposed", "#12 offers `aws/v22.0.0`.", "aws/v21.0.0", Some("aws/v22.0.0")),
+        target(name, "blocked", long, "aws/v21.0.0", Some("aws/v22.0.0")),
+    ];
+    world.campaign(world.gitops, targets).await;
+    let failing = world.bench.database.clone();
+    fail_once(&failing, "GitHub does not answer: `GET /repos/acme/gitops/branches/main` (502)").await;
+
+    let cluster = format!("/clusters/acme/gitops/{name}");
+    let pages = [
+        ("fleet", "/"),
+        ("cluster", cluster.as_str()),
+        ("queue", "/queue"),
+        ("deliveries", "/deliveries"),
+        ("audit", "/audit"),
+    ];
+    for (width, height) in [(360, 1700), (768, 1000), (1060, 900), (1280, 900)] {
+        browser.resize(width, height).await;
+        for scheme in ["light", "dark"] {
+            browser.prefer(scheme).await;
+            for (page, path) in pages {
+                let what = format!("{page} at {width} px, {scheme}");
+                browser.go(&format!("{base}{path}")).await;
+                browser.until("document.querySelector('.who b')?.textContent === 'wim'").await;
+                assert_eq!(browser.script(STICKS_OUT).await, json!([false, []]), "{what}");
+                assert_eq!(browser.script(FAINT).await, json!([]), "{what}");
+                assert_eq!(browser.script(UNSAID).await, json!([]), "{what}");
+                let ground = browser
+                    .script("return getComputedStyle(document.documentElement).backgroundColor;")
+                    .await;
+                let expected = if scheme == "dark" { "rgb(20, 23, 27)" } else { "rgb(255, 255, 255)" };
+                assert_eq!(ground, json!(expected), "{what}");
+                browser.photograph(&format!("{page}-{width}-{scheme}")).await;
+            }
+        }
+    }
+
+    // Signing out.
+    browser.click(".who button").await;
+    browser.until("document.title === 'Sign in · Capstan'").await;
+    browser.go(&format!("{base}/")).await;
+    browser.until("document.title === 'Sign in · Capstan'").await;
+    assert_eq!(browser.console().await, Vec::<String>::new());
+}
+
+async fn fail_once(database: &capstan::database::Database, why: &str) {
+    use capstan::app::ports::Jobs as _;
+    let lease = std::time::Duration::from_secs(30);
+    let job = database.claim("worker", lease, 8).await.unwrap().expect("a job waits");
+    database.fail(&job, why, None).await.unwrap();
+}

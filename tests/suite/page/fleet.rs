@@ -1,0 +1,163 @@
+//! Filters, parts of long lists, what is escaped, and what one cluster's page tells.
+
+use capstan_model::rest::Rest;
+use capstan_report::{STATES, rest_in_a_word};
+
+use super::world::{Ask, GITOPS, SigningIn, World, target};
+
+/// The clusters that a page names, in its order.
+fn clusters(body: &str) -> Vec<String> {
+    let rows = body.split("role=\"rowheader\" scope=\"row\"><a href=\"/clusters/acme/").skip(1);
+    rows.map(|row| row.split_once("\">").unwrap().0.split_once('/').unwrap().1.to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_live_in_the_address() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let all = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
+    let cases: [(&str, &[&str]); 12] = [
+        ("/", &all),
+        ("/?q=&state=&repository=&page=", &all),
+        ("/?state=held", &["euler/web"]),
+        ("/?q=PEU0", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
+        ("/?q=peu+v22", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
+        ("/?q=audit", &["euler/web"]),
+        ("/?q=gauss&state=blocked", &["gauss/peu02"]),
+        ("/?repository=acme%2Fsecret", &["noether/vault"]),
+        ("/?q=100%25", &[]),
+        ("/?q=peu_1", &[]),
+        ("/?state=%27+OR+1%3D1", &[]),
+        ("/?page=2", &[]),
+    ];
+    for (path, expected) in cases {
+        let page = world.local(path).await;
+        assert_eq!(
+            (page.status, clusters(&page.body)),
+            (200, expected.iter().map(|&one| one.to_owned()).collect()),
+            "{path}"
+        );
+    }
+    // The form holds what was asked, and so do the ways to the states.
+    let page = world.local("/?q=gauss&state=blocked").await;
+    page.has(r#"name="q" value="gauss""#);
+    page.has("<option selected>blocked</option>");
+    page.has(r#"href="/?q=gauss&#38;state=current""#);
+    page.has("<b>1</b> proposed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_fleet_is_shown_a_hundred_at_a_time() {
+    let world = World::start(SigningIn::Not).await;
+    world.know(world.gitops, GITOPS).await;
+    let name = |number| format!("gauss/peu{number:04}");
+    let many = (0..1250).map(|number| target(&name(number), "current", "", "aws/v22.0.0", None));
+    world.campaign(world.gitops, many.collect()).await;
+
+    let first = world.local("/").await;
+    assert_eq!(clusters(&first.body), (0..100).map(name).collect::<Vec<_>>());
+    first.has("Clusters 1 to 100 of 1250");
+    first.has(r#"<a rel="next" href="/?page=2">"#);
+    first.lacks("rel=\"prev\"");
+    let last = world.local("/?q=gauss&page=13").await;
+    assert_eq!(clusters(&last.body), (1200..1250).map(name).collect::<Vec<_>>());
+    last.has("Clusters 1201 to 1250 of 1250");
+    last.has(r#"<a rel="prev" href="/?q=gauss&#38;page=12">"#);
+    last.lacks("rel=\"next\"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let page = world.local("/?q=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
+    page.lacks("<script");
+    let page = world.local("/").await;
+    page.has("One field of <code>&lt;b&gt;peu02</code> conflicts.");
+    let pull = format!(
+        "<a href=\"{}/acme/gitops/pull/12\">#12</a> offers <code>aws/v22.0.0</code>.",
+        world.forge.url()
+    );
+    page.has(&pull);
+    page.lacks("`");
+    page.has("action required: One conflict blocks");
+    assert!(page.policy.starts_with("default-src 'none'; style-src 'sha256-"), "{}", page.policy);
+    assert!(page.policy.contains("form-action 'self'; frame-ancestors 'none'"), "{}", page.policy);
+    page.lacks("<script");
+    page.lacks("style=\"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_cluster_tells_how_it_stands_and_what_was_done_about_it() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let page = world.local("/clusters/acme/gitops/gauss/peu01").await;
+    assert_eq!(page.status, 200);
+    page.has("<h1>gauss/peu01</h1>");
+    page.has("A pull request carries its upgrade.");
+    page.has("<dt>Release</dt><dd>aws/v21.0.0</dd>");
+    page.has("<dt>Offered</dt><dd>aws/v22.0.0</dd>");
+    page.has("offers <code>aws/v22.0.0</code> in <a href=");
+    page.has(&format!("href=\"{}/acme/gitops/tree/HEAD/gauss/peu01\"", world.forge.url()));
+    for path in
+        ["/clusters/acme/gitops/gauss/none", "/clusters/acme/other/gauss/peu01", "/clusters/acme/gitops"]
+    {
+        assert_eq!(world.local(path).await.status, 404, "{path}");
+    }
+    // The audit trail and the queue tell the same.
+    let audit = world.local("/audit?q=peu01&action=proposal-opened&actor=CAPSTAN").await;
+    audit.has("href=\"/clusters/acme/gitops/gauss/peu01\"");
+    world.local("/audit?actor=ada").await.has("Nothing is like that.");
+    let queue = world.local("/queue").await;
+    queue.has("data-label=\"Proposals open\">1 of 20</td>");
+    queue.has("data-label=\"Opened in the last hour\">1 of 5</td>");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_this_machines_own_names_are_answered_on_its_listener() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    for host in ["evil.example", "10.0.0.1:8082"] {
+        let page = world.ask(world.internal, Ask::get("/").with("host", host)).await;
+        assert_eq!(page.status, 421, "{host}");
+        page.lacks("gauss");
+    }
+    assert_eq!(world.ask(world.internal, Ask::get("/").with("host", "localhost:9")).await.status, 200);
+    // Monitoring comes under any name.
+    assert_eq!(
+        world.ask(world.internal, Ask::get("/healthz").with("host", "10.0.0.1:8082")).await.status,
+        200
+    );
+}
+
+#[test]
+fn every_word_of_state_has_one_meaning() {
+    for rest in [Rest::Current, Rest::Held, Rest::Pinned, Rest::Unknown, Rest::Gone] {
+        assert!(STATES.iter().any(|state| state.word == rest_in_a_word(rest)), "{rest:?}");
+    }
+    let words: std::collections::BTreeSet<&str> = STATES.iter().map(|state| state.word).collect();
+    assert_eq!(words.len(), STATES.len(), "a word stands there twice");
+    let told = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/page.md"))
+        .unwrap();
+    for state in STATES {
+        let row = format!("| `{}` | {} |", state.word, state.meaning);
+        assert!(told.contains(&row), "docs/page.md lacks {row}");
+    }
+    // Every word that a run gives is one of them.
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut given = 0;
+    for folder in ["app/sync", "report"] {
+        for file in crate::house::walk(&root.join(folder)) {
+            let source = std::fs::read_to_string(&file).unwrap();
+            for rest in source.split("ProposalState::new(").skip(1) {
+                let Some(word) = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next())
+                else {
+                    continue;
+                };
+                given += 1;
+                assert!(
+                    words.contains(word),
+                    "{}: `{word}` has no line in capstan_report::STATES",
+                    file.display()
+                );
+            }
+        }
+    }
+    assert!(given >= 5, "{given} words were found: the test looks in the wrong place");
+}
