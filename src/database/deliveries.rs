@@ -45,7 +45,7 @@ impl Database {
             for rows in deliveries.chunks(ROWS) {
                 let mut insert = QueryBuilder::new(
                     "INSERT INTO deliveries (guid, event, action, installation, repository, pull_request, \
-                     comment, head, received_at_ms, state, pressed_by, pressed) ",
+                     comment, head, received_at_ms, state, pressed_by, pressed, issue) ",
                 );
                 insert.push_values(rows, |mut row, delivery| {
                     let repository = match delivery.repositories.as_slice() {
@@ -53,7 +53,7 @@ impl Database {
                         _ => None,
                     };
                     let hint = &delivery.hint;
-                    let says_more = repository.is_some() && (hint.pull_request.is_some() || hint.head.is_some());
+                    let says_more = repository.is_some() && !hint.is_nothing();
                     row.push_bind(&delivery.guid)
                         .push_bind(delivery.event.as_str())
                         .push_bind(&delivery.action)
@@ -65,7 +65,8 @@ impl Database {
                         .push_bind(delivery.received_at.as_millisecond())
                         .push_bind(if says_more { "waiting" } else { "done" })
                         .push_bind(hint.press.as_ref().map(|press| press.by.as_str()))
-                        .push_bind(hint.press.as_ref().map(|press| press.button.as_str()));
+                        .push_bind(hint.press.as_ref().map(|press| press.button.as_str()))
+                        .push_bind(hint.issue.map(u64::cast_signed));
                 });
                 insert.push(" ON CONFLICT (guid) DO NOTHING RETURNING guid");
                 let inserted: Vec<(String,)> = insert.build_query_as().fetch_all(&mut *tx).await?;

@@ -83,7 +83,7 @@ macro_rules! claim {
 
 const TAKE_HINTS: &str = "
     UPDATE deliveries SET lease = $1 WHERE repository = $2 AND state = 'waiting'
-    RETURNING pull_request, comment, head, guid, received_at_ms, pressed_by, pressed";
+    RETURNING pull_request, comment, head, guid, received_at_ms, pressed_by, pressed, issue";
 
 /// `$1` repository, `$2` lease, `$3` now.
 const COMPLETE: &str = "
@@ -110,7 +110,8 @@ const PUT_OFF: &str = "
     WHERE repository = $1 AND lease = $2 AND state = 'running'";
 
 type ClaimedRow = (i64, i64, String, i64);
-type HintRow = (Option<i64>, Option<i64>, Option<String>, String, i64, Option<String>, Option<String>);
+type HintRow =
+    (Option<i64>, Option<i64>, Option<String>, String, i64, Option<String>, Option<String>, Option<i64>);
 
 #[async_trait]
 impl Jobs for Database {
@@ -436,7 +437,7 @@ const fn held(rows: u64) -> Lease {
 
 fn collect_hints(rows: Vec<HintRow>) -> Hints {
     let mut hints = Hints::default();
-    for (pull_request, comment, head, delivery, at_ms, by, button) in rows {
+    for (pull_request, comment, head, delivery, at_ms, by, button, issue) in rows {
         if let (Some(by), Some(button), Some(head)) = (by, button, head.clone()) {
             hints.presses.push(Press { at: timestamp(at_ms), delivery, by, button, head });
             continue;
@@ -447,9 +448,12 @@ fn collect_hints(rows: Vec<HintRow>) -> Hints {
                 pull_request: pull_request.cast_unsigned(),
             });
         }
+        hints.issues.extend(issue.map(i64::cast_unsigned));
         hints.pull_requests.extend(pull_request.map(i64::cast_unsigned));
         hints.heads.extend(head);
     }
+    hints.issues.sort_unstable();
+    hints.issues.dedup();
     hints.pull_requests.sort_unstable();
     hints.pull_requests.dedup();
     hints.comments.sort_unstable();

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
+use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
@@ -136,23 +137,40 @@ impl Records for Database {
         .map_err(failed("saving a check"))
     }
 
-    async fn is_comment_answered(&self, repository: u64, comment: u64) -> Result<bool, RecordsError> {
-        let sql = "SELECT comment FROM answered_comments WHERE repository = $1 AND comment = $2";
+    async fn is_comment_answered(&self, repository: u64, comment: CommentId) -> Result<bool, RecordsError> {
+        let (sql, id) = match comment {
+            CommentId::Comment(id) => {
+                ("SELECT comment FROM answered_comments WHERE repository = $1 AND comment = $2", id)
+            }
+            CommentId::Issue(number) => {
+                ("SELECT issue FROM answered_issues WHERE repository = $1 AND issue = $2", number)
+            }
+        };
         let row: Option<(i64,)> = read!(self, pool => sqlx::query_as(sql)
             .bind(repository.cast_signed())
-            .bind(comment.cast_signed())
+            .bind(id.cast_signed())
             .fetch_optional(pool)
             .await)
         .map_err(failed("reading answered comments"))?;
         Ok(row.is_some())
     }
 
-    async fn save_comment_answered(&self, repository: u64, comment: u64) -> Result<(), RecordsError> {
-        let sql = "INSERT INTO answered_comments (repository, comment, answered_at_ms) VALUES ($1, $2, $3)
-                   ON CONFLICT (repository, comment) DO NOTHING";
+    async fn save_comment_answered(&self, repository: u64, comment: CommentId) -> Result<(), RecordsError> {
+        let (sql, id) = match comment {
+            CommentId::Comment(id) => (
+                "INSERT INTO answered_comments (repository, comment, answered_at_ms) VALUES ($1, $2, $3)
+                 ON CONFLICT (repository, comment) DO NOTHING",
+                id,
+            ),
+            CommentId::Issue(number) => (
+                "INSERT INTO answered_issues (repository, issue, answered_at_ms) VALUES ($1, $2, $3)
+                 ON CONFLICT (repository, issue) DO NOTHING",
+                number,
+            ),
+        };
         write!(self, pool => sqlx::query(sql)
             .bind(repository.cast_signed())
-            .bind(comment.cast_signed())
+            .bind(id.cast_signed())
             .bind(self.now_ms())
             .execute(pool)
             .await

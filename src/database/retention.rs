@@ -15,6 +15,7 @@ const OF_A_REPOSITORY: &[&str] = &[
     "DELETE FROM proposals WHERE repository = $1",
     "DELETE FROM checks WHERE repository = $1",
     "DELETE FROM answered_comments WHERE repository = $1",
+    "DELETE FROM answered_issues WHERE repository = $1",
     "DELETE FROM refused_writes WHERE repository = $1",
     "DELETE FROM dashboards WHERE repository = $1",
     "DELETE FROM deliveries WHERE repository = $1",
@@ -34,6 +35,7 @@ const OF_A_REPOSITORY: &[&str] = &[
 const OLD: &[&str] = &[
     "DELETE FROM checks WHERE saved_at_ms < $1",
     "DELETE FROM answered_comments WHERE answered_at_ms < $1",
+    "DELETE FROM answered_issues WHERE answered_at_ms < $1",
     "DELETE FROM refused_writes WHERE not_before_ms < $1",
     "DELETE FROM deliveries WHERE received_at_ms < $1",
     "DELETE FROM audit WHERE at_ms < $1",
@@ -46,6 +48,7 @@ const COUNTS: &[(&str, &str)] = &[
     ("agent_tokens", "SELECT COUNT(*) FROM agent_tokens"),
     ("agents", "SELECT COUNT(*) FROM agents"),
     ("answered_comments", "SELECT COUNT(*) FROM answered_comments"),
+    ("answered_issues", "SELECT COUNT(*) FROM answered_issues"),
     ("audit", "SELECT COUNT(*) FROM audit"),
     ("campaign_targets", "SELECT COUNT(*) FROM campaign_targets"),
     ("campaigns", "SELECT COUNT(*) FROM campaigns"),

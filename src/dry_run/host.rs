@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::command::{CommentId, Push, Team, Wording};
 use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review, Sidebar, Undo};
 use capstan_plan::settings::MergeMethod;
 use secrecy::SecretString;
@@ -239,6 +239,15 @@ impl CodeHost for DryRun {
         });
         comments.sort_by_key(|comment| comment.comment.created_at);
         Ok(comments)
+    }
+
+    async fn opened_issues(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+        numbers: &[u64],
+    ) -> Outcome<Vec<PlacedComment>> {
+        self.host.opened_issues(repository, since, numbers).await
     }
 
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Outcome<Wording> {
@@ -632,7 +641,7 @@ impl CodeHost for DryRun {
         Ok(self.note(repository, |written| {
             let id = written.next_id();
             let comment = Comment {
-                id,
+                id: CommentId::Comment(id),
                 author,
                 by_bot: true,
                 body: body.to_owned(),
@@ -647,13 +656,13 @@ impl CodeHost for DryRun {
         }))
     }
 
-    async fn react(&self, repository: &Repository, comment: u64, reaction: Reaction) -> Outcome<()> {
+    async fn react(&self, repository: &Repository, comment: CommentId, reaction: Reaction) -> Outcome<()> {
         let reaction = match reaction {
             Reaction::Eyes => "eyes",
             Reaction::ThumbsUp => "+1",
             Reaction::Confused => "confused",
         };
-        tell(repository, "reaction", &format!("{reaction} on comment {comment}"), 0);
+        tell(repository, "reaction", &format!("{reaction} on {comment}"), 0);
         Ok(())
     }
 }

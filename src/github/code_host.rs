@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::command::{CommentId, Push, Team, Wording};
 use capstan_plan::proposal::{Draft, MergeView, Review};
 use secrecy::SecretString;
 
@@ -142,6 +142,15 @@ impl CodeHost for GitHub {
         since: jiff::Timestamp,
     ) -> Outcome<Vec<PlacedComment>> {
         self.list_recent_comments(repository, since).await
+    }
+
+    async fn opened_issues(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+        numbers: &[u64],
+    ) -> Outcome<Vec<PlacedComment>> {
+        self.list_opened_issues(repository, since, numbers).await
     }
 
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Outcome<Wording> {
@@ -295,7 +304,7 @@ impl CodeHost for GitHub {
         self.write_comment(repository, number, body).await
     }
 
-    async fn react(&self, repository: &Repository, comment: u64, reaction: Reaction) -> Outcome<()> {
+    async fn react(&self, repository: &Repository, comment: CommentId, reaction: Reaction) -> Outcome<()> {
         self.write_reaction(repository, comment, reaction).await
     }
 }

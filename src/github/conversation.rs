@@ -1,6 +1,6 @@
 //! Comments, reactions, and what a person may do.
 
-use capstan_plan::command::{Team, Wording};
+use capstan_plan::command::{CommentId, Team, Wording};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -33,7 +33,7 @@ impl CommentPayload {
     fn into_comment(self) -> Comment {
         let by_bot = self.user.as_ref().is_some_and(|user| user.kind == "Bot");
         Comment {
-            id: self.id,
+            id: CommentId::Comment(self.id),
             author: self.user.map_or_else(|| GHOST.to_owned(), |user| user.login),
             by_bot,
             body: self.body.unwrap_or_default(),
@@ -88,17 +88,19 @@ impl GitHub {
         #[serde(rename_all = "camelCase")]
         struct Node {
             last_edited_at: Option<serde::de::IgnoredAny>,
+            #[serde(default)]
             is_minimized: bool,
         }
         if comment.updated_at != comment.created_at {
             return Ok(Wording::Edited);
         }
-        let doing = format!("reading whether comment {} of {} was edited", comment.id, repository.name);
+        let doing = format!("reading whether {} of {} was edited", comment.id, repository.name);
         let answer = self
             .query::<Data>(
                 Identity::reading(repository),
                 doing.clone(),
-                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } } }",
+                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
+                 ... on Issue { lastEditedAt } } }",
                 json!({"id": comment.node_id}),
             )
             .await?;
@@ -130,7 +132,7 @@ impl GitHub {
     pub(super) async fn write_reaction(
         &self,
         repository: &Repository,
-        comment: u64,
+        comment: CommentId,
         reaction: Reaction,
     ) -> Result<(), CodeHostError> {
         let content = match reaction {
@@ -138,12 +140,19 @@ impl GitHub {
             Reaction::ThumbsUp => "+1",
             Reaction::Confused => "confused",
         };
-        let doing = format!("reacting to comment {comment} of {}", repository.name);
+        let doing = format!("reacting to {comment} of {}", repository.name);
         let identity = Identity::doing(Task::Answer, repository);
-        let call =
-            Call::post(identity, "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", doing)
-                .in_repository(repository, &["issues", "comments", &comment.to_string(), "reactions"])
-                .body(json!({"content": content}));
+        let call = match comment {
+            CommentId::Comment(id) => {
+                Call::post(identity, "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", doing)
+                    .in_repository(repository, &["issues", "comments", &id.to_string(), "reactions"])
+            }
+            CommentId::Issue(number) => {
+                Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/reactions", doing)
+                    .in_repository(repository, &["issues", &number.to_string(), "reactions"])
+            }
+        };
+        let call = call.body(json!({"content": content}));
         // 201, or 200 where the reaction stands already.
         self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
     }

@@ -4,8 +4,11 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
+use capstan_plan::command::CommentId;
+
 use crate::app::ports::{
-    CodeHostError, Issue, IssueEdit, IssueState, IssueText, NewIssue, Repository, TextEdit,
+    CodeHostError, Comment, Issue, IssueEdit, IssueState, IssueText, NewIssue, PlacedComment, Repository,
+    TextEdit,
 };
 
 use super::access::Task;
@@ -30,6 +33,7 @@ struct IssuePayload {
     body: Option<String>,
     user: Option<UserPayload>,
     node_id: String,
+    created_at: jiff::Timestamp,
     /// Pull requests are listed as issues too.
     pull_request: Option<serde::de::IgnoredAny>,
 }
@@ -45,6 +49,18 @@ impl IssuePayload {
             node_id: self.node_id,
         }
     }
+
+    /// What a person says with it, where it is open and no pull request.
+    fn into_placed_comment(self) -> Option<PlacedComment> {
+        let is_of_person = self.user.as_ref().is_some_and(|user| user.kind != "Bot");
+        let heard = is_of_person && self.state == "open" && self.pull_request.is_none();
+        let (created_at, number) = (self.created_at, self.number);
+        let Issue { author, body, node_id, .. } = self.into_issue();
+        let id = CommentId::Issue(number);
+        let comment =
+            Comment { id, author, by_bot: false, body, created_at, updated_at: created_at, node_id };
+        heard.then_some(PlacedComment { number, on_pull_request: false, comment })
+    }
 }
 
 impl GitHub {
@@ -53,6 +69,15 @@ impl GitHub {
         repository: &Repository,
         number: u64,
     ) -> Result<Option<Issue>, CodeHostError> {
+        let found = self.find_issue(repository, number).await?;
+        Ok(found.filter(|issue| issue.pull_request.is_none()).map(IssuePayload::into_issue))
+    }
+
+    async fn find_issue(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<IssuePayload>, CodeHostError> {
         let doing = format!("reading issue {number} of {}", repository.name);
         let call = Call::get(Identity::reading(repository), ONE, doing)
             .in_repository(repository, &["issues", &number.to_string()])
@@ -62,8 +87,43 @@ impl GitHub {
         if matches!(answer.status, StatusCode::GONE | StatusCode::MOVED_PERMANENTLY) {
             return Ok(None);
         }
-        let found = answer.content_if_found::<IssuePayload>()?;
-        Ok(found.filter(|issue| issue.pull_request.is_none()).map(IssuePayload::into_issue))
+        answer.content_if_found::<IssuePayload>()
+    }
+
+    pub(super) async fn list_opened_issues(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+        numbers: &[u64],
+    ) -> Result<Vec<PlacedComment>, CodeHostError> {
+        let found = if numbers.is_empty() {
+            let doing = format!("listing recent issues of {}", repository.name);
+            // GitHub takes whole seconds; who was updated since includes who was created since.
+            let from = jiff::Timestamp::from_second(since.as_second()).unwrap_or(since);
+            let call = Call::get(Identity::reading(repository), LIST, doing)
+                .in_repository(repository, &["issues"])
+                .query("since", from.to_string())
+                .query("state", "open")
+                .query("sort", "created")
+                .query("direction", "desc")
+                .conditional();
+            let is_older = |issue: &IssuePayload| issue.created_at < since;
+            match self.pages_until(call, |page: Vec<IssuePayload>| page, is_older).await {
+                // Issues are switched off.
+                Err(CodeHostError::Unexpected { status: 410, .. }) => Vec::new(),
+                found => found?,
+            }
+        } else {
+            let mut found = Vec::new();
+            for number in numbers {
+                found.extend(self.find_issue(repository, *number).await?);
+            }
+            found
+        };
+        let recent = found.into_iter().filter(|issue| issue.created_at >= since);
+        let mut opened: Vec<PlacedComment> = recent.filter_map(IssuePayload::into_placed_comment).collect();
+        opened.sort_by_key(|issue| issue.number);
+        Ok(opened)
     }
 
     pub(super) async fn list_issues_by(

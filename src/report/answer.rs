@@ -3,7 +3,7 @@
 use capstan_model::finding::{Severities, Severity};
 use capstan_model::object::FieldPath;
 use capstan_model::wording::count;
-use capstan_plan::command::{Denied, Push};
+use capstan_plan::command::{CommentId, Denied, Push};
 use capstan_plan::policy::About;
 use capstan_plan::proposal::{Decisions, Unsettled};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side, Upgrade};
@@ -14,9 +14,9 @@ use super::standing::{hold_in_words, override_in_words};
 
 const MARKER: &str = "<!-- capstan-answer:";
 
-/// A comment that answers comment `comment`: the parts one below the other, and a hidden marker by
+/// A comment that answers `comment`: the parts one below the other, and a hidden marker by
 /// which the answer is found again when the database is lost.
-pub fn answer(comment: u64, parts: &[String]) -> String {
+pub fn answer(comment: CommentId, parts: &[String]) -> String {
     let mut text = String::new();
     for part in parts {
         let room = MAX_BODY.saturating_sub(text.len() + 400);
@@ -29,13 +29,17 @@ pub fn answer(comment: u64, parts: &[String]) -> String {
         }
         text.push_str(part);
     }
-    format!("{text}\n{MARKER}{comment} -->\n")
+    let marked = match comment {
+        CommentId::Comment(id) => id.to_string(),
+        CommentId::Issue(_) => comment.to_string(),
+    };
+    format!("{text}\n{MARKER}{marked} -->\n")
 }
 
 /// Which comment an answer of Capstan's answers. Only to be asked of comments that Capstan wrote.
-pub fn answered_comment(body: &str) -> Option<u64> {
+pub fn answered_comment(body: &str) -> Option<CommentId> {
     let (_, rest) = body.rsplit_once(MARKER)?;
-    rest.split_once(" -->")?.0.parse().ok()
+    CommentId::parse(rest.split_once(" -->")?.0)
 }
 
 /// For somebody who may not.
@@ -263,17 +267,21 @@ mod tests {
 
     #[test]
     fn an_answer_tells_which_comment_it_answers() {
-        let text = answer(42, &["Done.\n".to_owned(), "And more.\n".to_owned()]);
+        let parts = ["Done.\n".to_owned(), "And more.\n".to_owned()];
+        let text = answer(CommentId::Issue(7), &parts);
+        assert_eq!(text, "Done.\n\n---\n\nAnd more.\n\n<!-- capstan-answer:issue 7 -->\n");
+        assert_eq!(answered_comment(&text), Some(CommentId::Issue(7)));
+        let text = answer(CommentId::Comment(42), &parts);
         assert_eq!(text, "Done.\n\n---\n\nAnd more.\n\n<!-- capstan-answer:42 -->\n");
-        assert_eq!(answered_comment(&text), Some(42));
+        assert_eq!(answered_comment(&text), Some(CommentId::Comment(42)));
         assert_eq!(answered_comment("hello"), None);
     }
 
     #[test]
     fn an_answer_keeps_githubs_limit() {
-        let text = answer(42, &["x".repeat(60_000), "y".repeat(60_000)]);
+        let text = answer(CommentId::Comment(42), &["x".repeat(60_000), "y".repeat(60_000)]);
         assert!(text.len() <= 65_536);
-        assert_eq!(answered_comment(&text), Some(42));
+        assert_eq!(answered_comment(&text), Some(CommentId::Comment(42)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::wording::count;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{
-    PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
+    DESTROY, PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
 };
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::upgrade::Rollout;
@@ -115,8 +115,8 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
         .collect();
     section(&mut page, "\n### Machines\n\n", &pools);
     section(&mut page, "\n### Objects\n\n", &objects(&retired.objects));
-    page.push("\nThe check `capstan` says `removes-machines`, as it does of everything that loses machines: that is what this pull request is for.\n");
-    let kind = SourceKind::parse("destroy").unwrap_or(SourceKind::RELEASE);
+    page.push("\nThe check `capstan` tells `removes-machines`, as it does of everything that loses machines, and lets it pass as long as this adds the tombstone alone: that is what this pull request is for.\n");
+    let kind = SourceKind::parse(DESTROY).unwrap_or(SourceKind::RELEASE);
     let source = SourceState::new(SourceId::new(kind, retired.cluster.as_str()), None);
     let files = std::slice::from_ref(&retired.file);
     let commit =

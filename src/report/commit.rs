@@ -8,23 +8,27 @@ use capstan_plan::proposal::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
 };
 use capstan_plan::settings::TitleTemplate;
-use capstan_plan::upgrade::{Basis, Upgrade};
+use capstan_plan::upgrade::{Basis, Upgrade, Versions};
 
 /// The message: what (as the settings' title says it, where there is one), from where, how much, and the trailers by
-/// which the commit is found again.
+/// which the commit is found again. Where versions stay it is a rollback.
 pub fn commit_message(
     upgrade: &Upgrade,
     source: &SourceState,
     plan: &PlanDigest,
     origin: Option<&ReleasesOrigin>,
     title: Option<&TitleTemplate>,
+    versions: Versions,
 ) -> String {
     let target = plain(upgrade.target.as_str(), 120);
     let to = plain(&source.source().to_string(), 120);
     let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);
-    let own =
-        || if recorded { format!("Record {target} at {to}") } else { format!("Upgrade {target} to {to}") };
+    let own = || match versions {
+        _ if recorded => format!("Record {target} at {to}"),
+        Versions::Stay => format!("Roll {target} back to {to}"),
+        Versions::Move => format!("Upgrade {target} to {to}"),
+    };
     let what = title_from_settings(title, upgrade, source).unwrap_or_else(own);
     let from = match &upgrade.from {
         Some(_) if recorded => format!("Nobody had recorded the {kind}; it was inferred"),
@@ -92,7 +96,7 @@ mod tests {
             notes: vec![],
         };
         let source = SourceState::new(SourceId::parse(to).unwrap(), None);
-        commit_message(&upgrade, &source, &PlanDigest::of(&[]), None, None)
+        commit_message(&upgrade, &source, &PlanDigest::of(&[]), None, None, Versions::Move)
     }
 
     #[test]
@@ -116,6 +120,21 @@ mod tests {
         );
         let trailer = "\nCapstan-Source: fixes%20%231/closes%20Gh%2D3/%40ada/v22.0.0@-\n";
         assert!(rest.contains(trailer), "{rest}");
+    }
+
+    #[test]
+    fn a_rollback_says_so() {
+        let upgrade = Upgrade {
+            from: SourceId::parse("aws/v22.0.0"),
+            to: SourceId::parse("aws/v21.0.0"),
+            ..crate::body::tests::upgrade()
+        };
+        let source = SourceState::new(SourceId::parse("aws/v21.0.0").unwrap(), None);
+        let message = commit_message(&upgrade, &source, &PlanDigest::of(&[]), None, None, Versions::Stay);
+        assert!(
+            message.starts_with("Roll gauss/peu01 back to aws/v21.0.0\n\nFrom aws/v22.0.0: "),
+            "{message}"
+        );
     }
 
     #[test]

@@ -51,10 +51,19 @@ pub struct DeliveryHint {
     pub pull_request: Option<u64>,
     /// GitHub's id of a new comment on that pull request, or on an issue.
     pub comment: Option<u64>,
+    /// Number of an issue that somebody opened.
+    pub issue: Option<u64>,
     /// A commit that awaits a check, or on whose check somebody pressed a button.
     pub head: Option<String>,
     /// The button that was pressed.
     pub press: Option<PressHint>,
+}
+
+impl DeliveryHint {
+    /// Whether there is nothing for the job to be told.
+    pub const fn is_nothing(&self) -> bool {
+        self.pull_request.is_none() && self.issue.is_none() && self.head.is_none()
+    }
 }
 
 /// A button of a check that somebody pressed.
@@ -139,7 +148,7 @@ impl Event {
             Self::Installation => &["created", "unsuspend", "new_permissions_accepted"],
             Self::InstallationRepositories => &["added"],
             Self::IssueComment => &["created"],
-            Self::Issues => &["edited", "reopened", "deleted"],
+            Self::Issues => &["opened", "edited", "reopened", "deleted"],
             Self::MergeGroup => &["checks_requested"],
             Self::PullRequest => &[
                 "opened",
@@ -324,11 +333,17 @@ pub fn read_delivery(
             hint.comment = Some(comment.id);
         }
         Event::Issues => {
-            // Of issues Capstan reads those alone that a bot opened, which its own dashboard may be; and never what it
+            // The text of one that a person opens may hold commands. Of others' changes Capstan reads those alone of issues
+            // that a bot opened, which its own dashboard may be; and never what it
             // wrote there itself.
             let issue = payload.issue.as_ref().ok_or_else(|| missing("issue"))?;
             let is_bot = |who: Option<&Sender<'_>>| who.and_then(|who| who.kind.as_deref()) == Some("Bot");
-            if !is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
+            if action == "opened" {
+                if is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
+                    return Ok(Reading::OfNoInterest);
+                }
+                hint.issue = Some(issue.number);
+            } else if !is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
                 return Ok(Reading::OfNoInterest);
             }
         }

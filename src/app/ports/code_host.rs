@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::command::{CommentId, Push, Team, Wording};
 use capstan_plan::proposal::{Draft, MergeView, Review, Undo};
 use capstan_plan::settings::MergeMethod;
 
@@ -114,8 +114,8 @@ pub enum MovedReference {
 /// A comment on a pull request or an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// GitHub's id.
-    pub id: u64,
+    /// By what it is found.
+    pub id: CommentId,
     /// Who wrote it.
     pub author: String,
     /// Whether the author is an App or another bot.
@@ -124,7 +124,8 @@ pub struct Comment {
     pub body: String,
     /// When it was written.
     pub created_at: jiff::Timestamp,
-    /// When it was changed last, in whole seconds; as written where it never was.
+    /// When it was changed last, in whole seconds; as written where it never was. Of an issue that is not told: labels
+    /// and answers change the time that GitHub gives.
     pub updated_at: jiff::Timestamp,
     /// GraphQL id.
     pub node_id: String,
@@ -328,6 +329,14 @@ pub trait CodeHost: Send + Sync {
         repository: &Repository,
         since: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError>;
+    /// The texts of open issues that people opened since `since`, of any of these numbers, or, where none is given, of
+    /// all of them, oldest first; none where issues are switched off. One read a number, or one for a hundred.
+    async fn opened_issues(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+        numbers: &[u64],
+    ) -> Result<Vec<PlacedComment>, CodeHostError>;
     /// Whether a comment that was read before has now, and so had then, the text that its author wrote, and people are
     /// shown it. Its times alone do not tell: an edit within its first second leaves them equal.
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError>;
@@ -500,7 +509,7 @@ pub trait CodeHost: Send + Sync {
     async fn react(
         &self,
         repository: &Repository,
-        comment: u64,
+        comment: CommentId,
         reaction: Reaction,
     ) -> Result<(), CodeHostError>;
 }

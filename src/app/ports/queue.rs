@@ -72,6 +72,8 @@ pub struct ClaimedJob {
 pub struct Hints {
     /// Pull requests that were opened, pushed to, reviewed, closed or commented on; ascending.
     pub pull_requests: Vec<u64>,
+    /// Issues that were opened; ascending.
+    pub issues: Vec<u64>,
     /// New comments; ascending by comment.
     pub comments: Vec<CommentHint>,
     /// Commits for which a check was asked for (merge groups, re-requested checks); ascending.

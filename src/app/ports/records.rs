@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
+use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 
 /// What was last written for one proposal.
@@ -166,9 +167,9 @@ pub trait Records: Send + Sync {
     /// Inserts or replaces the record of a check.
     async fn save_check(&self, record: &CheckRecord) -> Result<(), RecordsError>;
     /// Comments answered already, by GitHub's id.
-    async fn is_comment_answered(&self, repository: u64, comment: u64) -> Result<bool, RecordsError>;
+    async fn is_comment_answered(&self, repository: u64, comment: CommentId) -> Result<bool, RecordsError>;
     /// Remembers that a comment was answered.
-    async fn save_comment_answered(&self, repository: u64, comment: u64) -> Result<(), RecordsError>;
+    async fn save_comment_answered(&self, repository: u64, comment: CommentId) -> Result<(), RecordsError>;
     /// The writes that GitHub refused.
     async fn refused_writes(&self, repository: u64) -> Result<Vec<RefusedWrite>, RecordsError>;
     /// Inserts or replaces one, and forgets those that nobody has tried for a month.

@@ -6,7 +6,7 @@
 
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::sentence;
-use capstan_plan::command::{self, Hearing};
+use capstan_plan::command::{self, CommentId, Hearing};
 use capstan_plan::policy;
 use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wanted};
 use capstan_plan::settings::CommandPrefix;
@@ -308,7 +308,7 @@ impl Run<'_> {
     pub(super) async fn react(&self, comment: &Comment, reaction: Reaction) -> Result<(), SyncError> {
         match self.ports.host.react(self.repository, comment.id, reaction).await {
             Err(error) if error.is_refusal() => {
-                tracing::debug!(repository = %self.repository.name, comment = comment.id, error = %error, "GitHub takes no reaction");
+                tracing::debug!(repository = %self.repository.name, comment = %comment.id, error = %error, "GitHub takes no reaction");
                 Ok(())
             }
             result => Ok(result?),
@@ -327,7 +327,10 @@ impl Run<'_> {
             proposal,
             actor: comment.author.clone(),
             action,
-            detail: format!("comment {} on #{pull}", comment.id),
+            detail: match comment.id {
+                CommentId::Comment(id) => format!("comment {id} on #{pull}"),
+                CommentId::Issue(number) => format!("issue #{number}"),
+            },
         };
         Ok(self.ports.records.audit(&entry).await?)
     }

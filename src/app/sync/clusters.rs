@@ -13,9 +13,11 @@ use std::collections::BTreeMap;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
+use capstan_plan::command::CommentId;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{
-    Authorship, PlanDigest, ProposalId, ReleasesOrigin, guard_new, guard_tombstone, judge_head,
+    Authorship, CREATE, DESTROY, PlanDigest, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
+    judge_head,
 };
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Mode, RepositorySettings};
@@ -103,8 +105,8 @@ impl ClusterChange {
 
     const fn kind(&self) -> &'static str {
         match self {
-            Self::Create(_) => "create",
-            Self::Destroy(_) => "destroy",
+            Self::Create(_) => CREATE,
+            Self::Destroy(_) => DESTROY,
         }
     }
 
@@ -182,7 +184,10 @@ impl Run<'_> {
         };
         // No box of the dashboard stands for one of these.
         let RequestId::Comment(comment) = request.id() else { return Ok(String::new()) };
-        let key = format!("comment-{comment}");
+        let key = match comment {
+            CommentId::Comment(id) => format!("comment-{id}"),
+            CommentId::Issue(number) => format!("issue-{number}"),
+        };
         let reason = match command {
             Command::Destroy(gone) => gone.reason.as_deref(),
             _ => None,

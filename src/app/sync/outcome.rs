@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
-use capstan_plan::proposal::{Approved, Override, ProposalId, Stage};
+use capstan_model::target::Target;
+use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
 use capstan_report::Gate;
 
 use super::Ending;
@@ -81,6 +82,16 @@ impl ProposalState {
     }
 }
 
+/// Errors that pass where a cluster is changed in one way.
+#[derive(Debug, Clone)]
+pub(super) struct Exemption {
+    pub(super) target: Target,
+    /// What is changed in its folder; `None` where that is the tombstone of the whole cluster, and nothing else.
+    pub(super) plan: Option<PlanDigest>,
+    /// Each rule, and why its errors pass.
+    pub(super) rules: Vec<(String, String)>,
+}
+
 /// What the check of a proposal says besides what its content says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Remarks {
@@ -89,6 +100,8 @@ pub(super) struct Remarks {
     pub(super) findings: Vec<Finding>,
     /// Rules whose errors pass.
     pub(super) overrides: Vec<Override>,
+    /// Whose errors pass where just that is changed.
+    pub(super) exemptions: Vec<Exemption>,
     /// What people have to do first.
     pub(super) gates: Vec<Gate>,
     /// Who approved it, where that was judged.

@@ -99,7 +99,8 @@ impl Run<'_> {
         let files = guard(intent.scope, &intent.upgrade.files)?;
         let offer = intent.offer;
         let (origin, title) = (intent.origin_of_offer(), intent.title());
-        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, origin, title);
+        let versions = intent.decisions.versions();
+        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, origin, title, versions);
         self.commit_on_base(files, message).await
     }
 

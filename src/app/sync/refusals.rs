@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::digest::sha256;
+use capstan_plan::command::CommentId;
 use capstan_plan::proposal::{ProposalId, SidebarStep, left_alone_for};
 use jiff::Timestamp;
 
@@ -22,8 +23,12 @@ pub(super) struct Write {
 
 impl Write {
     /// The answer to a comment.
-    pub(super) fn answer(comment: u64) -> Self {
-        Self { what: format!("answer {comment}"), content: String::new(), proposal: None }
+    pub(super) fn answer(comment: CommentId) -> Self {
+        let of = match comment {
+            CommentId::Comment(id) => id.to_string(),
+            CommentId::Issue(_) => comment.to_string(),
+        };
+        Self { what: format!("answer {of}"), content: String::new(), proposal: None }
     }
 
     /// The check on a commit, made from these inputs.

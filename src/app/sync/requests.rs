@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_plan::command::{
-    self, Address, CommandError, Denied, Hearing, Push, Readers, Right, Unseen, hear, is_just_after, unseen,
+    self, Address, CommandError, CommentId, Denied, Hearing, Push, Readers, Right, Unseen, hear,
+    is_just_after, unseen,
 };
 use capstan_plan::proposal::{self, ProposalId, ResultDigest};
 use capstan_plan::settings::CommandSettings;
@@ -23,6 +24,8 @@ use crate::app::ports::{
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
+/// Issues that are read one by one; of more, all recent ones are listed.
+const ISSUES_ONE_BY_ONE: usize = 5;
 
 /// Where somebody asked for something.
 pub(super) enum Origin {
@@ -37,8 +40,8 @@ pub(super) enum Origin {
 /// By this an answer finds its request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RequestId {
-    /// GitHub's id of a comment.
-    Comment(u64),
+    /// A comment, or an issue.
+    Comment(CommentId),
     /// The so-manieth tick in the dashboard.
     Tick(usize),
     /// GitHub's id of the delivery that told of a button.
@@ -48,7 +51,7 @@ pub(super) enum RequestId {
 impl std::fmt::Display for RequestId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Comment(id) => write!(f, "comment {id}"),
+            Self::Comment(id) => write!(f, "{id}"),
             Self::Tick(at) => write!(f, "tick {at}"),
             Self::Button(id) => write!(f, "button {id}"),
         }
@@ -209,11 +212,12 @@ impl Run<'_> {
                 return Ok(Vec::new());
             }
         };
-        let answered: BTreeSet<u64> = recent
+        let answered: BTreeSet<CommentId> = recent
             .iter()
             .filter(|placed| placed.comment.author == login)
             .filter_map(|placed| answered_comment(&placed.comment.body))
             .collect();
+        recent.extend(self.opened_issues(since, ending).await?);
         recent.sort_by_key(|placed| (placed.comment.created_at, placed.comment.id));
         let mut dealt_with = DealtWith::default();
         let mut permissions = BTreeMap::new();
@@ -224,7 +228,10 @@ impl Run<'_> {
             if comment.by_bot || comment.author == login || comment.created_at < since {
                 continue;
             }
-            let commands = command::parse(address, &comment.body);
+            let commands = match comment.id {
+                CommentId::Comment(_) => command::parse(address, &comment.body),
+                CommentId::Issue(_) => command::parse_issue(address, &comment.body),
+            };
             if commands.is_empty() {
                 continue;
             }
@@ -241,7 +248,7 @@ impl Run<'_> {
             match heard {
                 Ok(request) => requests.extend(request),
                 Err(SyncError::Host(error)) if error.is_refusal() => {
-                    tracing::warn!(repository = %self.repository.name, comment = comment.id, error = %error, "a comment's commands are not obeyed");
+                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "a comment's commands are not obeyed");
                 }
                 Err(error) => return Err(error),
             }
@@ -249,7 +256,32 @@ impl Run<'_> {
         Ok(requests)
     }
 
-    async fn is_answered(&self, comment: u64) -> Result<bool, SyncError> {
+    /// The texts of issues that were opened, where any is hinted at; all recent ones where nothing at all is, because
+    /// what was said of one may have been lost.
+    async fn opened_issues(
+        &self,
+        since: Timestamp,
+        ending: &mut Ending,
+    ) -> Result<Vec<PlacedComment>, SyncError> {
+        if self.hints.issues.is_empty() && *self.hints != Hints::default() {
+            return Ok(Vec::new());
+        }
+        let few =
+            if self.hints.issues.len() > ISSUES_ONE_BY_ONE { &[] } else { self.hints.issues.as_slice() };
+        match self.ports.host.opened_issues(self.repository, since, few).await {
+            Ok(opened) => Ok(opened),
+            Err(error @ CodeHostError::RateLimited { .. }) => Err(error.into()),
+            Err(error) => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "issues cannot be read: no command in the text of one is obeyed");
+                if !error.is_refusal() {
+                    ending.fail(error.into());
+                }
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    async fn is_answered(&self, comment: CommentId) -> Result<bool, SyncError> {
         Ok(self.ports.records.is_comment_answered(self.repository.id, comment).await?)
     }
 

@@ -18,8 +18,18 @@ const MOST_FILES: usize = 1_000;
 /// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
 /// cannot be read, or where there is more than a proposal ever holds.
 pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
+    digest_of_changes_in(&RepoPath::root(), before, after)
+}
+
+/// The same of what differs in a folder.
+pub(super) fn digest_of_changes_in(
+    folder: &RepoPath,
+    before: &dyn Tree,
+    after: &dyn Tree,
+) -> Option<PlanDigest> {
     const MORE_THAN_A_PROPOSAL: usize = 5_000;
-    let differences = differences(before, after);
+    let mut differences = differences(before, after);
+    differences.retain(|difference| folder.is_root() || difference.path.is_in(folder));
     if differences.len() > MORE_THAN_A_PROPOSAL {
         return None;
     }

@@ -1,9 +1,42 @@
 //! Whether a comment's commands are obeyed, by who wrote it and whether these are still the words that they wrote.
 
+use std::fmt::{self, Display, Formatter};
+
 use jiff::{SignedDuration, Timestamp};
 
 /// Who may not is answered once in so long.
 const ANSWERED_EVERY: SignedDuration = SignedDuration::from_hours(1);
+
+/// By what a text with commands is found. The text that an issue begins with is a comment too, as in GitHub's
+/// interface [`Comment`](https://docs.github.com/en/graphql/reference/interfaces#comment).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CommentId {
+    /// GitHub's id of a comment.
+    Comment(u64),
+    /// The number of an issue.
+    Issue(u64),
+}
+
+impl CommentId {
+    /// Reads what `Display` writes, and a bare number, which is a comment's.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.split_once(' ') {
+            None => text.parse().ok().map(Self::Comment),
+            Some(("comment", id)) => id.parse().ok().map(Self::Comment),
+            Some(("issue", number)) => number.parse().ok().map(Self::Issue),
+            Some(_) => None,
+        }
+    }
+}
+
+impl Display for CommentId {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Comment(id) => write!(f, "comment {id}"),
+            Self::Issue(number) => write!(f, "issue {number}"),
+        }
+    }
+}
 
 /// What its author may do in the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,10 +5,12 @@
 //! command     = ( prefix | "@" app ) [ verb [ argument ] ] end-of-line      at the very start of a line
 //! ```
 //!
+//! The text that an issue begins with is read so too, and as the form that asks for a new cluster ([`parse_issue`]).
 //! Lines that GitHub shows as code, quotation or not at all are passed over. Whose commands are obeyed, and how far,
 //! is decided here too ([`hear`], [`judge`], [`unseen`]). Deliberately absent: which verbs there are
 //! ([`verbs`](crate::verbs)), and what a command does.
 
+mod form;
 mod hearing;
 mod owners;
 mod parse;
@@ -19,7 +21,8 @@ mod visible;
 use crate::settings::CommandPrefix;
 use crate::verbs::Verb;
 
-pub use hearing::{Hearing, Readers, Right, Wording, hear, is_just_after};
+pub use form::{CREATE_FORM, parse_issue};
+pub use hearing::{CommentId, Hearing, Readers, Right, Wording, hear, is_just_after};
 pub use owners::{CODE_OWNERS_FILES, CodeOwners};
 pub use parse::{Address, CommandError, MAX_COMMANDS, parse};
 pub use rights::{Asker, Denied, Judged, Place, Team, judge};

@@ -27,6 +27,13 @@ pub enum CommandError {
         /// What was expected, as the rest of a sentence that begins with the verb.
         why: String,
     },
+    /// A field of the form that asks for a new cluster is not as it should be.
+    Form {
+        /// The field's label.
+        field: &'static str,
+        /// What is wrong, as the rest of a sentence that begins with it.
+        why: String,
+    },
     /// The comment holds more than [`MAX_COMMANDS`]; it ends the list.
     TooMany,
 }
@@ -51,6 +58,10 @@ impl CommandError {
                 };
                 format!("`{prefix} {word}` {why}{found}: {written}.")
             }
+            Self::Form { field, why } => format!(
+                "The form's field **{field}** {why}. Open the form again with that put right: a text that was edited is \
+                 not obeyed."
+            ),
             Self::TooMany => {
                 format!("A comment may hold {MAX_COMMANDS} commands; the rest of this one was not obeyed.")
             }

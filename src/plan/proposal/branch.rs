@@ -31,6 +31,11 @@ pub struct ProposalId {
     pub kind: SourceKind,
 }
 
+/// The kind of the branch of a pull request that creates a cluster: `capstan/create/gauss/peu01`.
+pub const CREATE: &str = "create";
+/// The kind of the branch of one that has a cluster destroyed.
+pub const DESTROY: &str = "destroy";
+
 impl ProposalId {
     /// The proposal that brings a target to a newer release.
     pub fn of_release(target: impl Into<Target>) -> Self {

@@ -37,7 +37,7 @@ pub use approvals::{
     judge_approvals, logins, short,
 };
 pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
-pub use branch::{BRANCH_PREFIX, ProposalId};
+pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, ProposalId};
 pub use buttons::{Stage, buttons};
 pub use decide::{
     Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Mergeable, Offer, Pull, PullState,

@@ -35,20 +35,43 @@ impl Argument for ClusterFrom {
         if !from.eq_ignore_ascii_case("from") {
             return Err(expected());
         }
-        let cluster = path_of(cluster).ok_or_else(expected)?;
-        let release = ReleaseName::parse(release.trim_matches('`'))
-            .ok_or("needs a release whose last part is a version, as in `from aws/v22.0.0`")?;
-        if values.len() > MOST_VALUES {
-            return Err(format!("takes at most {MOST_VALUES} values"));
-        }
-        let mut variables = BTreeMap::new();
-        for value in values {
-            let (name, value) = key_and_value(value)
+        let cluster = Self::folder(cluster).ok_or_else(expected)?;
+        let release = Self::release(release)?;
+        Self::with(cluster, release, values.iter().map(|value| value.split_once('=')))
+    }
+}
+
+impl ClusterFrom {
+    /// The folder of a cluster, as somebody wrote it.
+    pub(crate) fn folder(written: &str) -> Option<ClusterId> {
+        path_of(written)
+    }
+
+    /// A release, as somebody wrote it; else what is needed, as the rest of a sentence.
+    pub(crate) fn release(written: &str) -> Result<ReleaseName, String> {
+        ReleaseName::parse(written.trim_matches('`')).ok_or_else(|| {
+            "needs a release whose last part is a version, as in `from aws/v22.0.0`".to_owned()
+        })
+    }
+
+    /// With these values of variables, `None` being one that is none; else what is wrong, as the rest of a sentence.
+    pub(crate) fn with<'a>(
+        cluster: ClusterId,
+        release: ReleaseName,
+        values: impl Iterator<Item = Option<(&'a str, &'a str)>>,
+    ) -> Result<Self, String> {
+        let mut variables: BTreeMap<String, String> = BTreeMap::new();
+        for (at, value) in values.enumerate() {
+            if at == MOST_VALUES {
+                return Err(format!("takes at most {MOST_VALUES} values"));
+            }
+            let (name, value) = value
+                .filter(|(name, value)| is_variable(name) && !value.chars().any(char::is_control))
                 .ok_or("needs values such as `REGION=eu-west-1`, with quotes round one that has blanks: `OWNER=\"team a\"`")?;
             if value.chars().count() > LONGEST_VALUE {
                 return Err(format!("takes values of at most {LONGEST_VALUE} characters"));
             }
-            if variables.insert(name.clone(), value.clone()).is_some_and(|before| before != value) {
+            if variables.insert(name.to_owned(), value.to_owned()).is_some_and(|before| before != value) {
                 return Err("gives a variable two values".to_owned());
             }
         }
@@ -99,13 +122,9 @@ impl Argument for Back {
     }
 }
 
-/// `NAME=value`, where the name is one of a variable.
-fn key_and_value(word: &str) -> Option<(String, String)> {
-    let (name, value) = word.split_once('=')?;
-    let is_name = !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !value.chars().any(char::is_control);
-    is_name.then(|| (name.to_owned(), value.to_owned()))
+/// Whether a variable may be called so.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn path_of(word: &str) -> Option<ClusterId> {

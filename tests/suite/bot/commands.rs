@@ -4,6 +4,7 @@
 use capstan::app::ports::{Permission, Reaction};
 use capstan::app::sync::Synced;
 use capstan_forge::Order;
+use capstan_plan::command::CommentId;
 
 use super::memory::{Moment, World};
 use super::sample;
@@ -71,7 +72,7 @@ async fn an_edit_within_the_comments_own_second_is_an_edit() {
         world.sync().await;
         assert_eq!(world.file(A, "c/a/base/v").unwrap(), "two\nedited\n");
         assert_eq!(world.answers(1).len(), 1, "it is said once: {:?}", world.answers(1));
-        assert_eq!(world.state().reactions, [(comment, Reaction::Confused)]);
+        assert_eq!(world.state().reactions, [(CommentId::Comment(comment), Reaction::Confused)]);
     }
 }
 

@@ -80,6 +80,9 @@ fn write_of(one: &Exchange) -> Write {
         ("POST", ["issues", "comments", id, "reactions"]) => {
             ("reaction", format!("{} on comment {id}", text("content")), 0)
         }
+        ("POST", ["issues", number, "reactions"]) => {
+            ("reaction", format!("{} on issue {number}", text("content")), 0)
+        }
         ("POST", ["issues"]) => ("issue", "a new one".to_owned(), 0),
         ("PATCH", ["issues", number]) => ("issue-edit", format!("#{number}"), 0),
         ("POST", ["issues", number, "comments"]) => ("comment", format!("#{number}"), length(&["body"])),

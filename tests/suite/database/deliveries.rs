@@ -52,13 +52,15 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
             delivery("d", 1, DeliveryHint { pull_request: Some(12), ..DeliveryHint::default() }),
             delivery("e", 1, DeliveryHint::default()),
             delivery("f", 1, pressed),
+            delivery("g", 1, DeliveryHint { issue: Some(5), ..DeliveryHint::default() }),
         ];
-        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 6]);
+        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 7]);
         let job = claim(database).await.unwrap();
         assert_eq!((job.repository, job.installation), (1, 7));
         assert_eq!(
             job.hints,
             Hints {
+                issues: vec![5],
                 pull_requests: vec![3, 12],
                 comments: vec![
                     CommentHint { comment: 900, pull_request: 12 },

@@ -10,6 +10,7 @@ use capstan::app::ports::{
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
+use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 
 use super::each_engine;
@@ -99,11 +100,16 @@ async fn a_check_is_known_by_commit_and_name() {
 async fn an_answered_comment_stays_answered() {
     each_engine(async |bench| {
         let records = &bench.database;
-        assert!(!records.is_comment_answered(REPOSITORY, 9).await.unwrap());
-        records.save_comment_answered(REPOSITORY, 9).await.unwrap();
-        records.save_comment_answered(REPOSITORY, 9).await.unwrap();
-        assert!(records.is_comment_answered(REPOSITORY, 9).await.unwrap());
-        assert!(!records.is_comment_answered(1, 9).await.unwrap());
+        let [comment, issue] = [CommentId::Comment(9), CommentId::Issue(9)];
+        assert!(!records.is_comment_answered(REPOSITORY, comment).await.unwrap());
+        records.save_comment_answered(REPOSITORY, comment).await.unwrap();
+        records.save_comment_answered(REPOSITORY, comment).await.unwrap();
+        assert!(records.is_comment_answered(REPOSITORY, comment).await.unwrap());
+        assert!(!records.is_comment_answered(1, comment).await.unwrap());
+        assert!(!records.is_comment_answered(REPOSITORY, issue).await.unwrap(), "of the same number");
+        records.save_comment_answered(REPOSITORY, issue).await.unwrap();
+        records.save_comment_answered(REPOSITORY, issue).await.unwrap();
+        assert!(records.is_comment_answered(REPOSITORY, issue).await.unwrap());
     })
     .await;
 }

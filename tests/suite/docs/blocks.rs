@@ -5,6 +5,7 @@
 //! | `yaml .capstan.yaml`, `yaml capstan.yaml`, `yaml overlay/capstan.yaml`, `yaml release/capstan.yaml` | a file of settings |
 //! | `yaml Fleet`, `yaml TemplateNames` | an object of Capstan's own |
 //! | `yaml serve` | the bot's file of settings |
+//! | `yaml issue form` | the form that asks for a new cluster |
 //! | `yaml` | anything else, and none of these by its looks |
 //! | `sh` | commands ([`super::commands`]) |
 //! | `console`, `text` in the README | the tour ([`super::tour`]) |
@@ -12,6 +13,7 @@
 
 use capstan::k8s::crd::Fleet;
 use capstan_model::tree::RepoPath;
+use capstan_plan::command::CREATE_FORM;
 use capstan_plan::settings::{
     ClusterSettings, OverlaySettings, ReleaseSettings, RepositorySettings, RuleIds,
 };
@@ -61,11 +63,20 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
             let unknown = given.as_object().unwrap().keys().find(|key| !known.contains_key(*key));
             unknown.map_or(Ok(()), |key| Err(format!("the bot has no setting `{key}`")))
         }
+        "yaml issue form" => issue_form(text),
         "yaml" => plain(text),
         "sh" => commands::check(text),
         "console" | "text" if page == "README.md" => Ok(()),
         other => Err(format!("no test looks at a block `{other}`")),
     }
+}
+
+/// It begins with a field of the first label that is looked for, and has all of them.
+fn issue_form(text: &str) -> Result<(), String> {
+    let form: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    let fields = form["body"].as_array().ok_or("it has no body")?;
+    let labels: Vec<&str> = fields.iter().filter_map(|field| field["attributes"]["label"].as_str()).collect();
+    (labels == CREATE_FORM).then_some(()).ok_or_else(|| format!("its labels are {labels:?}"))
 }
 
 /// As the type has it, and nothing in it that the type does not have.

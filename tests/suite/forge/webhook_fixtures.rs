@@ -12,7 +12,7 @@ use super::client::Installed;
 use super::conformance::webhook_violations;
 
 /// `event.action` of each payload that Capstan reads.
-const READ: [&str; 29] = [
+const READ: [&str; 30] = [
     "check_run.requested_action",
     "check_run.rerequested",
     "check_suite.requested",
@@ -24,6 +24,7 @@ const READ: [&str; 29] = [
     "issue_comment.created",
     "issue_comment.edited",
     "issues.edited",
+    "issues.opened",
     "merge_group.checks_requested",
     "ping",
     "pull_request.auto_merge_disabled",
@@ -136,6 +137,7 @@ fn write() {
     forge.reopen(repo, number, "alice").unwrap();
     forge.select_repositories(installation, &[repo, "acme/releases"]).unwrap();
     forge.select_repositories(installation, &[repo]).unwrap();
+    forge.open_issue(repo, "alice", "A cluster", "/capstan help").unwrap();
     let issue =
         app.post("/repos/acme/gitops/issues", json!({"title": "Capstan dashboard", "body": "- [ ] one"}));
     forge.edit_body(repo, issue["number"].as_u64().unwrap(), "alice", "- [x] one").unwrap();

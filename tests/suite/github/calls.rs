@@ -8,6 +8,7 @@ use capstan::app::ports::{
 };
 use capstan_forge::{Edit, MergeMethod, ReviewState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_plan::command::CommentId;
 use capstan_plan::proposal::Sidebar;
 use capstan_plan::verbs::Verb;
 use capstan_report::{Annotation, AnnotationLevel};
@@ -425,6 +426,7 @@ async fn people_are_heard_and_answered() {
     fleet.branch(BRANCH, "one\n").await;
     let pull = open(&fleet, BRANCH).await;
     let asked = fleet.forge.comment(NAME, pull.number, "alice", "/capstan plan").unwrap();
+    let asked = CommentId::Comment(asked);
     github.react(repository, asked, Reaction::Eyes).await.unwrap();
     github.react(repository, asked, Reaction::Eyes).await.unwrap();
     let answered = github.create_comment(repository, pull.number, "Here it is.").await.unwrap();

@@ -16,7 +16,8 @@ fn names(delivery: &Delivery) -> Vec<String> {
     delivery.repositories.iter().map(|one| format!("{} {}", one.id, one.name)).collect()
 }
 
-const NOTHING: DeliveryHint = DeliveryHint { pull_request: None, comment: None, head: None, press: None };
+const NOTHING: DeliveryHint =
+    DeliveryHint { pull_request: None, comment: None, issue: None, head: None, press: None };
 const PULL: DeliveryHint = DeliveryHint { pull_request: Some(1), ..NOTHING };
 
 fn head(id: &str) -> DeliveryHint {
@@ -49,6 +50,7 @@ fn every_fixture_is_read() {
         ("issue_comment.created", Some((FLEET, DeliveryHint { comment: Some(1026), ..PULL }))),
         ("issue_comment.edited", None),
         ("issues.edited", Some((FLEET, NOTHING))),
+        ("issues.opened", Some((FLEET, DeliveryHint { issue: Some(2), ..NOTHING }))),
         ("merge_group.checks_requested", Some((FLEET, head("b5d6d57baa052401b32145e382457068f84e830e")))),
         ("ping", None),
         ("pull_request.auto_merge_disabled", Some((FLEET, PULL))),

@@ -170,6 +170,7 @@ impl Run<'_> {
             return Ok(untouched());
         }
         let judged_tree = Arc::clone(&comparison.after);
+        let made = comparison.clone();
         let today = self.today;
         let live = reporters.live_names(preflights);
         let judge = move |planner: &dyn Planner| {
@@ -193,6 +194,12 @@ impl Run<'_> {
                 if remarks.overrides.iter().any(|one| one.rule == finding.rule.id()) {
                     *finding = finding.clone().warning();
                 }
+            }
+        }
+        for exemption in &remarks.exemptions {
+            let of_it = |judged: &&mut JudgedCluster| judged.cluster.as_str() == exemption.target.as_str();
+            if let Some(cluster) = judged.clusters.iter_mut().find(of_it) {
+                judged.notes.extend(exemption.apply(&made, &mut cluster.judgement.after));
             }
         }
         judged.head_files = self.head_files(pull, &judged_tree, annotated_files(&judged)).await?;

@@ -4,6 +4,7 @@
 //! computed again where nothing moved, and by what it says (its `external_id`), so that nothing is sent
 //! again where nothing new is to be said, also when the database was lost.
 
+mod exemptions;
 mod judging;
 mod outlook;
 mod subjects;
@@ -129,7 +130,7 @@ impl Run<'_> {
         let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
         let known = self.ports.records.check(self.repository.id, &first.head, NAME).await?;
         let pressed = known.and_then(|known| known.pressed);
-        let of_pull: Vec<Remarks> = subjects
+        let mut of_pull: Vec<Remarks> = subjects
             .iter()
             .map(|subject| {
                 let found = subject.pull.and_then(|number| outcome.remarks.get(&number));
@@ -139,6 +140,9 @@ impl Run<'_> {
                 remarks
             })
             .collect();
+        for (subject, remarks) in subjects.iter().zip(&mut of_pull) {
+            remarks.exemptions = self.exemptions(subject, open, outcome).await?;
+        }
         let inputs = |live: &str| {
             let keys: Vec<String> =
                 subjects.iter().zip(&of_pull).map(|(one, said)| inputs(one, said, live)).collect();
@@ -354,6 +358,7 @@ fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
         .each("blocked", &remarks.blocked)
         .each("finding", remarks.findings.iter().map(finding_fingerprint))
         .each("override", remarks.overrides.iter().map(override_in_words))
+        .each("exemption", remarks.exemptions.iter().flat_map(|one| one.rules.iter().map(|(_, why)| why)))
         .each("gate", remarks.gates.iter().map(|gate| &gate.why))
         .maybe("stage", remarks.stage.map(stage_in_a_word))
         .field("live", live)

@@ -139,7 +139,7 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
     assert_eq!(offer.source.to_string(), format!("{ID}@{}", "b".repeat(40)));
     assert_eq!((offer.draft, &offer.plan), (Draft::Ready, &PlanDigest::of(&upgrade.files)));
 
-    let message = commit_message(&upgrade, &offer.source, &offer.plan, None, None);
+    let message = commit_message(&upgrade, &offer.source, &offer.plan, None, None, Versions::Move);
     assert!(
         message
             .starts_with("Upgrade gauss/peu01 to sizing://gauss/peu01.yaml\n\nThe sizing itself has changed")

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{Push, Team, Wording};
+use capstan_plan::command::{CommentId, Push, Team, Wording};
 use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review};
 use capstan_plan::settings::MergeMethod;
 
@@ -142,6 +142,14 @@ impl CodeHost for World {
         _: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
         Ok(self.state().comments.clone())
+    }
+    async fn opened_issues(
+        &self,
+        _: &Repository,
+        _: jiff::Timestamp,
+        _: &[u64],
+    ) -> Result<Vec<PlacedComment>, CodeHostError> {
+        Ok(vec![])
     }
     async fn wording(&self, _: &Repository, comment: &Comment) -> Result<Wording, CodeHostError> {
         let edited = self.state().edited.contains(&comment.id);
@@ -412,7 +420,12 @@ impl CodeHost for World {
             self.state().comments.last().unwrap().comment.clone()
         })
     }
-    async fn react(&self, _: &Repository, comment: u64, reaction: Reaction) -> Result<(), CodeHostError> {
+    async fn react(
+        &self,
+        _: &Repository,
+        comment: CommentId,
+        reaction: Reaction,
+    ) -> Result<(), CodeHostError> {
         self.write("reaction", || self.state().reactions.push((comment, reaction)))
     }
 }

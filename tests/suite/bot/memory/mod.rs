@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_plan::command::Push;
+use capstan_plan::command::{CommentId, Push};
 use capstan_plan::proposal::{ProposalId, Review, Sidebar, trailer_value};
 use capstan_report::BlockKey;
 
@@ -73,13 +73,13 @@ pub(super) struct State {
     /// What moved branches, newest last.
     pub(super) pushes: Vec<(String, Push)>,
     /// Comments that were edited.
-    pub(super) edited: BTreeSet<u64>,
+    pub(super) edited: BTreeSet<CommentId>,
     pub(super) refused: BTreeMap<String, RefusedWrite>,
     pub(super) checks: Vec<(NewCheckRun, u64)>,
-    pub(super) reactions: Vec<(u64, Reaction)>,
+    pub(super) reactions: Vec<(CommentId, Reaction)>,
     pub(super) proposals: BTreeMap<ProposalId, ProposalRecord>,
     pub(super) check_records: BTreeMap<String, CheckRecord>,
-    pub(super) answered: BTreeSet<u64>,
+    pub(super) answered: BTreeSet<CommentId>,
     pub(super) campaign: BTreeMap<String, (String, String)>,
     pub(super) now: i64,
     pub(super) writes: Vec<&'static str>,
@@ -287,7 +287,7 @@ impl World {
         let id = state.comments.len() as u64 + 1;
         let at = jiff::Timestamp::from_second(state.now).unwrap();
         let comment = Comment {
-            id,
+            id: CommentId::Comment(id),
             author: author.to_owned(),
             by_bot: author.ends_with("[bot]"),
             body: body.to_owned(),
@@ -302,7 +302,7 @@ impl World {
     /// Somebody, not the author perhaps, edits a comment so many seconds after it was written.
     pub(super) fn edit(&self, comment: u64, body: &str, seconds: i64) {
         let mut state = self.state();
-        state.edited.insert(comment);
+        state.edited.insert(CommentId::Comment(comment));
         let edited = &mut state.comments[usize::try_from(comment).unwrap() - 1].comment;
         edited.body = body.to_owned();
         edited.updated_at = edited.created_at + jiff::SignedDuration::from_secs(seconds);
@@ -525,10 +525,10 @@ impl Records for World {
         self.state().check_records.insert(record.head.to_string(), record.clone());
         Ok(())
     }
-    async fn is_comment_answered(&self, _: u64, comment: u64) -> Result<bool, RecordsError> {
+    async fn is_comment_answered(&self, _: u64, comment: CommentId) -> Result<bool, RecordsError> {
         Ok(self.state().answered.contains(&comment))
     }
-    async fn save_comment_answered(&self, _: u64, comment: u64) -> Result<(), RecordsError> {
+    async fn save_comment_answered(&self, _: u64, comment: CommentId) -> Result<(), RecordsError> {
         self.state().answered.insert(comment);
         Ok(())
     }
