@@ -78,6 +78,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0010_buttons.sql"),
         include_str!("../../migrations/postgres/0010_buttons.sql"),
     ),
+    (
+        11,
+        "issues",
+        include_str!("../../migrations/sqlite/0011_issues.sql"),
+        include_str!("../../migrations/postgres/0011_issues.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

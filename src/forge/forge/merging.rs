@@ -95,6 +95,14 @@ impl Forge {
         })
     }
 
+    /// Takes a pull request out of the merge queue.
+    pub fn leave_queue(&self, full_name: &str, number: u64, by: &str) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.dequeue(full_name, number, &by)?)
+        })
+    }
+
     /// Presses a button that a check run has, by its identifier.
     pub fn press_button(
         &self,

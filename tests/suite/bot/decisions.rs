@@ -262,6 +262,13 @@ async fn an_overridden_rule_passes_the_check_until_another_release_is_offered() 
     town.restart_without_database().await;
     town.resync().await;
     assert_eq!(town.check(1).conclusion.unwrap_or_default(), "success");
+    // What a merge queue makes of it is judged so too.
+    let group = town.forge.enqueue(REPOSITORY, 1, "ada").unwrap();
+    town.settle().await;
+    let checks = town.forge.checks(REPOSITORY, &group).unwrap();
+    assert_eq!(checks[0].conclusion.as_deref(), Some("success"), "{}", checks[0].summary);
+    assert!(checks[0].summary.contains(words), "{}", checks[0].summary);
+    town.forge.leave_queue(REPOSITORY, 1, "ada").unwrap();
 
     town.push("main", &[release("v23.0.0", "v1.25.0", 3)]);
     town.settle().await;

@@ -30,7 +30,7 @@ fn delivery(guid: &str, repository: u64, hint: DeliveryHint) -> Delivery {
 }
 
 fn comment(pull_request: u64, comment: u64) -> DeliveryHint {
-    DeliveryHint { pull_request: Some(pull_request), comment: Some(comment), head: None, press: None }
+    DeliveryHint { pull_request: Some(pull_request), comment: Some(comment), ..DeliveryHint::default() }
 }
 
 async fn claim(jobs: &impl Jobs) -> Option<ClaimedJob> {

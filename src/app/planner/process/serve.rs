@@ -108,9 +108,10 @@ impl Out<'_> {
         // The message is made outside of the lock: it is what costs.
         let frame = frame::encode(response, frame::LONGEST_RESPONSE)?;
         let mut answers = locked(&self.answers);
-        // That an upgrade is the same as before is said of most: whoever waits for the rest need not hear of each.
+        // A plan goes out with what is begun next, or with the end: no plan is lost for what is worked on after it, and a
+        // thousand of them wake whoever waits half as often.
         let written = match response {
-            Response::Planned(_, Ok(SentUpgrade::Same(_))) => answers.write_all(&frame),
+            Response::Planned(_, _) => answers.write_all(&frame),
             _ => frame::write(&mut *answers, &frame),
         };
         drop(answers);
