@@ -18,6 +18,7 @@ use capstan::git::Checkout;
 use capstan::k8s::crd;
 use capstan::planner_process::STACK;
 use capstan::telemetry;
+use capstan_report::Refusal;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +46,7 @@ pub(crate) fn run(service: &Service) -> ExitCode {
 
 fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    let config = Config::load(options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    let config = Config::load(options, &environment).map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
     telemetry::start_logging(&environment, "info").map_err(failed)?;
     let stop = CancellationToken::new();
     runtime()?.block_on(async {
@@ -61,7 +62,7 @@ fn serve(options: &ServeOptions) -> Result<(), Failure> {
 fn reconcile(options: &ReconcileOptions) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
     let config =
-        ReconcilerConfig::load(options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+        ReconcilerConfig::load(options, &environment).map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
     telemetry::start_logging(&environment, "info").map_err(failed)?;
     let stop = CancellationToken::new();
     runtime()?.block_on(async {
@@ -87,7 +88,7 @@ fn runtime() -> Result<Runtime, Failure> {
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(error.to_string())
+    Failure::Failed(Refusal::Starting, error.to_string())
 }
 
 /// Returns at SIGTERM or Ctrl-C.
