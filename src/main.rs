@@ -4,7 +4,7 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use capstan::cli::{self, AnyCommand, Arguments, Offline};
+use capstan::cli::{self, AnyCommand, Arguments, Failure, Offline};
 use clap::Parser;
 
 /// A plan makes and drops a hundred thousand small values: the C library's allocator takes a third of
@@ -13,7 +13,10 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Arguments { repo, at, releases, command } = Arguments::parse();
+    let Arguments { repo, at, releases, command } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return Failure::report_arguments(&error),
+    };
     match command {
         AnyCommand::Offline(command) => {
             cli::run(&Offline { repo, at, releases, command }, &wiring::open_checkout)

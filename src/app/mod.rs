@@ -10,6 +10,7 @@ pub mod planner;
 pub mod ports;
 pub mod reconcile;
 pub mod retention;
+pub mod setup;
 pub mod sync;
 pub mod visitors;
 pub mod worker;

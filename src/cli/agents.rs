@@ -8,6 +8,7 @@ use std::io::Write as _;
 use capstan_live::agent::AgentId;
 use capstan_model::dns_name::is_label;
 use capstan_plan::settings::ManagementClusterUid;
+use capstan_report::Refusal;
 use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};
@@ -16,7 +17,7 @@ use crate::app::agents::{Invitee, NotInvited, invite};
 use crate::app::ports::{Agent, Clock, Enrolment, RecordsError};
 
 fn failed(error: RecordsError) -> Failure {
-    Failure::Failed(error.to_string())
+    Failure::Failed(Refusal::Agents, error.to_string())
 }
 
 /// Runs one command on the bot's records.
@@ -32,12 +33,12 @@ pub async fn run(
     match command {
         AgentsCommand::Invite { management_cluster, name } => {
             let management_cluster = ManagementClusterUid::parse(management_cluster)
-                .map_err(|error| Failure::Usage(format!("--management-cluster: {error}")))?;
+                .map_err(|error| Failure::Usage(Refusal::Agents, format!("--management-cluster: {error}")))?;
             let name = name.as_deref().map(agent_name).transpose()?;
             let invitee = Invitee { management_cluster, name, invited_by: by.to_owned() };
             let invited = invite(records, clock, invitee).await.map_err(|error| match error {
                 NotInvited::Records(error) => failed(error),
-                error => Failure::Usage(error.to_string()),
+                error => Failure::Usage(Refusal::Agents, error.to_string()),
             })?;
             let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
             anstream::eprintln!(
@@ -52,12 +53,18 @@ pub async fn run(
         }
         AgentsCommand::Revoke { agent } => {
             let id = AgentId::parse(agent).map_err(|error| {
-                Failure::Usage(format!("`{agent}`: {error}; `capstan agents list` prints them"))
+                Failure::Usage(
+                    Refusal::Agents,
+                    format!("`{agent}`: {error}; `capstan agents list` prints them"),
+                )
             })?;
             if records.revoke(&id, by).await.map_err(failed)? {
                 Ok(writeln!(anstream::stdout(), "revoked {id}")?)
             } else {
-                Err(Failure::Usage(format!("there is no agent {id} that is not revoked already")))
+                Err(Failure::Usage(
+                    Refusal::Agents,
+                    format!("there is no agent {id} that is not revoked already"),
+                ))
             }
         }
     }
@@ -68,16 +75,19 @@ fn agent_name(text: &str) -> Result<String, Failure> {
     if is_label(text) {
         Ok(text.to_owned())
     } else {
-        Err(Failure::Usage(format!(
-            "--name: `{}` is no name of a reconciler: lower-case letters, digits and `-`, at most 63",
-            text.escape_debug()
-        )))
+        Err(Failure::Usage(
+            Refusal::Agents,
+            format!(
+                "--name: `{}` is no name of a reconciler: lower-case letters, digits and `-`, at most 63",
+                text.escape_debug()
+            ),
+        ))
     }
 }
 
 fn list(agents: &[Agent], output: Format) -> Result<String, Failure> {
     let time = |at: Option<jiff::Timestamp>| at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-    let wrong = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
+    let wrong = |error: &dyn std::fmt::Display| Failure::Failed(Refusal::Agents, error.to_string());
     let items = || -> Vec<serde_json::Value> {
         agents
             .iter()
@@ -102,7 +112,7 @@ fn list(agents: &[Agent], output: Format) -> Result<String, Failure> {
         }
         Format::Text => Ok(table(agents)),
         Format::Yaml | Format::Markdown | Format::Diff => {
-            Err(Failure::Usage("agents are listed as text or json".to_owned()))
+            Err(Failure::Usage(Refusal::Agents, "agents are listed as text or json".to_owned()))
         }
     }
 }

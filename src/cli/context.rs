@@ -8,6 +8,7 @@ use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::spelling;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::release::ReleaseContent;
+use capstan_report::Refusal;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -52,7 +53,8 @@ impl Context<'_> {
         revision: Option<&str>,
     ) -> Result<Fleet, Failure> {
         let tree = self.tree(workspace, revision)?;
-        let mut fleet = Fleet::open(tree, today()).map_err(|error| Failure::Failed(error.to_string()))?;
+        let mut fleet = Fleet::open(tree, today())
+            .map_err(|error| Failure::Failed(Refusal::Settings, error.to_string()))?;
         if let Some(directory) = &self.arguments.releases {
             fleet.provide_releases((self.open)(Some(directory))?.work_tree()?);
         }
@@ -62,7 +64,9 @@ impl Context<'_> {
     /// The same, for commands that are about releases.
     pub(super) fn fleet_with_releases(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
         let fleet = self.fleet_of(workspace)?;
-        fleet.require_releases().map_err(|error| Failure::Failed(error.to_string()))?;
+        fleet
+            .require_releases()
+            .map_err(|error| Failure::Failed(Refusal::ReleasesElsewhere, error.to_string()))?;
         Ok(fleet)
     }
 
@@ -116,9 +120,10 @@ impl Context<'_> {
             }
             None => String::new(),
         };
-        Failure::Usage(format!(
-            "there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"
-        ))
+        Failure::Usage(
+            Refusal::NotFound,
+            format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"),
+        )
     }
 
     /// What `--to` means for these clusters; `None` where nothing was typed.
@@ -130,9 +135,12 @@ impl Context<'_> {
     ) -> Result<Option<ReleaseName>, Failure> {
         let Some(typed) = typed else { return Ok(None) };
         let name = ReleaseName::parse(typed.trim_end_matches('/')).ok_or_else(|| {
-            Failure::Usage(format!(
-                "`{typed}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
-            ))
+            Failure::Usage(
+                Refusal::NotFound,
+                format!(
+                    "`{typed}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
+                ),
+            )
         })?;
         for cluster in clusters {
             // A cluster that cannot be read is refused by name when it is planned.
@@ -142,9 +150,9 @@ impl Context<'_> {
                     ReleaseName::Version(version) => id.version().as_ref() == Some(version),
                 };
                 return Err(if fleet.catalogue().unreadable().iter().any(|(id, _)| broken(id)) {
-                    Failure::Failed(error.to_string())
+                    Failure::Failed(Refusal::Unreadable, error.to_string())
                 } else {
-                    Failure::Usage(format!("{error} (`capstan releases` lists them)"))
+                    Failure::Usage(Refusal::NotFound, format!("{error} (`capstan releases` lists them)"))
                 });
             }
         }
@@ -202,9 +210,10 @@ impl Context<'_> {
 /// A file or folder that was typed, in whichever of the trees has it.
 pub(super) fn path_in(trees: &[&dyn Tree], typed: &str) -> Result<RepoPath, Failure> {
     let missing = || {
-        Failure::Usage(format!(
-            "there is no file or folder `{typed}` in the repository (paths start at its root)"
-        ))
+        Failure::Usage(
+            Refusal::NotFound,
+            format!("there is no file or folder `{typed}` in the repository (paths start at its root)"),
+        )
     };
     let path = match typed.trim_start_matches("./").trim_end_matches('/') {
         "" | "." if !typed.starts_with('/') => return Ok(RepoPath::root()),

@@ -8,6 +8,7 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::verbs::ClusterFrom;
 use capstan_plan::{patch, upgrade};
+use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Create;
@@ -17,8 +18,8 @@ use crate::app::generator::NotPossible;
 impl From<NotPossible> for Failure {
     fn from(why: NotPossible) -> Self {
         match why {
-            NotPossible::Usage(message) => Self::Usage(message),
-            NotPossible::Failed(message) => Self::Failed(message),
+            NotPossible::Usage(message) => Self::Usage(Refusal::NotCreatedHere, message),
+            NotPossible::Failed(message) => Self::Failed(Refusal::NotCreatedHere, message),
         }
     }
 }
@@ -66,21 +67,27 @@ fn wanted(command: &Create) -> Result<ClusterFrom, Failure> {
     let typed = command.cluster.trim_start_matches("./").trim_end_matches('/');
     let folder = RepoPath::parse(typed).ok().filter(|path| !path.is_root());
     let folder = folder.ok_or_else(|| {
-        Failure::Usage(format!("`{typed}` is no path of a folder in the repository, e.g. gauss/peu01"))
+        Failure::Usage(
+            Refusal::NotCreatedHere,
+            format!("`{typed}` is no path of a folder in the repository, e.g. gauss/peu01"),
+        )
     })?;
     let release = ReleaseName::parse(command.from.trim_end_matches('/')).ok_or_else(|| {
-        Failure::Usage(format!(
-            "`{}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)",
-            command.from
-        ))
+        Failure::Usage(
+            Refusal::NotCreatedHere,
+            format!(
+                "`{}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)",
+                command.from
+            ),
+        )
     })?;
     let mut variables = BTreeMap::new();
     for given in &command.set {
         let Some((name, value)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(Failure::Usage(format!("`--set {given}` is no KEY=VALUE")));
+            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set {given}` is no KEY=VALUE")));
         };
         if variables.insert(name.to_owned(), value.to_owned()).is_some_and(|before| before != value) {
-            return Err(Failure::Usage(format!("`--set` gives {name} two values")));
+            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set` gives {name} two values")));
         }
     }
     Ok(ClusterFrom { cluster: ClusterId::new(folder), release, variables })

@@ -2,6 +2,7 @@
 
 use capstan_kustomize::render::{self, FieldDifference, Rendered};
 use capstan_plan::upgrade::{hide_beside, redact};
+use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Diff;
@@ -64,7 +65,9 @@ fn hidden(difference: &FieldDifference, value: &Option<Value>) -> Option<Value> 
 
 fn rendered(fleet: &Fleet, cluster: &str) -> Result<Rendered, Failure> {
     match fleet.layout().cluster(cluster) {
-        Some(folder) => fleet.render(&folder.id).map_err(|error| Failure::Failed(error.to_string())),
+        Some(folder) => {
+            fleet.render(&folder.id).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))
+        }
         None => Ok(Rendered::default()),
     }
 }

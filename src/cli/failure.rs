@@ -11,6 +11,8 @@
 
 use std::process::ExitCode;
 
+use capstan_report::Refusal;
+
 use crate::app::ports::WorkspaceError;
 
 /// How a command that ran ended; the later ones weigh more.
@@ -24,49 +26,72 @@ pub enum Outcome {
     PartlyFailed,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
-            Outcome::Done => 0,
-            Outcome::PartlyFailed => 1,
-            Outcome::ErrorsStand => 3,
-        })
+impl Outcome {
+    /// Names the page that explains what is not well, on standard error, and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        let (code, refusal) = match self {
+            Self::Done => return ExitCode::SUCCESS,
+            Self::PartlyFailed => (1, Refusal::Unreadable),
+            Self::ErrorsStand => (3, Refusal::ErrorsStand),
+        };
+        see(refusal);
+        ExitCode::from(code)
     }
 }
 
-/// Why a command did not run to its end.
+/// Names the page that explains a refusal, on standard error.
+fn see(refusal: Refusal) {
+    anstream::eprintln!("see {}", refusal.page());
+}
+
+/// Why a command did not run to its end: what page explains it, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// Exit code 2: wrong usage, or a cluster, release or path that does not exist.
-    Usage(String),
+    Usage(Refusal, String),
     /// Exit code 1: unreadable input or I/O.
-    Failed(String),
+    Failed(Refusal, String),
 }
 
 impl Failure {
     /// Prints the reason to standard error and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        let (message, code) = match self {
-            Self::Usage(message) => (message, 2),
-            Self::Failed(message) => (message, 1),
+        let (refusal, message, code) = match self {
+            Self::Usage(refusal, message) => (refusal, message, 2),
+            Self::Failed(refusal, message) => (refusal, message, 1),
         };
         let style = clap::builder::styling::AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{style}error{style:#}: {message}");
+        see(*refusal);
         ExitCode::from(code)
+    }
+
+    /// Prints what is wrong with the arguments, as clap words it, and gives the exit code; help and version are asked for,
+    /// and no failure.
+    pub fn report_arguments(error: &clap::Error) -> ExitCode {
+        // Nobody is left to be told that standard error is closed.
+        drop(error.print());
+        match u8::try_from(error.exit_code()) {
+            Ok(0) => ExitCode::SUCCESS,
+            code => {
+                see(Refusal::Usage);
+                ExitCode::from(code.unwrap_or(2))
+            }
+        }
     }
 }
 
 impl From<WorkspaceError> for Failure {
     fn from(error: WorkspaceError) -> Self {
         match error {
-            WorkspaceError::Usage(message) => Self::Usage(message),
-            WorkspaceError::Failed(message) => Self::Failed(message),
+            WorkspaceError::Usage(message) => Self::Usage(Refusal::Checkout, message),
+            WorkspaceError::Failed(message) => Self::Failed(Refusal::Checkout, message),
         }
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::Failed(format!("cannot write to standard output: {error}"))
+        Self::Failed(Refusal::Unreadable, format!("cannot write to standard output: {error}"))
     }
 }

@@ -6,7 +6,7 @@ use capstan_plan::onboarding::{
     FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
 use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_report::first_release_command;
+use capstan_report::{Refusal, first_release_command};
 use serde_json::{Value, json};
 
 use super::arguments::Init;
@@ -24,15 +24,19 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     }
     let workspace = context.workspace()?;
     let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
-    let path = RepoPath::parse(REPOSITORY_FILE).map_err(|error| Failure::Failed(error.to_string()))?;
+    let path = RepoPath::parse(REPOSITORY_FILE)
+        .map_err(|error| Failure::Failed(Refusal::NotBegun, error.to_string()))?;
     let exists = tree.entry(&path).is_some();
     if exists && command.write {
-        return Err(Failure::Usage(format!(
-            "{REPOSITORY_FILE} is there already, and is never overwritten: edit it, or compare it with what `capstan init` prints"
-        )));
+        return Err(Failure::Usage(
+            Refusal::NotBegun,
+            format!(
+                "{REPOSITORY_FILE} is there already, and is never overwritten: edit it, or compare it with what `capstan init` prints"
+            ),
+        ));
     }
     let Some(onboarding) = onboard(&tree, today(), &NoWatch) else {
-        return Err(Failure::Usage(
+        return Err(Failure::Usage(Refusal::NotBegun,
             "there is nothing to set up here: no cluster, no object of Cluster API's and no release was found".to_owned(),
         ));
     };

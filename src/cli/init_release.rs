@@ -2,6 +2,7 @@
 
 use capstan_plan::first_release::CLUSTER_NAME;
 use capstan_plan::patch;
+use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Init;
@@ -11,12 +12,12 @@ use crate::app::generator::{FirstReleaseFailed, MadeRelease};
 impl From<FirstReleaseFailed> for Failure {
     fn from(error: FirstReleaseFailed) -> Self {
         match error {
-            FirstReleaseFailed::Usage(message) => Self::Usage(message),
+            FirstReleaseFailed::Usage(message) => Self::Usage(Refusal::NotBegun, message),
             FirstReleaseFailed::Workspace(error) => error.into(),
             FirstReleaseFailed::Files(_)
             | FirstReleaseFailed::Refused(_)
             | FirstReleaseFailed::Record(_)
-            | FirstReleaseFailed::Differs(_) => Self::Failed(error.to_string()),
+            | FirstReleaseFailed::Differs(_) => Self::Failed(Refusal::NotBegun, error.to_string()),
         }
     }
 }

@@ -44,6 +44,7 @@ pub use arguments::{
 pub use crds::print_definitions;
 pub use failure::{Failure, Outcome};
 
+use capstan_report::Refusal;
 use context::Context;
 
 use crate::app::ports::{Workspace, WorkspaceError};
@@ -54,14 +55,14 @@ pub type Open<'a> = &'a dyn Fn(Option<&Path>) -> Result<Box<dyn Workspace>, Work
 /// Runs one offline command and prints its result.
 pub fn run(arguments: &Offline, open: Open<'_>) -> ExitCode {
     match dispatch(arguments, open) {
-        Ok(outcome) => outcome.into(),
+        Ok(outcome) => outcome.report(),
         Err(failure) => failure.report(),
     }
 }
 
 fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
     if arguments.releases.is_some() && !arguments.command.asks_for_releases() {
-        return Err(Failure::Usage(
+        return Err(Failure::Usage(Refusal::Usage,
             "`--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters` and `adopt`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
                 .to_owned(),
         ));

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::{Failure, Format};
@@ -80,7 +81,7 @@ impl Elements {
 /// The failure for a format that a command does not print.
 pub(super) fn unsupported(command: &str, format: Format, supported: &str) -> Failure {
     let name = format!("{format:?}").to_lowercase();
-    Failure::Usage(format!("`capstan {command}` does not print {name}; use -o {supported}"))
+    Failure::Usage(Refusal::Usage, format!("`capstan {command}` does not print {name}; use -o {supported}"))
 }
 
 #[cfg(test)]

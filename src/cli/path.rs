@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_plan::path::{PathStep, UpgradePath, path_to_json};
+use capstan_report::Refusal;
 use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
@@ -24,6 +25,7 @@ pub(super) fn run(
 ) -> Result<Outcome, Failure> {
     if format == Format::Diff {
         return Err(Failure::Usage(
+            Refusal::Usage,
             "a way is no diff: `plan --path` prints text, json, yaml or markdown".to_owned(),
         ));
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use capstan_providers::{Inputs, Overrides, ProviderSet, Refusal, Rendered, Values, render};
+use capstan_providers::{Inputs, Overrides, ProviderSet, Refusal as NotRendered, Rendered, Values, render};
+use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 use serde_json::Value;
 
@@ -59,10 +60,13 @@ fn rendered(context: &Context<'_>, typed: &ProviderInputs) -> Result<Vec<Rendere
     let path = path_in(&[tree.as_ref()], typed.path.as_deref().unwrap_or_default())?;
     let set = ProviderSet::read(tree.as_ref(), &path).map_err(|refused| failed(&refused))?;
     if set.providers().is_empty() {
-        return Err(Failure::Usage(format!(
-            "{} holds no provider object (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`)",
-            if path.is_root() { "the repository".to_owned() } else { format!("`{path}`") }
-        )));
+        return Err(Failure::Usage(
+            Refusal::Providers,
+            format!(
+                "{} holds no provider object (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`)",
+                if path.is_root() { "the repository".to_owned() } else { format!("`{path}`") }
+            ),
+        ));
     }
     let inputs = Inputs {
         tree: tree.as_ref(),
@@ -86,9 +90,9 @@ fn rendered(context: &Context<'_>, typed: &ProviderInputs) -> Result<Vec<Rendere
 }
 
 /// Everything that is wrong, a line each.
-fn failed(refused: &[Refusal]) -> Failure {
+fn failed(refused: &[NotRendered]) -> Failure {
     let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
-    Failure::Failed(lines.join("\n"))
+    Failure::Failed(Refusal::Providers, lines.join("\n"))
 }
 
 /// What was typed counts before the file.
@@ -96,7 +100,10 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
     let mut values = Values::default();
     for pair in &typed.variables {
         let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            Failure::Usage("`--variable` wants `NAME=VALUE`, with the name before the first `=`".to_owned())
+            Failure::Usage(
+                Refusal::Providers,
+                "`--variable` wants `NAME=VALUE`, with the name before the first `=`".to_owned(),
+            )
         })?;
         values.insert(name, value);
     }
@@ -109,7 +116,7 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
 /// The variables of a file; what they say is never told.
 fn of_file(file: &Path) -> Result<Values, Failure> {
     let shown = file.display();
-    let failed = |message: &str| Failure::Failed(format!("{shown}: {message}"));
+    let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
     let read = YamlFile::read(&text_of(file)?)
         .map_err(|error| failed(&format!("line {}: this is no YAML", error.position.line)))?;
     let mut values = Values::default();
@@ -131,10 +138,11 @@ fn of_file(file: &Path) -> Result<Values, Failure> {
 
 fn configuration(file: &Path) -> Result<Overrides, Failure> {
     Overrides::of_configuration(&text_of(file)?)
-        .map_err(|refusal| Failure::Failed(format!("{}: {refusal}", file.display())))
+        .map_err(|refusal| Failure::Failed(Refusal::Providers, format!("{}: {refusal}", file.display())))
 }
 
 fn text_of(file: &Path) -> Result<String, Failure> {
-    fs::read_to_string(file)
-        .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", file.display())))
+    fs::read_to_string(file).map_err(|error| {
+        Failure::Failed(Refusal::Providers, format!("{} cannot be read: {error}", file.display()))
+    })
 }

@@ -7,6 +7,7 @@ use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_plan::policy::{self, AppliedBy};
 use capstan_plan::templates::TemplateNames;
+use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::arguments::Render;
@@ -20,12 +21,13 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
     let fleet = context.fleet()?;
     let cluster = context.cluster(&fleet, &command.cluster)?;
     let names = names(&fleet, &cluster, command.names.as_deref())?;
-    let mut rendered = fleet.render(&cluster).map_err(|error| Failure::Failed(error.to_string()))?;
+    let mut rendered =
+        fleet.render(&cluster).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))?;
     // Patches that were left out because they find no target: what is printed lacks what they set.
     let lost = policy::lost_patches(&rendered, &fleet.settings().severities());
     fleet
         .name_templates(&cluster, &mut rendered, &names)
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+        .map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))?;
     let objects: Vec<&Value> = rendered.objects.iter().map(|object| &object.value).collect();
     if command.output == Format::Json {
         output::print_json(&Value::Array(objects.into_iter().cloned().collect()))?;
@@ -51,17 +53,23 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
 /// The live names that were given; none where none were.
 fn names(fleet: &Fleet, cluster: &ClusterId, file: Option<&Path>) -> Result<TemplateNames, Failure> {
     let Some(file) = file else { return Ok(TemplateNames::default()) };
-    let applied = fleet.applied_by(cluster).map_err(|error| Failure::Failed(error.to_string()))?;
+    let applied = fleet
+        .applied_by(cluster)
+        .map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))?;
     if applied == AppliedBy::Others {
-        return Err(Failure::Usage(format!(
-            "{cluster} is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is applied with the names that stand in Git: leave `--names` out"
-        )));
+        return Err(Failure::Usage(
+            Refusal::TemplateNames,
+            format!(
+                "{cluster} is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is applied with the names that stand in Git: leave `--names` out"
+            ),
+        ));
     }
     let shown = file.display();
-    let text = fs::read_to_string(file)
-        .map_err(|error| Failure::Failed(format!("the names cannot be read: {shown}: {error}")))?;
+    let text = fs::read_to_string(file).map_err(|error| {
+        Failure::Failed(Refusal::TemplateNames, format!("the names cannot be read: {shown}: {error}"))
+    })?;
     TemplateNames::read(&text).map_err(|error| {
         let at = error.position.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
-        Failure::Failed(format!("{shown}{at}: {}", error.message))
+        Failure::Failed(Refusal::TemplateNames, format!("{shown}{at}: {}", error.message))
     })
 }

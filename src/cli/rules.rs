@@ -2,6 +2,7 @@
 
 use capstan_model::finding::{Change, Severity};
 use capstan_plan::policy::{self, About};
+use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
@@ -37,7 +38,7 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
 fn unknown(id: &str) -> Failure {
     let nearest = capstan_model::spelling::nearest(id, policy::ids());
     let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-    Failure::Usage(format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
+    Failure::Usage(Refusal::NoSuchRule, format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
 }
 
 const fn severity(rule: &About) -> &'static str {

@@ -48,6 +48,12 @@ pub(super) fn login(
         "public-url is missing: with github-client-id people sign in, and GitHub has to know where to send them back: \
          give the address at which browsers reach --listen, by --public-url or CAPSTAN_PUBLIC_URL",
     )?;
+    let callback = callback(url)?;
+    Ok(Some(Login { client_id: client_id.text, client_secret: client_secret.into(), callback }))
+}
+
+/// Where people come back to who sign in; the error is why they cannot with that public URL.
+pub(super) fn callback(url: &Url) -> Result<Url, String> {
     // Browsers send the session's cookie back over https and to this machine alone, and to every path of the host.
     let is_local = url.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
     if url.scheme() != "https" && !is_local {
@@ -58,6 +64,5 @@ pub(super) fn login(
             "public-url: `{url}` must hold no path where people sign in: give a host of its own"
         ));
     }
-    let callback = url.join(CALLBACK).map_err(|error| format!("public-url: `{url}`: {error}"))?;
-    Ok(Some(Login { client_id: client_id.text, client_secret: client_secret.into(), callback }))
+    url.join(CALLBACK).map_err(|error| format!("public-url: `{url}`: {error}"))
 }

@@ -8,6 +8,7 @@ mod login;
 mod place;
 mod private;
 mod reconciler;
+mod setup;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use login::{CALLBACK, Login};
 use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder};
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
+pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
 
@@ -141,14 +143,18 @@ impl GithubApp {
     /// Where people look at repositories: `https://github.com` for GitHub's own API, the root of the
     /// server for GitHub Enterprise Server and test forges.
     pub fn web_url(&self) -> Url {
-        let mut web = self.api_url.clone();
-        web.set_path("");
-        web.set_query(None);
-        if web.host_str() == Some("api.github.com") && web.set_host(Some("github.com")).is_err() {
-            return self.api_url.clone();
-        }
-        web
+        web_url_of(&self.api_url)
     }
+}
+
+fn web_url_of(api_url: &Url) -> Url {
+    let mut web = api_url.clone();
+    web.set_path("");
+    web.set_query(None);
+    if web.host_str() == Some("api.github.com") && web.set_host(Some("github.com")).is_err() {
+        return api_url.clone();
+    }
+    web
 }
 
 /// All that is wrong with the settings.
@@ -179,8 +185,9 @@ impl Config {
     /// # Errors
     /// With every problem found.
     pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
-        let sources =
+        let mut sources =
             Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
+        setup::add_kept_app(&mut sources, environment);
         let mut problems = Vec::new();
         let mut checked = Checked { problems: &mut problems };
 
@@ -416,7 +423,7 @@ fn web_url(setting: &Setting) -> Result<Url, String> {
 fn app_id(sources: &Sources) -> Result<u64, String> {
     let setting = sources
         .setting("github-app-id")
-        .ok_or("github-app-id is missing: give the number that GitHub shows as `App ID` on the App's settings page, by --github-app-id or CAPSTAN_GITHUB_APP_ID")?;
+        .ok_or("github-app-id is missing: give the number that GitHub shows as `App ID` on the App's settings page, by --github-app-id or CAPSTAN_GITHUB_APP_ID; or give --public-url and no setting of an App at all, and make one at /setup")?;
     match setting.text.parse() {
         Ok(id) if id > 0 => Ok(id),
         _ => Err(setting

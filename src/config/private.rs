@@ -16,8 +16,16 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// How the names begin of what Capstan's programs make in a state folder.
-const OURS: &[&str] =
-    &["agents", "beyond-limits.json", "capstan.key", "capstan.sqlite", "mirrors", "reconciler", "sources"];
+const OURS: &[&str] = &[
+    "agents",
+    "beyond-limits.json",
+    "capstan.key",
+    "capstan.sqlite",
+    "github-app",
+    "mirrors",
+    "reconciler",
+    "sources",
+];
 
 /// Bits that others have of a mode.
 const OTHERS: u32 = 0o077;

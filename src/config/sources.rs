@@ -291,6 +291,11 @@ impl Sources {
         Ok(Self(settings))
     }
 
+    /// Adds a setting that nobody gave.
+    pub(super) fn add(&mut self, setting: Setting) {
+        self.0.entry(setting.name).or_insert(setting);
+    }
+
     pub(super) fn setting(&self, name: &'static str) -> Option<Setting> {
         self.0.get(name).map(|setting| Setting {
             name: setting.name,

@@ -6,21 +6,20 @@ use async_trait::async_trait;
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use capstan_plan::command::{CommentId, Push, Team, Wording};
-use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review, Sidebar, Undo};
-use capstan_plan::settings::MergeMethod;
+use capstan_plan::proposal::{Draft, MergeView, Review, Sidebar};
 use secrecy::SecretString;
 
 use super::overlay::{OnGitHub, after, shortly};
 use super::{DryRun, commit_id, tell, tree_id};
 use crate::app::ports::{
     BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
-    CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueState, IssueText, MergeAnswer,
-    MergeCall, MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry,
-    Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState, Reaction, Repository,
-    RepositoryName, ReviewDecision, SidebarPart, TextEdit,
+    CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueText, MergeAnswer, MergeCall,
+    MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, Permission,
+    PlacedComment, PullRequest, PullRequestEdit, PullRequestState, Reaction, Repository, RepositoryName,
+    SidebarPart,
 };
 
-type Outcome<T> = Result<T, CodeHostError>;
+pub(super) type Outcome<T> = Result<T, CodeHostError>;
 
 impl DryRun {
     /// With GitHub's test merge, where the head was not written.
@@ -47,7 +46,7 @@ impl DryRun {
     }
 
     /// Edits a pull request as it is shown now.
-    async fn edited(
+    pub(super) async fn edited(
         &self,
         repository: &Repository,
         number: u64,
@@ -165,10 +164,7 @@ impl CodeHost for DryRun {
         repository: &Repository,
         pull: &PullRequest,
     ) -> Outcome<MergeQueueState> {
-        if self.read(repository, |written| written.opened_as(pull.number)).is_some() {
-            return Ok(MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false });
-        }
-        self.host.merge_queue_state(repository, pull).await
+        self.state_in_queue(repository, pull).await
     }
 
     async fn reviews(
@@ -176,47 +172,11 @@ impl CodeHost for DryRun {
         repository: &Repository,
         pulls: &[&PullRequest],
     ) -> Outcome<Vec<(u64, Vec<Review>)>> {
-        let there: Vec<&PullRequest> = self.read(repository, |written| {
-            pulls.iter().filter(|pull| written.opened_as(pull.number).is_none()).copied().collect()
-        });
-        match there.is_empty() {
-            true => Ok(Vec::new()),
-            false => self.host.reviews(repository, &there).await,
-        }
+        self.reviews_there(repository, pulls).await
     }
 
     async fn merge_view(&self, repository: &Repository, pull: &PullRequest) -> Outcome<MergeView> {
-        let shown = self.pull_request(repository, pull.number).await?;
-        let draft = if shown.draft { Draft::Draft } else { Draft::Ready };
-        // Of a head that was not written GitHub says nothing: nothing of GitHub's stands against it.
-        let made_up = MergeView {
-            head: shown.head.clone(),
-            draft,
-            status: MergeStatus::Ready,
-            reviews_missing: false,
-            queue: Queue::None,
-            auto_merge: None,
-            auto_merge_allowed: true,
-            methods: MergeMethod::ALL.to_vec(),
-            required: Vec::new(),
-        };
-        let is_opened = self.read(repository, |written| written.opened_as(pull.number).is_some());
-        let view = if is_opened {
-            made_up
-        } else {
-            let real = self.host.merge_view(repository, pull).await?;
-            match self.read(repository, |written| written.is_made_up(&shown.head)) {
-                true => MergeView {
-                    queue: real.queue,
-                    auto_merge: real.auto_merge,
-                    auto_merge_allowed: real.auto_merge_allowed,
-                    methods: real.methods,
-                    ..made_up
-                },
-                false => MergeView { draft, ..real },
-            }
-        };
-        Ok(self.read(repository, |written| written.merge_view(pull.number, view)))
+        self.view_of_merge(repository, pull).await
     }
 
     async fn belongs_to_team(&self, repository: &Repository, team: &Team, login: &str) -> Outcome<bool> {
@@ -259,31 +219,15 @@ impl CodeHost for DryRun {
     }
 
     async fn issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
-        if let Some(opened) = self.read(repository, |written| written.issue_opened_as(number)) {
-            return Ok(Some(opened));
-        }
-        let real = self.host.issue(repository, number).await?;
-        Ok(self.read(repository, |written| real.map(|real| written.shown_issue(real).0)))
+        self.shown_issue(repository, number).await
     }
 
     async fn issues_by(&self, repository: &Repository, author: &str) -> Outcome<Vec<Issue>> {
-        let real = self.host.issues_by(repository, author).await?;
-        Ok(self.read(repository, |written| {
-            let opened = written.opened_issues().filter(|issue| issue.author == author).cloned();
-            real.into_iter().map(|real| written.shown_issue(real).0).chain(opened).collect()
-        }))
+        self.shown_issues_by(repository, author).await
     }
 
     async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Outcome<IssueText> {
-        if let Some(opened) = self.read(repository, |written| written.issue_opened_as(issue.number)) {
-            return Ok(IssueText { body: opened.body, edits: Vec::new() });
-        }
-        let real = self.host.issue_text(repository, issue).await?;
-        let as_read = Issue { body: real.body.clone(), ..issue.clone() };
-        let (shown, edited) = self.read(repository, |written| written.shown_issue(as_read));
-        let Some(at) = edited else { return Ok(real) };
-        let own = TextEdit { by: Some(self.bot_login().await?), by_bot: true, at };
-        Ok(IssueText { body: shown.body, edits: [own].into_iter().chain(real.edits).collect() })
+        self.shown_issue_text(repository, issue).await
     }
 
     async fn check_runs(
@@ -501,16 +445,7 @@ impl CodeHost for DryRun {
         head: &CommitId,
         call: MergeCall,
     ) -> Outcome<MergeAnswer> {
-        let write = match call {
-            MergeCall::Now(_) => "merge",
-            MergeCall::Enqueue => "merge-queue",
-            MergeCall::WhenReady(_) => "auto-merge",
-            MergeCall::TakeBack(Undo::AutoMerge) => "no-auto-merge",
-            MergeCall::TakeBack(Undo::Queue) => "no-merge-queue",
-        };
-        tell(repository, write, &format!("#{} at {head}", pull.number), 0);
-        self.note(repository, |written| written.merge(pull.number, head, call));
-        Ok(MergeAnswer::Done)
+        self.remember_merge(repository, pull, head, call).await
     }
 
     async fn add_to_sidebar(
@@ -520,20 +455,7 @@ impl CodeHost for DryRun {
         part: SidebarPart,
         names: &[String],
     ) -> Outcome<Vec<String>> {
-        tell(repository, "sidebar", &format!("#{number}"), 0);
-        let names = listed(repository, part, names);
-        let add = |pull: &PullRequest| {
-            let mut pull = pull.clone();
-            let list = sidebar_list(&mut pull.sidebar, part);
-            for name in names {
-                if !list.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
-                    list.push(name);
-                }
-            }
-            pull
-        };
-        self.edited(repository, number, add).await?;
-        Ok(Vec::new())
+        self.list_beside(repository, number, part, names).await
     }
 
     async fn remove_from_sidebar(
@@ -543,15 +465,7 @@ impl CodeHost for DryRun {
         part: SidebarPart,
         names: &[String],
     ) -> Outcome<()> {
-        tell(repository, "sidebar", &format!("#{number}"), 0);
-        let names = listed(repository, part, names);
-        let remove = |pull: &PullRequest| {
-            let mut pull = pull.clone();
-            let goes = |known: &String| names.iter().any(|name| known.eq_ignore_ascii_case(name));
-            sidebar_list(&mut pull.sidebar, part).retain(|known| !goes(known));
-            pull
-        };
-        self.edited(repository, number, remove).await.map(drop)
+        self.unlist_beside(repository, number, part, names).await
     }
 
     async fn edit_pull_request(
@@ -568,33 +482,11 @@ impl CodeHost for DryRun {
     }
 
     async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> Outcome<Issue> {
-        tell(repository, "issue", "a new one", issue.title.len() + issue.body.len());
-        let author = self.bot_login().await?;
-        Ok(self.note(repository, |written| {
-            let number = written.next_id();
-            let opened = Issue {
-                number,
-                state: IssueState::Open,
-                title: issue.title.clone(),
-                body: issue.body.clone(),
-                author,
-                node_id: format!("dry-run-{number}"),
-            };
-            written.open_issue(opened.clone());
-            opened
-        }))
+        self.open_issue(repository, issue).await
     }
 
     async fn edit_issue(&self, repository: &Repository, number: u64, edit: &IssueEdit) -> Outcome<()> {
-        let bytes = [&edit.title, &edit.body].into_iter().flatten().map(String::len).sum();
-        tell(repository, "issue-edit", &format!("#{number}"), bytes);
-        let real = match self.read(repository, |written| written.issue_opened_as(number)) {
-            Some(_) => None,
-            None => self.host.issue(repository, number).await?,
-        };
-        let at = self.clock.now();
-        self.note(repository, |written| written.edit_issue(number, real, edit, at));
-        Ok(())
+        self.change_issue(repository, number, edit).await
     }
 
     async fn create_check_run(&self, repository: &Repository, check: &NewCheckRun) -> Outcome<CheckRun> {
@@ -665,21 +557,4 @@ impl CodeHost for DryRun {
         tell(repository, "reaction", &format!("{reaction} on {comment}"), 0);
         Ok(())
     }
-}
-
-fn sidebar_list(sidebar: &mut Sidebar, part: SidebarPart) -> &mut Vec<String> {
-    match part {
-        SidebarPart::Labels => &mut sidebar.labels,
-        SidebarPart::Assignees => &mut sidebar.assignees,
-        SidebarPart::Reviewers | SidebarPart::TeamReviewers => &mut sidebar.reviewers,
-    }
-}
-
-/// Names as a pull request lists them: a team with its organisation.
-fn listed(repository: &Repository, part: SidebarPart, names: &[String]) -> Vec<String> {
-    let name = |name: &String| match part {
-        SidebarPart::TeamReviewers => format!("{}/{name}", repository.name.owner()),
-        SidebarPart::Labels | SidebarPart::Assignees | SidebarPart::Reviewers => name.clone(),
-    };
-    names.iter().map(name).collect()
 }

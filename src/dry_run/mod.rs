@@ -12,8 +12,11 @@
 //! counts. Nobody else answers what was not written: no webhook follows, no review, no merge.
 
 mod host;
+mod issues;
+mod merging;
 mod mirror;
 mod overlay;
+mod sidebar;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

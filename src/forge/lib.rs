@@ -40,16 +40,17 @@
 //! | [`state`] | what the forge knows beside Git | `app_key`, `clock`, `error`, `faults`, `log`, `outbox`, `store` |
 //! | [`views`] | the JSON of GitHub's API | `clock`, `outbox`, `signing`, `state`, `store`, `url_encoding` |
 //! | [`actions`] | what may be done, with what follows | `clock`, `error`, `outbox`, `random`, `signing`, `state`, `store`, `views` |
-//! | [`api`] | the REST API | `actions`, `clock`, `error`, `random`, `signing`, `state`, `store`, `url_encoding`, `views` |
+//! | [`api`] | the REST API | `actions`, `app_key`, `clock`, `error`, `random`, `signing`, `state`, `store`, `url_encoding`, `views` |
 //! | [`graphql`] | the GraphQL API | `actions`, `api`, `clock`, `error`, `state`, `store` |
 //! | [`http`] | requests and answers | `error` |
 //! | [`shared`] | the state behind its lock | `state` |
 //! | [`authenticate`] | who asks | `api`, `clock`, `error`, `http`, `shared`, `state` |
 //! | [`pages`] | pages for people | `actions`, `clock`, `error`, `http`, `shared`, `state`, `url_encoding` |
 //! | [`oauth`] | signing in through the App in a browser | `error`, `http`, `random`, `shared`, `state`, `url_encoding` |
+//! | [`manifest`] | making an App from a manifest in a browser | `error`, `http`, `random`, `shared`, `state`, `url_encoding` |
 //! | [`smart_http`] | Git over HTTP | `api`, `error`, `shared`, `state`, `store` |
 //! | [`deliver`] | sends deliveries | `outbox`, `shared` |
-//! | [`server`] | the HTTP server | `api`, `authenticate`, `clock`, `error`, `faults`, `graphql`, `http`, `log`, `oauth`, `pages`, `random`, `shared`, `smart_http`, `state`, `url_encoding` |
+//! | [`server`] | the HTTP server | `api`, `authenticate`, `clock`, `error`, `faults`, `graphql`, `http`, `log`, `manifest`, `oauth`, `pages`, `random`, `shared`, `smart_http`, `state`, `url_encoding` |
 //! | [`forge`] | a running forge, and who plays on it | `actions`, `app_key`, `clock`, `deliver`, `error`, `faults`, `log`, `outbox`, `random`, `server`, `shared`, `signing`, `state`, `store`, `views` |
 
 // GitHub's large objects are written out in one `json!` each.
@@ -67,6 +68,7 @@ mod forge;
 mod graphql;
 mod http;
 mod log;
+mod manifest;
 mod oauth;
 mod outbox;
 mod pages;

@@ -24,7 +24,7 @@ use crate::shared::Shared;
 use crate::smart_http::{self, GitRequest};
 use crate::state::State;
 use crate::url_encoding::{decode, parse_query};
-use crate::{graphql, oauth, pages};
+use crate::{graphql, manifest, oauth, pages};
 
 /// The reason to close a connection without an answer.
 #[derive(Debug)]
@@ -175,6 +175,7 @@ fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor:
     match address.surface {
         Surface::Git => git(shared, request, address.path, actor),
         Surface::Pages if address.path.starts_with("/login/oauth/") => oauth::answer(shared, request),
+        Surface::Pages if manifest::is_here(address.path) => manifest::answer(shared, request),
         Surface::Pages => pages::answer(shared, request),
         Surface::Rest | Surface::GraphQl => {
             let body = match request.body.as_ref() {

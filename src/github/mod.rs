@@ -19,6 +19,7 @@ mod graphql;
 mod installation_token;
 mod installations;
 mod issues;
+mod manifests;
 mod merging;
 mod newest_pulls;
 mod people;
@@ -30,5 +31,6 @@ mod transport;
 mod words;
 
 pub use credentials::{AppCredentials, PrivateKeyError};
+pub use manifests::GitHubManifests;
 pub use people::GitHubSignIn;
 pub use transport::{ConnectError, GitHub, GitHubLimits};

@@ -26,7 +26,7 @@ use super::credentials::AppCredentials;
 use super::graphql::GRAPHQL;
 use super::tokens::{Rights, Tokens};
 
-const API_VERSION: &str = "2022-11-28";
+pub(super) const API_VERSION: &str = "2022-11-28";
 
 /// Bounds of what a call may cost.
 #[derive(Debug, Clone)]
@@ -109,33 +109,10 @@ impl GitHub {
         credentials: AppCredentials,
         limits: GitHubLimits,
     ) -> Result<Self, ConnectError> {
-        let refuse = |reason| ConnectError::Url { url: api_url.to_string(), reason };
-        if api_url.cannot_be_a_base() || !api_url.username().is_empty() || api_url.password().is_some() {
-            return Err(ConnectError::Url {
-                url: "the API's URL".to_owned(),
-                reason: "must be like https://api.github.com, without credentials",
-            });
-        }
-        let private = api_url.host_str().is_some_and(plain_http::is_private);
-        if api_url.scheme() != "https" && !(api_url.scheme() == "http" && private) {
-            return Err(refuse(
-                "only https (and http within the cluster (*.svc) and on this machine) keeps tokens secret",
-            ));
-        }
+        let client = http_client(api_url, &limits)?;
         let mut rest = api_url.clone();
         rest.set_query(None);
         rest.set_fragment(None);
-        let client = Client::builder()
-            .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-            // What may be repeated is decided here.
-            .retry(reqwest::retry::never())
-            // A redirect leads to no place that the network could read.
-            .https_only(api_url.scheme() == "https")
-            .connect_timeout(limits.timeout.min(Duration::from_secs(10)))
-            .read_timeout(limits.timeout);
-        // Nobody asks a proxy for this machine or this cluster.
-        let client = if private { client.no_proxy() } else { client };
-        let client = client.build().map_err(|error| ConnectError::Client(explain(&error)))?;
         Ok(Self {
             graphql: graphql_url(&rest),
             rest,
@@ -405,6 +382,34 @@ fn count(call: &Call, status: Option<StatusCode>) {
     let method = call.method.to_string();
     metrics::counter!("capstan_github_requests_total", "method" => method, "route" => call.route, "code" => code)
         .increment(1);
+}
+
+/// A client for the API at `api_url`, in the ways that keep tokens secret.
+pub(super) fn http_client(api_url: &Url, limits: &GitHubLimits) -> Result<Client, ConnectError> {
+    let refuse = |reason| ConnectError::Url { url: api_url.to_string(), reason };
+    if api_url.cannot_be_a_base() || !api_url.username().is_empty() || api_url.password().is_some() {
+        return Err(ConnectError::Url {
+            url: "the API's URL".to_owned(),
+            reason: "must be like https://api.github.com, without credentials",
+        });
+    }
+    let private = api_url.host_str().is_some_and(plain_http::is_private);
+    if api_url.scheme() != "https" && !(api_url.scheme() == "http" && private) {
+        return Err(refuse(
+            "only https (and http within the cluster (*.svc) and on this machine) keeps tokens secret",
+        ));
+    }
+    let client = Client::builder()
+        .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
+        // What may be repeated is decided here.
+        .retry(reqwest::retry::never())
+        // A redirect leads to no place that the network could read.
+        .https_only(api_url.scheme() == "https")
+        .connect_timeout(limits.timeout.min(Duration::from_secs(10)))
+        .read_timeout(limits.timeout);
+    // Nobody asks a proxy for this machine or this cluster.
+    let client = if private { client.no_proxy() } else { client };
+    client.build().map_err(|error| ConnectError::Client(explain(&error)))
 }
 
 /// An error of the HTTP client and its causes; requests, and with them tokens, are no part of it.

@@ -10,7 +10,9 @@ use capstan_plan::upgrade::{Conflict, SettledConflict, Side, Upgrade};
 
 use super::body::{Proposal, visible_plan};
 use super::markdown::{MAX_BODY, code, prose};
+use super::pages::Refusal;
 use super::standing::{hold_in_words, override_in_words};
+use super::state::{Mood, STATES};
 
 const MARKER: &str = "<!-- capstan-answer:";
 
@@ -44,16 +46,17 @@ pub fn answered_comment(body: &str) -> Option<CommentId> {
 
 /// For somebody who may not.
 pub fn refusal(command: &str) -> String {
-    format!(
+    let text = format!(
         "{} was not carried out: it needs write permission in this repository. Ask somebody who has it to comment it.\n",
         code(command, 200)
-    )
+    );
+    Refusal::MayNot.after(&text)
 }
 
 /// For somebody who may not use that command there.
 pub fn denied(command: &str, why: &Denied) -> String {
     let command = code(command, 200);
-    match why {
+    let text = match why {
         Denied::ForkAuthor => format!(
             "{command} was not carried out: who opens a pull request from a fork cannot have Capstan write to branches of this repository there. Ask somebody else to comment it.\n"
         ),
@@ -62,25 +65,28 @@ pub fn denied(command: &str, why: &Denied) -> String {
                 cluster.as_ref().map_or_else(String::new, |cluster| format!(" for {}", code(cluster, 200)));
             format!("{command} was not carried out: it needs{of} {}.\n", prose(&allowed.join(", or "), 900))
         }
-    }
+    };
+    Refusal::MayNot.after(&text)
 }
 
 /// For a decision that has no place to stand in; `why` and `instead` are parts of a sentence.
 pub fn not_noted(command: &str, why: &str, instead: &str) -> String {
-    format!(
+    let text = format!(
         "{} was not carried out: it would be noted in the dashboard issue, and {}. Instead: {}.\n",
         code(command, 200),
         prose(why.trim_end_matches('.'), 600),
         prose(instead, 300)
-    )
+    );
+    Refusal::NotNoted.after(&text)
 }
 
 /// For somebody whose comment was edited, by themselves or by others.
 pub fn edited_refusal(prefix: &str) -> String {
-    format!(
+    let text = format!(
         "Nothing of this comment was carried out: it was edited after it had been written, and so it may not be its author's words any more. Write {} in a new comment.\n",
         code(&format!("{prefix} …"), 200)
-    )
+    );
+    Refusal::NotObeyed.after(&text)
 }
 
 /// For somebody who asked for a branch to be written anew and had not seen what came to it since.
@@ -98,20 +104,22 @@ pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> String {
         more => format!("- and {more} more\n"),
     };
     let command = code(command, 200);
-    format!(
+    let text = format!(
         "{command} was not carried out: commits came to {} after the comment was written (or in the same second), and they would have been overwritten:\n\n{}{more}\nNothing was overwritten. Have a look at them; where they may go, comment {command} again.\n",
         code(branch, 300),
         named.concat(),
-    )
+    );
+    Refusal::NotObeyed.after(&text)
 }
 
 /// The same where GitHub does not tell what came to the branch.
 pub fn untold_refusal(command: &str, branch: &str) -> String {
     let command = code(command, 200);
     let branch = code(branch, 300);
-    format!(
+    let text = format!(
         "{command} was not carried out: GitHub does not tell when the head of {branch} was pushed, so that commits after the comment cannot be told from those before it. Nothing was overwritten. Where all that stands there may go, delete the branch, and comment {command} here once more.\n"
-    )
+    );
+    Refusal::NotObeyed.after(&text)
 }
 
 /// The plan of one cluster, at length.
@@ -232,11 +240,11 @@ pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> String {
     const NAMED: usize = 20;
     let (what, conflicts) = match why {
         Unsettled::NoSuch(conflicts) if conflicts.is_empty() => {
-            return format!(
+            return Refusal::NotSettled.after(&format!(
                 "{} was not carried out: the upgrade of {} has no conflict that could be settled.\n",
                 code(command, 300),
                 code(target, 200)
-            );
+            ));
         }
         Unsettled::NoSuch(conflicts) => ("has no conflict there; these it has", conflicts),
         Unsettled::Several(conflicts) => ("has several conflicts there; name the object too", conflicts),
@@ -253,7 +261,19 @@ pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> String {
     if conflicts.len() > NAMED {
         text.push_str(&format!("- and {} more\n", conflicts.len() - NAMED));
     }
-    text
+    Refusal::NotSettled.after(&text)
+}
+
+/// A sentence about one cluster: why something was not done.
+pub fn refused(cluster: &str, sentence: &str, refusal: Refusal) -> String {
+    refusal.after(&about(cluster, sentence))
+}
+
+/// How one cluster stands: why, a sentence, with the way to what its state means where nothing can be looked at.
+pub fn standing_answer(cluster: &str, word: &str, why: &str) -> String {
+    let is_open =
+        STATES.iter().any(|state| state.word == word && matches!(state.mood, Mood::Open | Mood::Good));
+    if is_open { about(cluster, why) } else { refused(cluster, why, Refusal::State) }
 }
 
 /// A sentence about one cluster.
@@ -304,6 +324,8 @@ mod tests {
 - `{a}` by somebody, 2026-11-23T02:00:00Z
 
 Nothing was overwritten. Have a look at them; where they may go, comment `/capstan replan` again.
+
+See `docs/commands.md#what-is-not-obeyed`.
 "
         );
         assert_eq!(text, expected);

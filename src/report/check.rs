@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::head_lines::{HeadFile, HeadLine};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
-use super::pages::findings_head;
+use super::pages::{Refusal, blocked_head, findings_head};
 use super::{outlook, preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
@@ -169,24 +169,26 @@ pub fn untouched() -> CheckReport {
 
 /// The report where the base branch's settings cannot be read, or the whole branch is beyond the limits.
 pub fn check_without_settings(problem: &FileError) -> CheckReport {
-    let (title, trouble, cure) = if is_beyond_limits(problem) {
+    let (title, trouble, cure, refusal) = if is_beyond_limits(problem) {
         (
             "The base branch is beyond the limits",
             "The base branch is beyond the limits of what Capstan reads, so nothing can be judged",
             "Make it smaller",
+            Refusal::Limits,
         )
     } else {
         (
             "The settings cannot be read",
             "The settings on the base branch cannot be read, so nothing can be judged",
             "Correct them",
+            Refusal::Settings,
         )
     };
     let mut page = Page::new(MAX_BODY);
     page.push(&format!("{trouble}:\n\n- {}\n", prose(&problem.to_string(), 900)));
-    page.push(&format!(
-        "\n{cure} on the base branch, or with this pull request; Capstan looks again at once.\n"
-    ));
+    let cure =
+        format!("{cure} on the base branch, or with this pull request; Capstan looks again at once.\n");
+    page.push(&format!("\n{}", refusal.after(&cure)));
     CheckReport {
         conclusion: Conclusion::ActionRequired,
         title: title.to_owned(),
@@ -200,11 +202,13 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
 pub fn judged_by_itself(problem: &FileError) -> String {
     if is_beyond_limits(problem) {
         return format!(
-            "The base branch is beyond the limits of what Capstan reads ({problem}): this pull request was checked by itself."
+            "The base branch is beyond the limits of what Capstan reads ({problem}): this pull request was checked by itself. {}",
+            Refusal::Limits.sentence()
         );
     }
     format!(
-        "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
+        "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own. {}",
+        Refusal::Settings.sentence()
     )
 }
 
@@ -332,12 +336,11 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     let Brought { new, older } = brought;
     let mut page = Page::new(MAX_BODY);
     if judged.basis == MergeBasis::HeadAlone {
-        page.push(
-            "> This pull request conflicts with its base branch: its head alone was judged, not what a merge would give.\n\n",
-        );
+        let alone = "> This pull request conflicts with its base branch: its head alone was judged, not what a merge would give.\n";
+        page.push(&format!("{}\n", Refusal::NotJudged.after(alone)));
     }
     if let Some(failed) = &judged.failed {
-        page.push(&format!("> {}\n\n", prose(failed, 900)));
+        page.push(&format!("{}\n", Refusal::NotJudged.after(&format!("> {}", prose(failed, 900)))));
     }
     for gate in &judged.gates {
         page.push(&format!("> {}\n\n", prose(&gate.why, 900)));
@@ -346,9 +349,11 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
         page.push(&format!("> {}\n\n", prose(note, 900)));
     }
     let rows: Vec<String> = judged.blocked.iter().map(|why| format!("- {}\n", prose(why, 900))).collect();
-    page.section("### The upgrade is blocked\n\n", &rows, 8_000, |left| format!("- … and {left} more\n"));
+    page.section(&blocked_head(), &rows, 8_000, |left| format!("- … and {left} more\n"));
     let rows = preflight::rows(&judged.preflights, judged.preflight_mode);
-    page.section("\n### Preflight\n\n", &rows, 12_000, |left| format!("- … and {left} more clusters\n"));
+    page.section(&preflight::head(&judged.preflights, judged.preflight_mode), &rows, 12_000, |left| {
+        format!("- … and {left} more clusters\n")
+    });
     page.section(&findings_head(), &tables::finding_rows(new), 16_000, |left| {
         format!("- … and {left} more; `capstan validate` in a checkout shows all of them.\n")
     });

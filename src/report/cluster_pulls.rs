@@ -12,6 +12,7 @@ use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::upgrade::Rollout;
 
 use super::markdown::{Page, code, code_cell, plain, prose};
+use super::pages::Refusal;
 use super::tables::finding_rows;
 
 /// Where the comment stands by which it was asked for: so that it is opened once for it.
@@ -145,17 +146,17 @@ pub enum IsNew {
 }
 
 /// The answer where nothing is done about a cluster; the reason may have several lines.
-pub fn not_done(cluster: &ClusterId, why: &str) -> String {
+pub fn not_done(cluster: &ClusterId, why: &str, refusal: Refusal) -> String {
     let lines: Vec<&str> = why.lines().filter(|line| !line.is_empty()).collect();
     let cluster = code(cluster.as_str(), 300);
     match lines.as_slice() {
-        [line] => format!("{cluster}: {}.\n", prose(line.trim_end_matches('.'), 1_500)),
+        [line] => refusal.after(&format!("{cluster}: {}.\n", prose(line.trim_end_matches('.'), 1_500))),
         lines => {
             let rows: Vec<String> = lines.iter().map(|line| format!("- {}\n", prose(line, 600))).collect();
             let mut page = Page::new(20_000);
             page.push(&format!("{cluster}: nothing was written.\n"));
             section(&mut page, "\n", &rows);
-            page.finish()
+            refusal.after(&page.finish())
         }
     }
 }

@@ -12,25 +12,25 @@
 //! |---|---|---|
 //! | [`block`] | the folded block in a body, authenticated | nothing |
 //! | [`excerpt`] | where long texts differ | nothing |
-//! | [`markdown`] | texts of strangers in Markdown | nothing |
-//! | [`pages`] | where people read what a rule means | nothing |
+//! | [`pages`] | where people read what a rule means, and why something was refused | nothing |
+//! | [`markdown`] | texts of strangers in Markdown | `pages` |
 //! | [`sarif`] | findings for code scanning | `pages` |
 //! | [`state`] | the words for how a target stands, and what each means | nothing |
 //! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | `state` |
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
-//! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `standing` |
-//! | [`preflight`] | what reconcilers answered before the merge | `markdown` |
+//! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing` |
+//! | [`preflight`] | what reconcilers answered before the merge | `markdown`, `pages` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`title`] | titles of proposals | `markdown` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
-//! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `markdown`, `tables` |
+//! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `markdown`, `pages`, `tables` |
 //! | [`check`] | the check `capstan` | `head_lines`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
-//! | [`merging`] | approvals and merges in words | `check`, `markdown`, `standing` |
+//! | [`merging`] | approvals and merges in words | `check`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
 //! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
-//! | [`answer`] | answers to commands | `body`, `markdown`, `standing` |
+//! | [`answer`] | answers to commands | `body`, `markdown`, `pages`, `standing`, `state` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
@@ -64,7 +64,7 @@ mod workflow_command;
 
 pub use answer::{
     Status, about, answer, answered_comment, denied, edited_refusal, not_noted, not_settled, plan_answer,
-    refusal, rule_answer, settled, status_answer, unseen_refusal, untold_refusal,
+    refusal, refused, rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 pub use block::{Block, BlockKey, ClosedBy, room_for};
 pub use body::{Proposal, proposal_body, text_digest, visible_text};
@@ -93,6 +93,7 @@ pub use merging::{
 };
 pub use onboarding::{ONBOARDING_TITLE, first_release_command, onboarding_body, says_onboarding};
 pub use outlook::{Becomes, ChangedRelease, JudgedReleases, ReleaseOutlook, SettingsOutlook, is_offered};
+pub use pages::Refusal;
 pub use preflight::{PreflightAnswered, not_enrolled, preflight_answer};
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};

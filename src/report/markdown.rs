@@ -1,5 +1,7 @@
 //! GitHub-flavoured Markdown made from text that nobody vouches for.
 
+use super::pages::is_address;
+
 /// What GitHub takes of a body, in characters.
 pub(super) const MAX_BODY_CHARACTERS: usize = 65_536;
 /// What a text may measure in bytes, which are never fewer than its characters.
@@ -95,12 +97,14 @@ pub fn text(text: &str, max: usize) -> String {
 }
 
 /// Text written by Capstan itself that quotes names in single backticks: the quoted parts become code
-/// spans, the rest is escaped.
+/// spans, or a link where it is the address of a page of Capstan's documentation; the rest is escaped.
 pub fn prose(message: &str, max: usize) -> String {
     let mut out = String::new();
     for (index, part) in one_line(message, max).split('`').enumerate() {
         if index % 2 == 0 {
             out.push_str(&text(part, usize::MAX));
+        } else if is_address(part) {
+            out.push_str(&format!("<{part}>"));
         } else if !part.is_empty() {
             out.push_str(&code(part, usize::MAX));
         }

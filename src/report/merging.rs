@@ -2,6 +2,7 @@
 
 use super::check::Gate;
 use super::markdown::{code, prose};
+use super::pages::Refusal;
 use super::standing::{hold_in_words, pause_in_words};
 use capstan_model::tree::CommitId;
 use capstan_model::wording::count;
@@ -78,6 +79,7 @@ pub fn approvals_gate(approved: &Approved, prefix: &str) -> Option<Gate> {
         "changes are requested".to_owned()
     };
     why.extend((!approved.objections.is_empty()).then(|| objections(&approved.objections)));
+    why.push(Refusal::NotApproved.sentence());
     Some(Gate { title, why: why.join(" ") })
 }
 
@@ -208,9 +210,9 @@ pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Pus
         None => format!("GitHub does not tell when the head of {} was pushed", code(branch, 300)),
     };
     let named = code(&format!("{} {}", command.trim_matches('`'), short(head)), 200);
-    format!(
+    Refusal::NotObeyed.after(&format!(
         "{command} was not carried out: {why}, and nobody means what they have not seen. Have a look, then say {named}.\n"
-    )
+    ))
 }
 
 #[cfg(test)]
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!(gate.title, "1 of 2 approvals missing");
         assert_eq!(
             gate.why,
-            "It needs 2 approvals of people who may `approve` here, and 1 is missing: `/capstan approve`, or an approving review of its head. Who pushed to its branch does not count."
+            "It needs 2 approvals of people who may `approve` here, and 1 is missing: `/capstan approve`, or an approving review of its head. Who pushed to its branch does not count. See `docs/pull-requests.md#approvals`."
         );
         approved.missing = 0;
         assert_eq!(approvals_gate(&approved, "/capstan"), None);
@@ -247,7 +249,10 @@ mod tests {
         let gate = approvals_gate(&approved, "/capstan").unwrap();
         assert_eq!(
             (gate.title.as_str(), gate.why.as_str()),
-            ("changes are requested", "Changes are requested on GitHub by `grace`.")
+            (
+                "changes are requested",
+                "Changes are requested on GitHub by `grace`. See `docs/pull-requests.md#approvals`."
+            )
         );
         approved.needed = 0;
         assert_eq!(approvals_gate(&approved, "/capstan"), None, "nobody's approval is asked for");

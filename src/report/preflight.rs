@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::markdown::{code, prose, prose_cell};
+use super::pages::Refusal;
 use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_live::agent::{ClusterAnswer, PreflightVerdict};
 use capstan_model::finding::Finding;
@@ -36,10 +37,10 @@ pub enum PreflightAnswered<'a> {
 /// The answer to `preflight`.
 pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> String {
     match answered {
-        PreflightAnswered::OtherBranch { default_branch } => format!(
+        PreflightAnswered::OtherBranch { default_branch } => Refusal::NoPreflight.after(&format!(
             "Nobody is asked: reconcilers apply {} alone, and this pull request is to another branch.\n",
             code(default_branch, 200)
-        ),
+        )),
         PreflightAnswered::NotYet => {
             "GitHub is still computing what a merge would give. It is asked then, and the check `capstan` shows the answer.\n".to_owned()
         }
@@ -59,7 +60,8 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> String {
                 ));
             }
             if rows.is_empty() {
-                return "This pull request touches no cluster, so there is nothing to ask.\n".to_owned();
+                return Refusal::NothingThere
+                    .after("This pull request touches no cluster, so there is nothing to ask.\n");
             }
             let left = rows.len().saturating_sub(MAX_ROWS);
             rows.truncate(MAX_ROWS);
@@ -72,7 +74,8 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> String {
 /// How a reconciler of that management cluster enrols, as sentences.
 pub fn not_enrolled(name: &str, uid: &str) -> String {
     format!(
-        "No reconciler of `{name}` is enrolled. `capstan agents invite --management-cluster {uid}` on the bot's machine makes a join code; `docs/install-reconciler.md` says where it goes."
+        "No reconciler of `{name}` is enrolled. `capstan agents invite --management-cluster {uid}` on the bot's machine makes a join code; `{}` says where it goes.",
+        Refusal::NotEnrolled.page()
     )
 }
 
@@ -83,6 +86,16 @@ const MAX_ROWS: usize = 200;
 const YES_REQUIRED: &str = "Its yes is required here (`preflight.mode`): remove the reason (what comes with the \
                             same commit, such as a namespace or a definition, can be merged first), then re-run \
                             this check, which asks again; what waits for machines is asked again by itself.";
+
+/// The section's heading, with the way to what an answer means where it is not simply yes.
+pub(super) fn head(preflights: &[Preflight], mode: PreflightMode) -> String {
+    use capstan_live::agent::preflight::{Meaning, meaning};
+    let what = match meaning(preflights, mode) {
+        Meaning::Fine => String::new(),
+        _ => format!("What is asked, and what an answer counts for: {}.\n\n", Refusal::NoPreflight.shown()),
+    };
+    format!("\n### Preflight\n\n{what}")
+}
 
 /// The section's rows, one for each cluster that was asked about.
 pub(super) fn rows(preflights: &[Preflight], mode: PreflightMode) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | public | GitHub and reconcilers, who prove who they are, and people who sign in where that is set up | the webhook, the agent API, the pages, `/healthz` |
 //! | internal | people and monitoring, who sign in nowhere | the pages where it is a loopback address, `/readyz`, `/metrics`, `/healthz` |
+//! | internal, while no App is configured | who makes one, and knows the token that the log has | `/setup`, `/healthz` |
 //! | metrics, where it is wanted | monitoring alone, by network | `/readyz`, `/metrics`, `/healthz` |
 //!
 //! It stores and shows. What a delivery means for a repository is decided by `app`, long after the 202.
@@ -18,6 +19,7 @@ mod health;
 mod listener;
 mod pages;
 mod sending;
+mod setup;
 mod signature;
 mod webhook;
 mod writer;
@@ -48,6 +50,7 @@ use signature::Secrets;
 use writer::Writer;
 
 pub use health::{Probe, ProbeFuture};
+pub use setup::{SetUp, SetupParts, serve_setup};
 pub use webhook::BODY_LIMIT_BYTES;
 
 /// Connections to each of the other listeners: a browser, a monitor, a probe.

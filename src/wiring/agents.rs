@@ -6,6 +6,7 @@ use capstan::app::ports::{Clock, SystemClock};
 use capstan::cli::{self, Agents, Failure};
 use capstan::config::{ServeOptions, database_of};
 use capstan::database::Database;
+use capstan_report::Refusal;
 use secrecy::ExposeSecret;
 
 use super::{failed, names, runtime};
@@ -19,13 +20,17 @@ pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {
         state_dir: arguments.state_dir.clone(),
         ..ServeOptions::default()
     };
-    let url = database_of(&options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    let url = database_of(&options, &environment)
+        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
     // An empty one would take the code, and the bot would never know it.
     if let Some(file) = Database::missing_file(url.expose_secret()) {
-        return Err(Failure::Usage(format!(
-            "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
-            file.display()
-        )));
+        return Err(Failure::Usage(
+            Refusal::Starting,
+            format!(
+                "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
+                file.display()
+            ),
+        ));
     }
     let by = names::person(&environment, &names::machine());
     runtime()?.block_on(async {

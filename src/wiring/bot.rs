@@ -80,7 +80,7 @@ impl Running {
 }
 
 /// Takes the port of the internal listener. One that nobody asked for is no reason not to start.
-async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, ServerError> {
+pub(super) async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, ServerError> {
     const SETTING: &str = "--internal-listen";
     match server::bind(asked.unwrap_or(INTERNAL_LISTEN), SETTING).await {
         Err(error) if asked.is_none() && error.is_taken() => {

@@ -7,17 +7,20 @@ mod demo;
 mod names;
 mod planner_process;
 mod reconciler;
+mod setup;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use capstan::app::ports::{Workspace, WorkspaceError};
 use capstan::cli::{self, Failure, Service};
-use capstan::config::{Config, ReconcileOptions, ReconcilerConfig, ServeOptions};
+use capstan::config::{Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig};
 use capstan::git::Checkout;
 use capstan::k8s::crd;
 use capstan::planner_process::STACK;
+use capstan::server::SetUp;
 use capstan::telemetry;
+use capstan_report::Refusal;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -45,23 +48,43 @@ pub(crate) fn run(service: &Service) -> ExitCode {
 
 fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    let config = Config::load(options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    let setup = SetupConfig::needed(options, &environment).map_err(wrong)?;
+    // Where an App is made first, it is not known before.
+    let config = match setup {
+        Some(_) => None,
+        None => Some(Config::load(options, &environment).map_err(wrong)?),
+    };
     telemetry::start_logging(&environment, "info").map_err(failed)?;
     let stop = CancellationToken::new();
     runtime()?.block_on(async {
-        let running = bot::start(config, stop.clone()).await?;
-        tokio::spawn(async move {
-            shutdown_asked().await;
-            stop.cancel();
+        tokio::spawn({
+            let stop = stop.clone();
+            async move {
+                shutdown_asked().await;
+                stop.cancel();
+            }
         });
-        running.finished().await
+        if let Some(setup) = setup
+            && setup::run(setup, stop.clone()).await? == SetUp::Stopped
+        {
+            return Ok(());
+        }
+        let config = match config {
+            Some(config) => config,
+            None => Config::load(options, &environment).map_err(wrong)?,
+        };
+        bot::start(config, stop).await?.finished().await
     })
+}
+
+fn wrong(error: ConfigError) -> Failure {
+    Failure::Usage(Refusal::Starting, error.to_string())
 }
 
 fn reconcile(options: &ReconcileOptions) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    let config =
-        ReconcilerConfig::load(options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    let config = ReconcilerConfig::load(options, &environment)
+        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
     telemetry::start_logging(&environment, "info").map_err(failed)?;
     let stop = CancellationToken::new();
     runtime()?.block_on(async {
@@ -87,7 +110,7 @@ fn runtime() -> Result<Runtime, Failure> {
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(error.to_string())
+    Failure::Failed(Refusal::Starting, error.to_string())
 }
 
 /// Returns at SIGTERM or Ctrl-C.

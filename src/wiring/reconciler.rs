@@ -21,6 +21,7 @@ use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
+use capstan_report::Refusal;
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
@@ -38,9 +39,9 @@ const LEASE: &str = "capstan-reconciler";
 /// Runs the reconciler until cancelled. The port is taken first, so that a second one on this machine says
 /// so before it does anything.
 pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Result<(), Failure> {
-    let listener = controllers::bind(config.listen)
-        .await
-        .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", config.listen)))?;
+    let listener = controllers::bind(config.listen).await.map_err(|error| {
+        Failure::Failed(Refusal::Starting, format!("cannot listen on {}: {error}", config.listen))
+    })?;
     let address = listener.local_addr().map_err(failed)?;
     let metrics = telemetry::install_metrics(telemetry::Program::Reconciler).map_err(failed)?;
     let connection = k8s::connect(config.kubeconfig.as_deref()).await.map_err(failed)?;

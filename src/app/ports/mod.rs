@@ -5,6 +5,7 @@
 //! are values here, not errors.
 
 mod agents;
+mod app_manifest;
 mod check_run;
 mod code_host;
 mod fleet;
@@ -26,6 +27,7 @@ pub use agents::{
     Heard, Invitation, PendingReport, PreflightRecord, PreflightState, ReportedToGitHub, RolloutRecords,
     Settled, TokenUse, WatchedRepository,
 };
+pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatus, NewCheckRun};
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,

@@ -12,9 +12,9 @@ use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wante
 use capstan_plan::settings::CommandPrefix;
 use capstan_plan::verbs::{Back, Command, Rule, To, Verb};
 use capstan_report::{
-    Proposal, Status, about, answer, approvals_gate, approvals_in_words, denied, edited_refusal,
-    moved_refusal, not_noted, pause_in_words, plan_answer, refusal, rule_answer, status_answer,
-    unseen_refusal, untold_refusal,
+    Proposal, Refusal, Status, about, answer, approvals_gate, approvals_in_words, denied, edited_refusal,
+    moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rest_in_a_word, rule_answer,
+    standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 
 use super::dashboard::Kept;
@@ -57,7 +57,8 @@ impl Run<'_> {
                 tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "what a pull request touches cannot be read");
                 let why = error.to_string();
                 let why = sentence(why.trim_end_matches('.'));
-                Ok(Err(format!("Capstan cannot read what this pull request touches. {why}.\n")))
+                let text = format!("Capstan cannot read what this pull request touches. {why}.\n");
+                Ok(Err(Refusal::NotJudged.after(&text)))
             }
             Err(error) => Err(error),
         }
@@ -81,7 +82,8 @@ impl Run<'_> {
             (Origin::Tick { about, .. }, _) => Ok(Ok(about.iter().cloned().collect())),
             (Origin::Comment(_) | Origin::Button(_), Some(pull)) => self.concerned(pull, scopes).await,
             (Origin::Comment(_) | Origin::Button(_), None) => {
-                Ok(Err("This is an issue: say it on a pull request, or name the cluster.\n".to_owned()))
+                let text = "This is an issue: say it on a pull request, or name the cluster.\n";
+                Ok(Err(Refusal::NothingThere.after(text)))
             }
         }
     }
@@ -99,7 +101,8 @@ impl Run<'_> {
             Err(why) => return Ok(why),
         };
         if proposals.is_empty() {
-            return Ok(format!("This pull request touches no cluster{}.\n", each.none));
+            let text = format!("This pull request touches no cluster{}.\n", each.none);
+            return Ok(Refusal::NothingThere.after(&text));
         }
         let mut text: String = proposals.iter().take(each.most).map(one).collect();
         if proposals.len() > each.most {
@@ -185,7 +188,7 @@ impl Run<'_> {
             let command = match command {
                 Ok(command) => command,
                 Err(error) => {
-                    parts.push(format!("{}\n", error.answer(prefix)));
+                    parts.push(Refusal::NotUnderstood.after(&error.answer(prefix)));
                     continue;
                 }
             };
@@ -393,7 +396,8 @@ impl Run<'_> {
         }
         let named = cluster.cloned().map(ProposalId::of_release);
         let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
-            return ("Name the cluster: this is no proposal of one.\n".to_owned(), None);
+            let text = "Name the cluster: this is no proposal of one.\n";
+            return (Refusal::NothingThere.after(text), None);
         };
         (proposal_text(&proposal, planned, outcome), Some(proposal))
     }
@@ -427,7 +431,8 @@ impl Run<'_> {
         match state {
             // That it is held is what was answered; that it is offered shows the pull request itself.
             Some(state) if !matches!(state.word, "held" | "proposed") => {
-                format!("{answer}\n{}\n", capstan_report::markdown::prose(&state.why, 900))
+                let why = capstan_report::markdown::prose(&state.why, 900);
+                Refusal::State.after(&format!("{answer}\n{why}\n"))
             }
             _ => answer,
         }
@@ -445,9 +450,9 @@ fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome)
     match outcome.proposals.get(proposal) {
         Some(state) => {
             let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-            about(target, &state.why) + &link
+            standing_answer(target, state.word, &state.why) + &link
         }
-        None => about(target, &planned.missing(proposal)),
+        None => refused(target, &planned.missing(proposal), Refusal::NothingThere),
     }
 }
 
@@ -463,13 +468,15 @@ fn written(prefix: &CommandPrefix, verb: Verb) -> String {
 }
 
 fn no_proposal() -> String {
-    "This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` shows \
-     what it does to clusters.\n"
-        .to_owned()
+    Refusal::NothingThere.after(
+        "This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` \
+         shows what it does to clusters.\n",
+    )
 }
 
 fn no_open_proposal() -> String {
-    "This pull request is not one of Capstan's open proposals: it is merged as usual.\n".to_owned()
+    Refusal::NothingThere
+        .after("This pull request is not one of Capstan's open proposals: it is merged as usual.\n")
 }
 
 /// For a command that means a head which its author had not seen.
@@ -492,7 +499,7 @@ fn unseen_text(request: &Request, command: &str) -> String {
 fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {
     let target = proposal.target.as_str();
     let Some(plan) = planned.plans.get(proposal) else {
-        return about(target, &planned.missing(proposal));
+        return refused(target, &planned.missing(proposal), Refusal::NothingThere);
     };
     match (wanted(&proposal.kind, plan), plan) {
         (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
@@ -507,16 +514,20 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
             reporter: None,
             sidebar: &SidebarStanding::default(),
         }),
-        (Wanted::Blocked { why }, _) => about(target, &format!("the upgrade is blocked. {}", why.join(" "))),
-        (Wanted::Nothing { why, .. } | Wanted::Unplannable { why }, _) => about(target, &why),
-        (Wanted::Offer(_), Err(why)) => about(target, why),
+        (Wanted::Blocked { why }, _) => {
+            let why = format!("the upgrade is blocked. {}", why.join(" "));
+            refused(target, &why, Refusal::Blocked)
+        }
+        (Wanted::Nothing { why, rest }, _) => standing_answer(target, rest_in_a_word(rest), &why),
+        (Wanted::Unplannable { why }, _) => refused(target, &why, Refusal::State),
+        (Wanted::Offer(_), Err(why)) => refused(target, why, Refusal::State),
     }
 }
 
 fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
     let target = proposal.target.as_str();
     let Some(state) = outcome.proposals.get(proposal) else {
-        return about(target, &planned.missing(proposal));
+        return refused(target, &planned.missing(proposal), Refusal::NothingThere);
     };
     let scope = planned.scopes.get(&proposal.target);
     let edited = scope.zip(planned.plans.get(proposal)).and_then(|(scope, plan)| {
@@ -531,5 +542,5 @@ fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) 
         (Some(_), None) => "",
     };
     let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-    about(target, &format!("{}{overlay}", state.why)) + &link
+    standing_answer(target, state.word, &format!("{}{overlay}", state.why)) + &link
 }

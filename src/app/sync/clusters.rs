@@ -23,7 +23,7 @@ use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::verbs::{ClusterFrom, Command, Gone};
 use capstan_report::{
-    AskedFor, ClusterPull, IsNew, cluster_pull_answer, creation_pull, is_asked_for_by, not_done,
+    AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, creation_pull, is_asked_for_by, not_done,
     retirement_pull, text_digest,
 };
 
@@ -116,11 +116,26 @@ impl ClusterChange {
         ProposalId { target: self.cluster().clone().into(), kind }.branch()
     }
 
+    /// What explains that it was not done.
+    const fn page(&self) -> Refusal {
+        match self {
+            Self::Create(_) => Refusal::NotCreated,
+            Self::Destroy(_) => Refusal::NotRetired,
+        }
+    }
+
     fn pull(&self, origin: Option<&ReleasesOrigin>, asked: AskedFor<'_>) -> ClusterPull {
         match self {
             Self::Create(created) => creation_pull(created, origin, asked),
             Self::Destroy(retired) => retirement_pull(retired, asked),
         }
+    }
+}
+
+const fn page_of(command: &Command) -> Refusal {
+    match command {
+        Command::Destroy(_) => Refusal::NotRetired,
+        _ => Refusal::NotCreated,
     }
 }
 
@@ -179,7 +194,7 @@ impl Run<'_> {
         };
         let change = match planned.clusters.0.get(&(request.id(), at)) {
             Some(Ok(change)) => change,
-            Some(Err(why)) => return Ok(not_done(cluster, why)),
+            Some(Err(why)) => return Ok(not_done(cluster, why, page_of(command))),
             None => return Ok(String::new()),
         };
         // No box of the dashboard stands for one of these.
@@ -223,7 +238,7 @@ impl Run<'_> {
                 "GitHub refused it, and it is not tried before {}: {}",
                 known.not_before, known.reason
             );
-            return Ok(not_done(cluster, &why));
+            return Ok(not_done(cluster, &why, Refusal::State));
         }
         let why = match self.write_cluster_pull(change, &branch, pull, newest.as_ref()).await {
             Ok(Written::Opened(number)) => {
@@ -237,12 +252,14 @@ impl Run<'_> {
                     &format!(
                         "commits of people stand on the branch `{branch}`: delete it where they may go, and ask again"
                     ),
+                    change.page(),
                 ));
             }
             Ok(Written::Overtaken) => {
                 return Ok(not_done(
                     cluster,
                     "somebody was quicker with its branch or pull request: have a look, and ask again",
+                    change.page(),
                 ));
             }
             Ok(Written::Refused(why)) => why,
@@ -253,6 +270,7 @@ impl Run<'_> {
         Ok(not_done(
             cluster,
             &format!("GitHub refused it: {}. Ask again once it would take it", why.trim_end_matches('.')),
+            Refusal::State,
         ))
     }
 

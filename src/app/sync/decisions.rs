@@ -15,8 +15,8 @@ use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
 use capstan_plan::verbs::{Command, OfCommit, OfConflict, Reason, Verb};
 use capstan_report::{
-    Block, about, decided_body, hold_in_words, not_noted, not_settled, override_in_words, pause_in_words,
-    room_for, settled as settled_words,
+    Block, Refusal, about, decided_body, hold_in_words, not_noted, not_settled, override_in_words,
+    pause_in_words, refused, room_for, settled as settled_words,
 };
 
 use super::dashboard::Board;
@@ -125,9 +125,10 @@ impl Decided {
                             let named = back.cluster.clone().map(ProposalId::of_release);
                             let proposal = named.or_else(|| run.proposal_of(request));
                             let target = proposal.map(|proposal| proposal.target.to_string());
-                            let answer = about(
+                            let answer = refused(
                                 target.as_deref().unwrap_or("rollback"),
                                 &format!("{}.", sentence(why)),
+                                Refusal::NotRolledBack,
                             );
                             self.answers.insert((request.id(), at), answer);
                             continue;
@@ -158,7 +159,7 @@ impl Decided {
                 Some(Err(why)) => why.clone(),
                 None => "there is no such cluster on the default branch.".to_owned(),
             };
-            let answer = about(proposal.target.as_str(), &why);
+            let answer = refused(proposal.target.as_str(), &why, Refusal::State);
             self.answers.insert((asked.request, asked.at), answer);
             let decisions = self.decisions.entry(proposal.clone()).or_default();
             (decisions.release, decisions.rollback) = asked.before;
@@ -202,10 +203,11 @@ impl Decided {
                 let is_open = proposal.is_some_and(|proposal| run.facts.proposals.contains_key(proposal));
                 let answer = match proposal {
                     _ if settings.mode == Mode::Observe => {
-                        "The settings say `mode: observe`: nothing is decided about proposals.\n".to_owned()
+                        Refusal::Observed.after("The settings say `mode: observe`: nothing is decided about proposals.\n")
                     }
                     Some(proposal) if names && !plans.contains_key(proposal) => {
-                        about(proposal.target.as_str(), "there is no such cluster on the default branch.")
+                        let why = "there is no such cluster on the default branch.";
+                        refused(proposal.target.as_str(), why, Refusal::NothingThere)
                     }
                     Some(proposal) if names && !is_open && command.verb() != Verb::Override => {
                         match self.no_dashboard.clone() {
@@ -219,7 +221,7 @@ impl Decided {
                     Some(proposal) if is_open => {
                         self.decide_and_note(run, proposal, (request, command), (plans, settings), &mut settled)
                     }
-                    _ => "This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n".to_owned(),
+                    _ => Refusal::NothingThere.after("This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n"),
                 };
                 self.answers.insert(key, answer);
             }
@@ -276,7 +278,7 @@ impl Decided {
                 settled.extend(replans.then(|| proposal.clone()));
                 answer
             }
-            Noted::TooMuch => about(proposal.target.as_str(), TOO_MUCH),
+            Noted::TooMuch => refused(proposal.target.as_str(), TOO_MUCH, Refusal::NotNoted),
         }
     }
 
@@ -330,7 +332,7 @@ impl Decided {
             Command::Approve(commit) => {
                 return match approved(decisions, request, commit) {
                     Ok(()) => String::new(),
-                    Err(why) => about(target, &why),
+                    Err(why) => refused(target, &why, Refusal::NotApproved),
                 };
             }
             Command::Unapprove => {
@@ -348,7 +350,8 @@ impl Decided {
             }
             Command::Override(overruled) => {
                 let Some(Ok(upgrade)) = plans.get(proposal) else {
-                    return about(target, "It has no plan now, so there is nothing to override.");
+                    let why = "It has no plan now, so there is nothing to override.";
+                    return refused(target, why, Refusal::State);
                 };
                 let one = Override {
                     rule: overruled.rule.0.id().to_owned(),
@@ -367,7 +370,7 @@ impl Decided {
         };
         let conflicts: &[Conflict] = match plans.get(proposal) {
             Some(Ok(upgrade)) => &upgrade.conflicts,
-            Some(Err(why)) => return about(target, why),
+            Some(Err(why)) => return refused(target, why, Refusal::State),
             None => &[],
         };
         let written = format!("{prefix} {}{}", command.verb().word(), argument(named));

@@ -7,7 +7,7 @@
 use capstan_plan::proposal::{MergeFacts, MergeStep, Obstacle, ProposalId, decide_merge, decide_undo};
 use capstan_plan::settings::Mode;
 use capstan_plan::verbs::{Command, OfCommit};
-use capstan_report::{about, merge_in_words, merge_refused_in_words, undo_in_words};
+use capstan_report::{Refusal, about, merge_in_words, merge_refused_in_words, refused, undo_in_words};
 
 use super::approvals::is_automatic;
 use super::checks::NAME;
@@ -43,7 +43,7 @@ impl Run<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), SyncError> {
         if planned.settings.mode == Mode::Observe {
-            let words = "The settings say `mode: observe`: nothing is merged.\n".to_owned();
+            let words = Refusal::Observed.after("The settings say `mode: observe`: nothing is merged.\n");
             let asked = requests.iter().filter(|request| Self::asks_to_merge(request));
             outcome.merges.extend(asked.map(|request| (request.id(), words.clone())));
             return Ok(());
@@ -67,7 +67,8 @@ impl Run<'_> {
             let asked: Vec<RequestId> = wishes.iter().filter_map(Wish::id).collect();
             match self.merge_one(planned, &proposal, &judged, wishes, outcome).await {
                 Err(error) if error.is_of_one() => {
-                    let words = about(proposal.target.as_str(), &merge_refused_in_words(&error.to_string()));
+                    let words = merge_refused_in_words(&error.to_string());
+                    let words = refused(proposal.target.as_str(), &words, Refusal::NotMerged);
                     outcome.merges.extend(asked.into_iter().map(|id| (id, words.clone())));
                     tracing::warn!(repository = %self.repository.name, pull_request = judged.pull.number, error = %error, "the proposal cannot be merged");
                     outcome.ending.fail(error);
@@ -148,17 +149,24 @@ impl Run<'_> {
                         outcome.postponed.insert(request.id());
                         continue;
                     }
+                    let target = proposal.target.as_str();
                     let words = match self.take_merge_step(judged, &step).await? {
                         MergeAnswer::Done => {
                             if !matches!(step, MergeStep::Refuse(_) | MergeStep::Stands(_)) {
                                 let detail = format!("#{} at {}, for {}", pull.number, pull.head, request.by);
                                 self.audit(proposal, "proposal-merged", detail).await?;
                             }
-                            merge_in_words(&step, &pull.head, base, prefix)
+                            let words = merge_in_words(&step, &pull.head, base, prefix);
+                            match step {
+                                MergeStep::Refuse(_) => refused(target, &words, Refusal::NotMerged),
+                                _ => about(target, &words),
+                            }
                         }
-                        MergeAnswer::Refused(reason) => merge_refused_in_words(&reason),
+                        MergeAnswer::Refused(reason) => {
+                            refused(target, &merge_refused_in_words(&reason), Refusal::NotMerged)
+                        }
                     };
-                    outcome.merges.insert(request.id(), about(proposal.target.as_str(), &words));
+                    outcome.merges.insert(request.id(), words);
                 }
             }
         }

@@ -10,7 +10,7 @@ use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
-use capstan_report::{Fingerprint, MergeBasis, PreflightAnswered, not_enrolled, preflight_answer};
+use capstan_report::{Fingerprint, MergeBasis, PreflightAnswered, Refusal, not_enrolled, preflight_answer};
 use jiff::SignedDuration;
 use ulid::Ulid;
 
@@ -239,7 +239,7 @@ impl Run<'_> {
         planned: Planned<'_>,
     ) -> Result<String, SyncError> {
         let Some(pull) = &request.pull else {
-            return Ok("This is an issue: say it on a pull request.\n".to_owned());
+            return Ok(Refusal::NothingThere.after("This is an issue: say it on a pull request.\n"));
         };
         let default_branch = &self.repository.default_branch;
         let Planned { settings, scopes, plans, reporters, .. } = planned;

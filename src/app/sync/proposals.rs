@@ -13,7 +13,7 @@ use capstan_plan::proposal::{
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, ClosedBy, decisions_fingerprint, rest_in_a_word, standing_in_words};
+use capstan_report::{Block, ClosedBy, Refusal, decisions_fingerprint, rest_in_a_word, standing_in_words};
 
 use super::decisions::now;
 use super::outcome::{Outcome, ProposalState, Wrote};
@@ -589,7 +589,7 @@ fn leave(
         let remarks = outcome.remarks.entry(number).or_default();
         match standing {
             Standing::Blocked { why, .. } => remarks.blocked.clone_from(why),
-            _ => remarks.notes.push(words.why.clone()),
+            _ => remarks.notes.push(format!("{} {}", words.why, Refusal::State.sentence())),
         }
     }
     ProposalState::new(words.word, words.why)

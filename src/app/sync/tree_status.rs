@@ -4,7 +4,7 @@
 //! on the fleet page alone. Where nothing is wrong nothing is said, unless something was said of that very commit.
 
 use capstan_report::markdown::one_line;
-use capstan_report::{Fingerprint, StatusState};
+use capstan_report::{Fingerprint, Refusal, StatusState};
 
 use super::refusals::Write;
 use super::{Plans, Run, SyncError};
@@ -52,7 +52,7 @@ impl Run<'_> {
                 description.as_deref().unwrap_or("all clusters can be planned"),
                 LONGEST - 1,
             ),
-            target_url: None,
+            target_url: description.as_ref().and_then(|_| Refusal::State.link()),
         };
         let write = Write::tree_status(head.as_str(), &content);
         if self.refusal(&write).is_some() {

@@ -6,6 +6,7 @@ mod checks;
 mod git_data;
 mod installations;
 mod issues;
+mod manifests;
 mod people;
 mod pulls;
 mod rate_limit;

@@ -2,7 +2,9 @@
 
 use super::call::{Answer, Call, Reply};
 use super::issues::Reactable;
-use super::{activity, checks, git_data, installations, issues, people, pulls, rate_limit, sidebar};
+use super::{
+    activity, checks, git_data, installations, issues, manifests, people, pulls, rate_limit, sidebar,
+};
 use crate::error::ApiError;
 
 fn number(text: &str) -> Result<u64, ApiError> {
@@ -11,7 +13,7 @@ fn number(text: &str) -> Result<u64, ApiError> {
 
 /// Whether a path belongs to the REST API: its first segment is one of these.
 pub(crate) fn is_api(first: &str) -> bool {
-    ["app", "installation", "orgs", "rate_limit", "repos", "user", "users"].contains(&first)
+    ["app", "app-manifests", "installation", "orgs", "rate_limit", "repos", "user", "users"].contains(&first)
 }
 
 /// Answers a request to the REST API; the segments are decoded.
@@ -28,6 +30,7 @@ pub(crate) fn route(call: &mut Call<'_>, method: &str, path: &[&str]) -> Answer 
         ("POST", ["app", "hook", "deliveries", id, "attempts"]) => {
             installations::redeliver(call, number(id)?)
         }
+        ("POST", ["app-manifests", code, "conversions"]) => manifests::convert(call, code),
         ("GET", ["installation", "repositories"]) => installations::repositories(call),
         ("GET", ["rate_limit"]) => Ok(Reply::ok(rate_limit::rate_limit(call.state))),
         ("GET", ["user"]) => people::me(call),

@@ -71,6 +71,7 @@ impl Forge {
             installations: BTreeMap::new(),
             tokens: HashMap::new(),
             authorizations: HashMap::new(),
+            registrations: HashMap::new(),
             repositories: BTreeMap::new(),
             outbox: Outbox::default(),
             faults: Faults::default(),

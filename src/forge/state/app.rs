@@ -40,6 +40,20 @@ pub(crate) struct Authorization {
     pub(crate) challenge: Option<String>,
 }
 
+/// Somebody agreed to a manifest, and is on the way back with a code.
+#[derive(Clone, Debug)]
+pub(crate) struct Registration {
+    pub(crate) name: String,
+    /// A login.
+    pub(crate) owner: String,
+    /// Where the browser goes.
+    pub(crate) back: String,
+    pub(crate) webhook_url: String,
+    pub(crate) callback: Option<String>,
+    pub(crate) permissions: BTreeMap<String, String>,
+    pub(crate) events: Vec<String>,
+}
+
 /// Which repositories of an account an installation covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {

@@ -12,7 +12,7 @@ mod whole;
 pub use self::account::Permission;
 pub(crate) use self::account::{Account, AccountKind};
 pub use self::app::Selection;
-pub(crate) use self::app::{App, Authorization, Installation, Token};
+pub(crate) use self::app::{App, Authorization, Installation, Registration, Token};
 pub(crate) use self::checks::{CheckRun, CheckSuite, Status};
 pub(crate) use self::issue::{Comment, Issue, Label, Reaction};
 pub(crate) use self::pull::{AutoMerge, Mergeability, Merged, Pull, Review, Size};

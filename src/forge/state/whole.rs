@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::account::Account;
-use super::app::{App, Authorization, Installation, Token};
+use super::app::{App, Authorization, Installation, Registration, Token};
 use super::repository::Repository;
 use crate::clock::{Seconds, now};
 use crate::error::ApiError;
@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) tokens: HashMap<String, Token>,
     /// By code; each is good once.
     pub(crate) authorizations: HashMap<String, Authorization>,
+    /// Manifests that somebody agreed to, by their code.
+    pub(crate) registrations: HashMap<String, Registration>,
     pub(crate) repositories: BTreeMap<String, Repository>,
     pub(crate) outbox: Outbox,
     pub(crate) faults: Faults,

@@ -10,6 +10,7 @@ use super::boxes::Choice;
 use super::record::DashboardRecord;
 use crate::block::ascii;
 use crate::markdown::{MAX_BODY, Page, code, code_cell, prose};
+use crate::pages::Refusal;
 use crate::standing::pause_in_words;
 
 /// How much is told of a reason, in characters.
@@ -124,7 +125,8 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     page.push(&format!(
         "Capstan keeps this page: how the clusters of this repository stand. A ticked box is a command of whoever ticked it, \
          with the same rights as a comment (`{prefix} help`); anything else that is edited here is put right again. To have \
-         no such page, close it, or say so in `.capstan.yaml`: `dashboard: {{enabled: false}}`.\n"
+         no such page, close it, or say so in `.capstan.yaml`: `dashboard: {{enabled: false}}`. What each state means, and what to do: {}.\n",
+        Refusal::State.shown()
     ));
     if let Some(trouble) = trouble {
         page.push(&format!("\n> **Nothing can be planned**: {}\n", prose(trouble, 900)));

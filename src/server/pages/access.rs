@@ -201,7 +201,7 @@ pub(super) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 }
 
 /// Whether `Host` names this machine as only its own users can: by a loopback address or `localhost`.
-fn names_this_machine(headers: &HeaderMap) -> bool {
+pub(in crate::server) fn names_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').map_or(rest, |(name, _)| name),

@@ -83,6 +83,24 @@ struct Frame<'a> {
     minute: String,
 }
 
+impl<'a> Frame<'a> {
+    fn plain(title: &'a str, content: Html, now: Timestamp) -> Self {
+        Self {
+            title,
+            style: STYLE,
+            pages: Vec::new(),
+            here: "",
+            login: None,
+            form_token: "",
+            is_dry_run: false,
+            content,
+            version: env!("CARGO_PKG_VERSION"),
+            now,
+            minute: minute(now),
+        }
+    }
+}
+
 /// What a page is called, and where it stands in the bar.
 pub(super) struct Titled<'a> {
     pub(super) title: &'a str,
@@ -108,22 +126,32 @@ pub(super) fn page(
     };
     let framed = Html::of(content).and_then(|content| {
         let frame = Frame {
-            title: titled.title,
-            style: STYLE,
             pages,
             here: titled.here,
             login: visitor.and_then(Visitor::login),
             form_token: visitor.map_or("", Visitor::form_token),
             is_dry_run: site.mode == Mode::DryRun,
-            content,
-            version: env!("CARGO_PKG_VERSION"),
-            now,
-            minute: minute(now),
+            ..Frame::plain(titled.title, content, now)
         };
         frame.render()
     });
     match framed {
-        Ok(html) => (headers(), HtmlAnswer(html)).into_response(),
+        Ok(html) => (headers("'self'"), HtmlAnswer(html)).into_response(),
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// A page that nobody signs in for and that leads nowhere; its forms go to `forms` alone, in the words of a content
+/// security policy.
+pub(in crate::server) fn plain_page(
+    status: StatusCode,
+    title: &str,
+    forms: &str,
+    now: Timestamp,
+    content: &impl Template,
+) -> Response {
+    match Html::of(content).and_then(|content| Frame::plain(title, content, now).render()) {
+        Ok(html) => (status, headers(forms), HtmlAnswer(html)).into_response(),
         Err(error) => unavailable(&error),
     }
 }
@@ -139,9 +167,9 @@ pub(super) fn not_there() -> Response {
     Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()
 }
 
-fn headers() -> [(HeaderName, String); 5] {
+fn headers(forms: &str) -> [(HeaderName, String); 5] {
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'self'; \
+        "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action {forms}; \
          frame-ancestors 'none'",
         style_hash()
     );

@@ -25,14 +25,15 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use url::Url;
 
-use self::query::Fields;
 use super::answer::Refusal;
 use super::body::Bodies;
 use crate::app::ports::{Clock, PageRecords};
 use crate::app::visitors::Visitors;
 use crate::config::{CALLBACK, Mode};
 
-pub(super) use self::access::Door;
+pub(super) use self::access::{Door, names_this_machine};
+pub(super) use self::frame::plain_page;
+pub(super) use self::query::Fields;
 
 /// A form is a token and a few words.
 const FORM_BYTES: usize = 8 << 10;

@@ -9,22 +9,22 @@ use crate::app::ports::Extent;
 const FARTHEST_PAGE: u64 = 100_000;
 
 /// The fields of a query or a form, each once.
-pub(super) struct Fields(Vec<(String, String)>);
+pub(in crate::server) struct Fields(Vec<(String, String)>);
 
 impl Fields {
     /// Reads `a=b&c=d`. What is no field of a page is passed over.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(in crate::server) fn parse(text: &str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
     /// The first of that name, without blanks round it; empty where there is none.
-    pub(super) fn text(&self, name: &str) -> String {
+    pub(in crate::server) fn text(&self, name: &str) -> String {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.trim().chars().take(200).collect()).unwrap_or_default()
     }
 
     /// The same, as it was sent.
-    pub(super) fn whole(&self, name: &str) -> &str {
+    pub(in crate::server) fn whole(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 

@@ -15,6 +15,7 @@ use capstan::cli::{Demo, Failure};
 use capstan::config::{Config, GithubApp, Intake, Mode, RETENTION, Work};
 use capstan::telemetry;
 use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
+use capstan_report::Refusal;
 use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +63,7 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
 fn start_forge(port: u16) -> Result<Forge, Failure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
     let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
-        ForgeError::Io(error) if port != 0 => Failure::Failed(format!(
+        ForgeError::Io(error) if port != 0 => Failure::Failed(Refusal::Starting, format!(
             "the pages cannot be served on port {port}: {error}; name another one by --port, or none for any that is free"
         )),
         error => failed(error),

@@ -6,6 +6,7 @@ use std::io::Write;
 
 use capstan::cli::Failure;
 use capstan_forge::{CheckView, Forge, MergeMethod, NewPull, PullState, PullView};
+use capstan_report::Refusal;
 
 use super::super::failed;
 use super::sample::{
@@ -272,7 +273,7 @@ fn answer(forge: &Forge, number: u64) -> Result<Option<String>, Failure> {
 }
 
 fn missing(what: &str) -> Failure {
-    Failure::Failed(format!("the demo did not go as it should: {what}"))
+    Failure::Failed(Refusal::Starting, format!("the demo did not go as it should: {what}"))
 }
 
 fn expect(so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {

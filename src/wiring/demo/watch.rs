@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use capstan::app::ports::{ClusterFilter, Extent, JobState, PageRecords, ShownTarget, Sight};
 use capstan::cli::Failure;
 use capstan_forge::Forge;
+use capstan_report::Refusal;
 
 use super::super::failed;
 use super::sample::REPOSITORY;
@@ -35,7 +36,10 @@ impl Watch<'_> {
             tokio::time::sleep(PAUSE).await;
         }
         let trouble = self.trouble().await?;
-        Err(Failure::Failed(format!("{what}: not so after {} s{trouble}", DEADLINE.as_secs())))
+        Err(Failure::Failed(
+            Refusal::Starting,
+            format!("{what}: not so after {} s{trouble}", DEADLINE.as_secs()),
+        ))
     }
 
     /// Whether every delivery has arrived and the repository's job is done.

@@ -321,6 +321,45 @@ async fn many_annotations_are_sent_in_parts_and_none_twice_wherever_it_is_cut_of
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_github_has_whole_is_not_sent_again_where_nobody_noted_it() {
+    let bad = |count: usize| -> Vec<Edit> {
+        (0..count).map(|at| Edit::write(format!("{PEU01}/base/bad-{at:03}.yaml"), "a: [\n")).collect()
+    };
+    // One call, and three; on a head of which the records know nothing, and on one that has a check.
+    for (count, has_one) in [(20, false), (20, true), (120, false), (120, true)] {
+        let town = Town::new("mode: propose\n", &[PEU01]).await;
+        town.forge.pause_deliveries();
+        let number = town.open("ada", "bad", &bad(count));
+        if has_one {
+            // Under these settings the same files are told otherwise, on the same head.
+            town.push("main", &[Edit::write("gauss/peu01/base/bad-000.yaml", "a: [\n")]);
+            town.sync_with(town.ports()).await.unwrap();
+            assert_eq!(town.check(number).annotations.len(), count - 1);
+            town.push("main", &[Edit::remove("gauss/peu01/base/bad-000.yaml")]);
+        }
+        let before = town.forge.checks(REPOSITORY, &town.pull(number).head).unwrap().len();
+        // GitHub has done it, and the process is gone before it hears so.
+        let last = Matching::any().path("/check-runs").body("\"status\":\"completed\"");
+        town.forge.fail_next(1, last, Strike::After, Fault::Drop);
+        assert!(town.sync_with(town.ports()).await.is_err(), "{count} {has_one}");
+        let cut_off = town.check(number);
+        assert_eq!((cut_off.conclusion.as_deref(), cut_off.annotations.len()), (Some("failure"), count));
+
+        town.forge.clear_exchanges();
+        town.sync_with(town.ports()).await.unwrap();
+        let sent = town.forge.count_requests(|one| one.is_write() && one.path.contains("/check-runs"));
+        assert_eq!(sent, 0, "{count} {has_one}: nothing is sent again");
+        let runs = town.forge.checks(REPOSITORY, &town.pull(number).head).unwrap();
+        assert_eq!(runs.len(), before + 1, "{count} {has_one}");
+        assert_eq!(town.check(number).id, cut_off.id);
+        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.settle().await;
+        assert_eq!(town.check(number).annotations.len(), count);
+        town.done();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_report_that_changed_meanwhile_is_not_added_to_what_was_cut_off() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     town.forge.pause_deliveries();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use capstan_forge::{Edit, Exchange, Forge, NewPull, PullState, Surface};
+use capstan_forge::{Edit, Exchange, Forge, MergeMethod, NewPull, Protection, PullState, Surface};
 use serde_json::Value;
 
 use super::kills::{Place, wait_until_settled};
@@ -17,40 +17,52 @@ const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 /// Repository, what is written, where, and how many bytes where that is told; commits have ids of their own.
 type Write = (String, String, String, Option<u64>);
 
-/// What the log of a dry run tells.
+/// What the log of a dry run tells, ordered by what it is.
 fn told(log: &str) -> Vec<Write> {
-    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let told = lines.filter(|line| line["message"] == "dry run: not written");
-    let mut told: Vec<Write> = told
-        .map(|line| {
-            let word = |name: &str| line[name].as_str().unwrap().to_owned();
-            let on = match line["write"].as_str().unwrap() {
-                "commit" | "check-run" | "check-run-update" | "status" => "a commit".to_owned(),
-                _ => word("on"),
-            };
-            let bytes = counts_bytes(&word("write")).then(|| line["bytes"].as_u64().unwrap());
-            (word("repository"), word("write"), on, bytes)
-        })
-        .collect();
+    let mut told = told_one_by_one(log);
     told.sort();
     told
+}
+
+/// The same in the order in which it is told.
+fn told_one_by_one(log: &str) -> Vec<Write> {
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let told = lines.filter(|line| line["message"] == "dry run: not written");
+    told.map(|line| {
+        let word = |name: &str| line[name].as_str().unwrap().to_owned();
+        let on = match line["write"].as_str().unwrap() {
+            "commit" | "check-run" | "check-run-update" | "status" => "a commit".to_owned(),
+            _ => word("on"),
+        };
+        let bytes = counts_bytes(&word("write")).then(|| line["bytes"].as_u64().unwrap());
+        (word("repository"), word("write"), on, bytes)
+    })
+    .collect()
 }
 
 fn counts_bytes(write: &str) -> bool {
     matches!(write, "tree" | "pull-request" | "pull-request-edit" | "comment")
 }
 
-/// What the forge was asked to write.
+/// What the forge was asked to write, ordered by what it is.
 fn written(forge: &Forge) -> Vec<Write> {
-    let exchanges = forge.exchanges();
-    let mut written: Vec<Write> = exchanges.iter().filter(|one| one.is_write()).map(write_of).collect();
+    let mut written = written_one_by_one(forge);
     written.sort();
     written
+}
+
+/// The same in the order in which it was asked.
+fn written_one_by_one(forge: &Forge) -> Vec<Write> {
+    forge.exchanges().iter().filter(|one| one.is_write()).map(write_of).collect()
 }
 
 fn write_of(one: &Exchange) -> Write {
     let text = |name: &str| one.request[name].as_str().unwrap_or_default();
     if one.surface == Surface::GraphQl {
+        let input = &one.request["variables"]["input"];
+        if let Some(head) = input["expectedHeadOid"].as_str() {
+            return (REPOSITORY.to_owned(), "auto-merge".to_owned(), format!("#1 at {head}"), None);
+        }
         let update = &one.request["variables"]["input"]["refUpdates"][0];
         let branch = update["name"].as_str().unwrap_or_else(|| panic!("{}", one.request));
         let branch = branch.trim_start_matches("refs/heads/").to_owned();
@@ -75,6 +87,7 @@ fn write_of(one: &Exchange) -> Write {
         ("PATCH", ["pulls", number]) => {
             ("pull-request-edit", format!("#{number}"), length(&["title", "body"]))
         }
+        ("PUT", ["pulls", number, "merge"]) => ("merge", format!("#{number} at {}", text("sha")), 0),
         ("POST", ["check-runs"]) => ("check-run", "a commit".to_owned(), 0),
         ("PATCH", ["check-runs", _]) => ("check-run-update", "a commit".to_owned(), 0),
         ("POST", ["issues", "comments", id, "reactions"]) => {
@@ -183,6 +196,58 @@ fn a_dry_run_tells_exactly_what_a_run_writes_and_writes_nothing() {
     drop(bot);
     place.done();
     assert_conforms(&forge);
+}
+
+/// Somebody asks for a merge while no bot runs: what a dry run tells then, and what a run writes, one by one.
+fn told_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
+    let forge = forge();
+    let place = Place::new(&forge);
+    let settings = "dashboard: {enabled: false}\nupgrade: {merge: {method: squash}}\n";
+    forge.commit(REPOSITORY, "main", "ada", "Begin", &sample::repository(settings, &CLUSTERS)).unwrap();
+    forge.commit(REPOSITORY, "main", "ada", "First", &[sample::release("v22.0.0", "v1.22.0")]).unwrap();
+    let bot = place.start_with(&[]);
+    wait_until_settled(&forge, &place, "v22.0.0", "at first");
+    wait_until_quiet(&forge, &place);
+    drop(bot);
+    forge.allow_merging(REPOSITORY, &[MergeMethod::Squash], true).unwrap();
+    forge.require(REPOSITORY, "main", protection).unwrap();
+    let head = forge.pull(REPOSITORY, 1).unwrap().head;
+    forge.comment(REPOSITORY, 1, "ada", &format!("/capstan merge {}", &head[..7])).unwrap();
+
+    forge.clear_exchanges();
+    let earlier = place.log().len();
+    let bot = place.start_with(&["--dry-run"]);
+    wait_until_quiet(&forge, &place);
+    drop(bot);
+    let told = told_one_by_one(&place.log()[earlier..]);
+    assert_eq!(written(&forge), [], "nothing is written");
+    let pull = forge.pull(REPOSITORY, 1).unwrap();
+    assert_eq!((pull.state, pull.auto_merge), (PullState::Open, false));
+
+    let bot = place.start_with(&[]);
+    wait_until_quiet(&forge, &place);
+    drop(bot);
+    place.done();
+    assert_conforms(&forge);
+    (told, written_one_by_one(&forge), forge)
+}
+
+#[test]
+fn a_merge_in_a_dry_run_is_told_as_a_run_makes_it() {
+    let (told, written, forge) = told_and_written(Protection::default());
+    assert_eq!(forge.pull(REPOSITORY, 1).unwrap().state, PullState::Merged);
+    let merges = |all: &[Write]| all.iter().filter(|write| write.1 == "merge").count();
+    assert_eq!((merges(&told), merges(&written)), (1, 1), "{told:#?}");
+    assert_eq!(told, written);
+}
+
+#[test]
+fn a_merge_that_waits_for_checks_is_told_as_a_run_asks_for_it() {
+    let checks = vec!["capstan".to_owned(), "build".to_owned()];
+    let (told, written, forge) = told_and_written(Protection { checks, ..Protection::default() });
+    assert!(forge.pull(REPOSITORY, 1).unwrap().auto_merge);
+    assert!(told.iter().any(|write| write.1 == "auto-merge"), "{told:#?}");
+    assert_eq!(told, written);
 }
 
 /// The files of the state folder, and when each was changed last.

@@ -45,6 +45,26 @@ fn a_cluster_release_revision_path_or_rule_that_does_not_exist() {
 }
 
 #[test]
+fn what_is_refused_names_the_page_that_explains_it() {
+    let sandbox = fleet();
+    let named = |arguments: &[&str]| sandbox.capstan(arguments).page().unwrap_or_default().to_owned();
+    for (arguments, page) in [
+        (&["uprgade"][..], "command-line.md#flags"),
+        (&["render", "acme/a", "-o", "markdown"], "command-line.md#flags"),
+        (&["plan", "acme/c"], "troubleshooting.md#on-the-command-line"),
+        (&["plan", "--at", "nowhere"], "troubleshooting.md#on-the-command-line"),
+        (&["rules", "nothing-like-it"], "rules.md#rules"),
+        (&["create", "acme/a", "--from", "aws/v1.1.0"], "create-cluster.md#on-a-checkout"),
+        (&["serve", "--listen", "x"], "troubleshooting.md#when-the-bot-starts"),
+        (&["plan", "--help"], ""),
+    ] {
+        assert_eq!(named(arguments), page, "{arguments:?}");
+    }
+    sandbox.write(".capstan.yaml", "mode: observes\n");
+    assert_eq!(named(&["plan"]), "settings.md#all-keys");
+}
+
+#[test]
 fn settings_that_nobody_meant_stop_everything_with_their_place() {
     let sandbox = fleet();
     for (text, line) in [

@@ -30,16 +30,29 @@ impl Said {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
-    /// Looks at the exit code.
+    /// Looks at the exit code, and that whatever is not well names the page that explains it.
     pub(crate) fn ended(&self, code: i32) -> &Self {
         assert_eq!(self.code, code, "exit code\n-- stdout\n{}\n-- stderr\n{}", self.out, self.err);
+        assert_eq!(self.page().is_some(), code != 0, "{self:?}");
         self
     }
 
-    /// It ended with this code and one line on standard error, nothing on standard output.
+    /// It ended with this code and one line on standard error, before the one with the page; nothing on standard output.
     pub(crate) fn refused(&self, code: i32, line: &str) {
         self.ended(code);
-        assert_eq!((self.out.as_str(), self.err.trim_end()), ("", line));
+        assert_eq!((self.out.as_str(), self.err_before_page().trim_end()), ("", line));
+    }
+
+    /// The page that explains what is not well: the last line of standard error.
+    pub(crate) fn page(&self) -> Option<&str> {
+        self.err.lines().last()?.strip_prefix("see docs/")
+    }
+
+    /// Standard error without that line.
+    pub(crate) fn err_before_page(&self) -> &str {
+        self.page().map_or(&self.err, |page| {
+            self.err.trim_end().strip_suffix(page).unwrap().strip_suffix("see docs/").unwrap()
+        })
     }
 }
 

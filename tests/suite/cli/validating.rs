@@ -155,7 +155,7 @@ fn workflow_commands_annotate_the_offending_scalars() {
         warning.starts_with(&format!("::warning {file},line=6,col=12,title=kubernetes-version-without-v::")),
         "{warning}"
     );
-    assert_eq!(said.err, "1 error(s), 1 warning(s); looked at 2 cluster(s), 2 release(s)\n");
+    assert_eq!(said.err_before_page(), "1 error(s), 1 warning(s); looked at 2 cluster(s), 2 release(s)\n");
     with_findings().capstan(&["plan", "-o", "sarif"]).ended(2);
 }
 

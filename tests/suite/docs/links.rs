@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
+use capstan_report::Refusal;
+
 use super::{assert_same, page, pages, root};
+use crate::house::{is_test, walk};
 
 #[test]
 fn every_link_leads_to_a_page_and_a_heading_that_are_there() {
@@ -26,6 +29,41 @@ fn every_link_leads_to_a_page_and_a_heading_that_are_there() {
         }
     }
     assert!(troubles.is_empty(), "links that lead nowhere, or out of the book:\n{}", troubles.join("\n"));
+}
+
+/// What a refusal names is there, below the heading that it names.
+#[test]
+fn every_refusal_names_a_page_and_a_heading_that_are_there() {
+    let pages = pages();
+    let is_there = |place: &str| {
+        let (file, heading) = place.split_once('#')?;
+        let page = pages.iter().find(|page| page.path == format!("docs/{file}"))?;
+        page.anchors.contains(heading).then_some(())
+    };
+    let all = Refusal::ALL.iter().map(|refusal| (refusal, refusal.place()));
+    let troubles: Vec<_> = all.filter(|(_, place)| is_there(place).is_none()).collect();
+    assert!(troubles.is_empty(), "refusals that lead nowhere: {troubles:#?}");
+}
+
+/// One that nothing gives is explained in vain.
+#[test]
+fn every_refusal_is_given_somewhere() {
+    let product = walk(&root().join("src")).into_iter().filter(|file| {
+        let path = file.strip_prefix(root()).unwrap();
+        !is_test(path) && !path.ends_with("report/pages.rs")
+    });
+    let sources: String = product.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let own = std::fs::read_to_string(root().join("src/report/pages.rs")).unwrap();
+    let is_given = |refusal: &&Refusal| {
+        let name = format!("Refusal::{refusal:?}");
+        [&sources, &own].iter().any(|text| {
+            text.match_indices(&name).any(|(at, _)| {
+                !text[at + name.len()..].starts_with(|next: char| next.is_ascii_alphanumeric())
+            })
+        })
+    };
+    let unused: Vec<&Refusal> = Refusal::ALL.iter().filter(|refusal| !is_given(refusal)).collect();
+    assert!(unused.is_empty(), "nobody gives {unused:?}");
 }
 
 /// The book has every page once.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use capstan::app::intake::Event;
+use capstan::app::setup::PERMISSIONS;
 use capstan_model::finding::{Change, RuleEntry, Severity, rules};
 
 use super::page::Page;
@@ -105,6 +106,23 @@ fn what_to_do_is_said_of_every_state_of_a_proposal() {
     let documented = page.rows("states-of-a-proposal").iter().map(|row| row[0].text.clone()).collect();
     let real = capstan_report::STATES.iter().map(|state| state.word.to_owned()).collect();
     assert_same(documented, real, "states of a proposal in docs/troubleshooting.md");
+}
+
+#[test]
+fn the_permissions_of_the_app_are_those_that_setup_asks_for() {
+    let page = page("docs/install-bot.md");
+    let mut documented = BTreeSet::new();
+    for row in page.rows("1-create-the-github-app") {
+        let level = match row[0].text.as_str() {
+            "Repository permissions, read and write" => "write",
+            "Repository permissions, read" | "Organisation permissions, read" => "read",
+            _ => continue,
+        };
+        let names = row[1].text.split(", ").map(|name| name.trim_start_matches("commit ").replace(' ', "_"));
+        documented.extend(names.map(|name| format!("{name}: {level}")));
+    }
+    let asked = PERMISSIONS.iter().map(|(name, level)| format!("{name}: {level}"));
+    assert_same(documented, asked.collect(), "docs/install-bot.md");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod access;
 mod browser;
 mod fleet;
 mod replay;
+mod setup;
 mod signing_in;
 mod webdriver;
 mod world;

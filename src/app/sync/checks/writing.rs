@@ -90,11 +90,22 @@ impl Run<'_> {
         let pressed = known.as_ref().and_then(|record| record.pressed.clone());
         let told = known.as_ref().map(|record| KeptReport::read(&record.content).output);
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
-        let begun = if several { self.begun(&pull.head, &output).await? } else { None };
-        let id = match (begun, known) {
-            (Some(run), _) => host.finish_check_run(self.repository, &run, &new).await?.id,
-            (None, Some(record)) if told.as_ref() == Some(&output) && !asked_again => record.check_run,
-            (None, known) => {
+        let is_told = told.as_ref() == Some(&output) && !asked_again;
+        // What is sent once for each annotation is not sent before GitHub was asked what it has: of a process that was
+        // killed the records know less.
+        let is_asked = !is_told && (known.is_none() || !new.annotations.is_empty());
+        let latest = if is_asked { self.latest_run(&pull.head).await? } else { None };
+        let left = latest.as_ref().map(|run| (ReportId::read(&run.external_id), run.conclusion.is_some()));
+        // A run that somebody wants anew counts only where it was made since: it is not the one that is noted.
+        let is_since = told.as_ref() == Some(&output.unfinished())
+            && known.as_ref().map(|record| record.check_run) != latest.as_ref().map(|run| run.id);
+        let id = match (latest.as_ref(), left, known.as_ref()) {
+            (_, _, Some(record)) if is_told => record.check_run,
+            (Some(run), Some((says, false)), _) if several && says == output.unfinished() => {
+                host.finish_check_run(self.repository, run, &new).await?.id
+            }
+            (Some(run), Some((says, true)), _) if says == output && (!asked_again || is_since) => run.id,
+            _ => {
                 if several {
                     // Were it killed in between, the next report must not be added to these annotations.
                     let check_run = known.as_ref().map_or(0, |record| record.check_run);
@@ -113,16 +124,13 @@ impl Run<'_> {
                         self.write_again(record.check_run, &new).await?
                     }
                     Some(_) => host.create_check_run(self.repository, &new).await?.id,
-                    None => {
-                        let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
-                        match runs.into_iter().max_by_key(|run| run.id) {
-                            Some(run) if ReportId::read(&run.external_id) == output && !asked_again => run.id,
-                            Some(run) if may_replace(&ReportId::read(&run.external_id)) => {
-                                self.write_again(run.id, &new).await?
-                            }
-                            _ => host.create_check_run(self.repository, &new).await?.id,
+                    None => match latest {
+                        Some(run) if ReportId::read(&run.external_id) == output && !asked_again => run.id,
+                        Some(run) if may_replace(&ReportId::read(&run.external_id)) => {
+                            self.write_again(run.id, &new).await?
                         }
-                    }
+                        _ => host.create_check_run(self.repository, &new).await?.id,
+                    },
                 }
             }
         };
@@ -146,13 +154,11 @@ impl Run<'_> {
         Ok(records.save_check(&CheckRecord { pressed: Some(pressed), ..record }).await?)
     }
 
-    /// The run that has the first annotations of this report: a process that was killed left it so.
-    async fn begun(&self, head: &CommitId, output: &ReportId) -> Result<Option<CheckRun>, SyncError> {
+    /// The newest run on a head, as GitHub has it: a process that was killed may have left it with some of its
+    /// annotations, or with all of them and nobody to note it.
+    async fn latest_run(&self, head: &CommitId) -> Result<Option<CheckRun>, SyncError> {
         let runs = self.ports.host.check_runs(self.repository, head, NAME).await?;
-        let is_begun = |run: &CheckRun| {
-            run.conclusion.is_none() && ReportId::read(&run.external_id) == output.unfinished()
-        };
-        Ok(runs.into_iter().max_by_key(|run| run.id).filter(is_begun))
+        Ok(runs.into_iter().max_by_key(|run| run.id))
     }
 
     fn check_record(
