@@ -19,7 +19,7 @@ pub fn commit_message(
     origin: Option<&ReleasesOrigin>,
     title: Option<&TitleTemplate>,
 ) -> String {
-    let target = plain(upgrade.target.as_str(), 120);
+    let target = plain(upgrade.target.path(), 120);
     let to = plain(&source.source().to_string(), 120);
     let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);

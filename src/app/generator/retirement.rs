@@ -18,7 +18,7 @@ impl Fleet {
     /// # Errors
     /// There is no such cluster, no reconciler applies it, it is to be deleted already, or its files cannot be read.
     pub fn retire_cluster(&self, id: &ClusterId) -> Result<RetiredCluster, NotPossible> {
-        let Some(folder) = self.layout().cluster(id.as_str()) else {
+        let Some(folder) = self.layout().target(id.as_str()) else {
             let meant = nearest(id.as_str(), self.clusters().map(ClusterId::as_str));
             let hint = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
             return Err(NotPossible::Usage(format!("there is no cluster `{id}`{hint}")));

@@ -92,7 +92,7 @@ impl Wide {
 
 /// Whether a cluster uses the classes that it used before.
 fn uses_the_same(users: &ClassUsers, next: &Next<'_>, at: usize) -> bool {
-    let Some(folder) = next.layout.clusters.get(at) else { return false };
+    let Some(folder) = next.layout.targets.get(at) else { return false };
     let Ok(cluster) = Cluster::read(next.tree, folder) else { return false };
     let used = classes_used(&cluster);
     let mut before = users.iter().filter(|(_, clusters)| clusters.contains(&folder.id));

@@ -346,7 +346,7 @@ impl Run<'_> {
         let missing = planned.missing(proposal);
         let state = outcome.proposals.get(proposal);
         status_answer(&Status {
-            target: proposal.target.as_str(),
+            target: proposal.target.path(),
             state: state.map_or(("unknown", missing.as_str()), |state| (state.word, state.why.as_str())),
             upgrade: match planned.plans.get(proposal) {
                 Some(Ok(upgrade)) => Ok(upgrade.as_ref()),
@@ -373,7 +373,7 @@ impl Run<'_> {
         let mut words = approvals_in_words(approved);
         words
             .extend(approvals_gate(approved, planned.settings.commands.prefix.as_str()).map(|gate| gate.why));
-        about(proposal.target.as_str(), &words.join(" "))
+        about(proposal.target.path(), &words.join(" "))
     }
 
     /// What is said to who asked for a release, and of which proposal.
@@ -438,7 +438,7 @@ impl Run<'_> {
 
 /// What became of a proposal, with its pull request.
 fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
-    let target = proposal.target.as_str();
+    let target = proposal.target.path();
     match outcome.proposals.get(proposal) {
         Some(state) => {
             let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
@@ -487,7 +487,7 @@ fn unseen_text(request: &Request, command: &str) -> String {
 }
 
 fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {
-    let target = proposal.target.as_str();
+    let target = proposal.target.path();
     let Some(plan) = planned.plans.get(proposal) else {
         return about(target, &planned.missing(proposal));
     };
@@ -511,7 +511,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
 }
 
 fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
-    let target = proposal.target.as_str();
+    let target = proposal.target.path();
     let Some(state) = outcome.proposals.get(proposal) else {
         return about(target, &planned.missing(proposal));
     };

@@ -158,7 +158,7 @@ impl Decided {
                 Some(Err(why)) => why.clone(),
                 None => "there is no such cluster on the default branch.".to_owned(),
             };
-            let answer = about(proposal.target.as_str(), &why);
+            let answer = about(proposal.target.path(), &why);
             self.answers.insert((asked.request, asked.at), answer);
             let decisions = self.decisions.entry(proposal.clone()).or_default();
             (decisions.release, decisions.rollback) = asked.before;
@@ -205,7 +205,7 @@ impl Decided {
                         "The settings say `mode: observe`: nothing is decided about proposals.\n".to_owned()
                     }
                     Some(proposal) if names && !plans.contains_key(proposal) => {
-                        about(proposal.target.as_str(), "there is no such cluster on the default branch.")
+                        about(proposal.target.path(), "there is no such cluster on the default branch.")
                     }
                     Some(proposal) if names && !is_open && command.verb() != Verb::Override => {
                         match self.no_dashboard.clone() {
@@ -276,7 +276,7 @@ impl Decided {
                 settled.extend(replans.then(|| proposal.clone()));
                 answer
             }
-            Noted::TooMuch => about(proposal.target.as_str(), TOO_MUCH),
+            Noted::TooMuch => about(proposal.target.path(), TOO_MUCH),
         }
     }
 
@@ -310,7 +310,7 @@ impl Decided {
         plans: &Plans,
         prefix: &str,
     ) -> String {
-        let (target, by) = (proposal.target.as_str(), request.by.as_str());
+        let (target, by) = (proposal.target.path(), request.by.as_str());
         let decisions = self.decisions.entry(proposal.clone()).or_default();
         let (named, side) = match command {
             Command::Hold(held) => {

@@ -67,7 +67,7 @@ impl Run<'_> {
             let asked: Vec<RequestId> = wishes.iter().filter_map(Wish::id).collect();
             match self.merge_one(planned, &proposal, &judged, wishes, outcome).await {
                 Err(error) if error.is_of_one() => {
-                    let words = about(proposal.target.as_str(), &merge_refused_in_words(&error.to_string()));
+                    let words = about(proposal.target.path(), &merge_refused_in_words(&error.to_string()));
                     outcome.merges.extend(asked.into_iter().map(|id| (id, words.clone())));
                     tracing::warn!(repository = %self.repository.name, pull_request = judged.pull.number, error = %error, "the proposal cannot be merged");
                     outcome.ending.fail(error);
@@ -158,7 +158,7 @@ impl Run<'_> {
                         }
                         MergeAnswer::Refused(reason) => merge_refused_in_words(&reason),
                     };
-                    outcome.merges.insert(request.id(), about(proposal.target.as_str(), &words));
+                    outcome.merges.insert(request.id(), about(proposal.target.path(), &words));
                 }
             }
         }

@@ -54,9 +54,11 @@ entries! {
     NAMESPACE_CHANGED: "namespace-changed", Error, Never;
     NOT_IN_RELEASE: "not-in-release", Warning, Free;
     OUTSIDE_BOUNDARY: "outside-boundary", Error, Never;
+    OVERLAY_CHANGES_PROVIDERS: "overlay-changes-providers", Error, Never;
     OVERLAY_HIDES_CHANGE: "overlay-hides-change", Warning, Free;
     OVERLAY_LOSES_TARGET: "overlay-loses-target", Error, Free;
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
+    PROVIDERS_BESIDE_OTHERS: "providers-beside-others", Error, Never;
     READS_OTHER_CLUSTER: "reads-other-cluster", Error, Free;
     REFERENCE_MISMATCH: "reference-mismatch", Error, Free;
     REFUSED_CHANGE: "refused-change", Error, Free;

@@ -17,7 +17,7 @@ fn settings(text: &str) -> RepositorySettings {
 fn ids(layout: &Layout) -> (Vec<&str>, Vec<&str>) {
     (
         layout.releases.iter().map(|release| release.folder.as_str()).collect(),
-        layout.clusters.iter().map(|cluster| cluster.id.as_str()).collect(),
+        layout.targets.iter().map(|cluster| cluster.id.as_str()).collect(),
     )
 }
 
@@ -69,7 +69,7 @@ fn the_shape_decides_where_no_pattern_does() {
     assert_eq!(names(&release.base_files), ["aws/v21.0.0/base/mp.yaml"]);
     assert_eq!(names(&release.overlay_files), ["aws/v21.0.0/overlay/patch.yaml"]);
     assert!(release.settings.is_some() && release.manifest.is_none());
-    let cluster = layout.cluster("gauss/peu01").unwrap();
+    let cluster = layout.target("gauss/peu01").unwrap();
     assert_eq!(
         names(&cluster.base_files),
         ["gauss/peu01/base/README.md", "gauss/peu01/base/cluster.yaml", "gauss/peu01/base/sub/more.yaml"]
@@ -113,7 +113,7 @@ fn files_may_lie_directly_in_a_clusters_folder() {
     ]);
     let layout = discover(&tree, &settings("clusters: {base: .}"));
     assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
-    let cluster = layout.cluster("gauss/peu01").unwrap();
+    let cluster = layout.target("gauss/peu01").unwrap();
     assert_eq!(names(&cluster.base_files), ["gauss/peu01/cluster.yaml", "gauss/peu01/pools/mp.yaml"]);
     assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
     assert_eq!(told(&layout), [""; 0]);
@@ -176,7 +176,7 @@ fn links_and_submodules_are_told_and_never_followed() {
     .with_kind("gauss/peu02/base", EntryKind::Submodule);
     let layout = discover(&tree, &RepositorySettings::default());
     assert_eq!(ids(&layout).1, ["gauss/peu01"]);
-    assert_eq!(names(&layout.clusters[0].base_files), ["gauss/peu01/base/a.yaml"]);
+    assert_eq!(names(&layout.targets[0].base_files), ["gauss/peu01/base/a.yaml"]);
     assert_eq!(
         told(&layout),
         [

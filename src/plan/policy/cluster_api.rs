@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::layout::Layout;
 use crate::release::Release;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, is_manifest};
 use capstan_model::version::{KubernetesMinor, ReleaseVersion};
 use capstan_yaml::{Node, YamlFile};
@@ -19,7 +20,7 @@ const NAMES: [&str; 5] = ["capi", "cluster-api", "clusterapi", "clusterctl", "pr
 /// clusterctl configuration names. `None` where it says none, or several (which one manages which
 /// cluster is not known).
 ///
-/// Looked at are manifests outside of clusters and releases whose path names Cluster API or providers.
+/// Looked at are provider sets, and manifests outside of clusters and releases whose path names Cluster API or providers.
 pub fn core_version(tree: &dyn Tree, layout: &Layout) -> Option<CoreVersion> {
     let mut found = BTreeSet::new();
     for entry in tree.entries().iter().filter(|entry| may_name_core(layout, &entry.path)) {
@@ -42,10 +43,13 @@ pub fn may_name_core(layout: &Layout, path: &RepoPath) -> bool {
     };
     let elsewhere = || {
         let mut folders = std::iter::successors(path.parent(), RepoPath::parent);
-        layout.cluster_around(path).is_none()
-            && !folders.any(|folder| ReleaseVersion::parse(folder.name()).is_some())
+        !folders.any(|folder| ReleaseVersion::parse(folder.name()).is_some())
     };
-    is_manifest(path) && says_so() && elsewhere()
+    is_manifest(path)
+        && match layout.target_around(path) {
+            Some(folder) => folder.kind == TargetKind::Providers && path.is_in(&folder.base),
+            None => says_so() && elsewhere(),
+        }
 }
 
 /// The version that a release brings, where it names Cluster API as a component.

@@ -16,7 +16,7 @@ use super::{reads_other_cluster, release_breaks_requests, release_reads_outside,
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
-use crate::layout::{ClusterFolder, Layout, not_followed, outside};
+use crate::layout::{TargetFolder, Layout, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
@@ -34,7 +34,7 @@ use capstan_yaml::{YamlError, YamlFile};
 pub struct Snapshot<'a> {
     /// The tree.
     pub tree: &'a dyn Tree,
-    /// Its releases and clusters.
+    /// Its releases, clusters and provider sets.
     pub layout: &'a Layout,
     /// What its definitions say of objects' fields.
     pub schemas: &'a Schemas,
@@ -92,11 +92,11 @@ pub fn validate(
         Scope::Clusters(ids) => ids.contains(id),
         Scope::Releases => false,
     };
-    for folder in now.layout.clusters.iter().filter(|folder| wanted(&folder.id)) {
+    for folder in now.layout.targets.iter().filter(|folder| wanted(&folder.id)) {
         checked.cluster(now, before, folder, settings, &severities);
     }
-    for gone in before.iter().flat_map(|before| &before.layout.clusters).filter(|folder| wanted(&folder.id)) {
-        if now.layout.cluster(gone.id.as_str()).is_none() {
+    for gone in before.iter().flat_map(|before| &before.layout.targets).filter(|folder| wanted(&folder.id)) {
+        if now.layout.target(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
             checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
@@ -108,15 +108,15 @@ pub fn validate(
     checked.finish(&severities)
 }
 
-fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
-    match settings.claimed_by(&folder.id) {
+fn applied_by(settings: &RepositorySettings, folder: &TargetFolder) -> AppliedBy {
+    match folder.claimed_by(settings) {
         Ok(None) => AppliedBy::Others,
         Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
     }
 }
 
 /// The folders that a cluster is rendered from.
-pub fn folders_of(folder: &ClusterFolder) -> Folders {
+pub fn folders_of(folder: &TargetFolder) -> Folders {
     Folders {
         cluster: folder.id.folder().clone(),
         base: folder.base.clone(),
@@ -160,7 +160,7 @@ impl Checked<'_> {
             self.verdicts.push(Finding::from(&problem));
         }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
-        let ids = now.layout.clusters.iter().map(|cluster| &cluster.id);
+        let ids = now.layout.clusters().map(|cluster| &cluster.id);
         let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
         let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         for error in settings.check_claims(&file, text, ids) {
@@ -218,7 +218,7 @@ impl Checked<'_> {
         &mut self,
         now: Snapshot<'_>,
         before: Option<Snapshot<'_>>,
-        folder: &ClusterFolder,
+        folder: &TargetFolder,
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
@@ -270,7 +270,7 @@ impl Checked<'_> {
         // A cluster that is new, or could not be rendered before, is compared with itself: the
         // comparing rules then have nothing to say.
         let old = before.and_then(|before| {
-            let old_folder = before.layout.cluster(folder.id.as_str())?;
+            let old_folder = before.layout.target(folder.id.as_str())?;
             let old = render(before.tree, &folders_of(old_folder)).ok()?;
             if let Some(deletions) = &deletions {
                 let said = Cluster::settings_of(before.tree, old_folder).ok().flatten();
@@ -294,7 +294,7 @@ impl Checked<'_> {
 
     fn judge(
         &mut self,
-        folder: &ClusterFolder,
+        folder: &TargetFolder,
         before: &Rendered,
         after: &Rendered,
         inside: &[RenderedObject],
@@ -334,7 +334,7 @@ impl Checked<'_> {
 }
 
 /// A broken file that no kustomization names is nobody's, and told as `file-not-listed`.
-fn is_unreadable_and_unread(tree: &dyn Tree, folder: &ClusterFolder, entry: &TreeEntry) -> bool {
+fn is_unreadable_and_unread(tree: &dyn Tree, folder: &TargetFolder, entry: &TreeEntry) -> bool {
     let is_broken = || tree.read(entry).is_ok_and(|bytes| YamlFile::read_bytes(&bytes).is_err());
     is_manifest(&entry.path) && is_unread(tree, folder, entry) && is_broken()
 }

@@ -219,3 +219,43 @@ impl fmt::Display for FolderName {
         f.write_str(if self.is_here() { "." } else { self.0.as_str() })
     }
 }
+
+/// A folder of the repository, by its path from the root; never the root itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct FolderPath(RepoPath);
+
+impl FolderPath {
+    /// Reads `mc-eu/providers`; a slash at the end does not count.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match RepoPath::parse(text.strip_suffix('/').unwrap_or(text)) {
+            Ok(path) if !path.is_root() && path.as_str() != "." => Ok(Self(path)),
+            _ => Err(format!("`{text}` is not a folder of the repository (`mc-eu/providers`)")),
+        }
+    }
+
+    /// The path.
+    pub const fn path(&self) -> &RepoPath {
+        &self.0
+    }
+}
+
+impl Serialize for FolderPath {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for FolderPath {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl fmt::Display for FolderPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::CommandSettings;
 use super::dashboard::DashboardSettings;
-use super::fields::{FolderName, ManagementClusterUid, RepositoryName, Track};
+use super::fields::{FolderName, FolderPath, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
@@ -165,6 +165,45 @@ pub struct ManagementCluster {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub clusters: Vec<Glob>,
+    /// Its provider set; without it the shape alone decides which folders are such.
+    #[serde(default)]
+    pub providers: Option<ProvidersSettings>,
+}
+
+/// The provider set of a management cluster: the objects of `operator.cluster.x-k8s.io` that install its providers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProvidersSettings {
+    /// The folder with the set's `base/`, from the repository's root; no two management clusters have one.
+    #[schemars(with = "String")]
+    pub path: FolderPath,
+    /// Who applies the set; `others` by default.
+    #[serde(default)]
+    pub by: ProvidersBy,
+}
+
+/// Who applies a provider set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProvidersBy {
+    /// Capstan's reconciler, which takes the operator's place.
+    Capstan,
+    /// The reconciler applies the provider objects, the Cluster API operator what they install.
+    Operator,
+    /// Other tools (default).
+    #[default]
+    Others,
+}
+
+impl ProvidersBy {
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Capstan => "capstan",
+            Self::Operator => "operator",
+            Self::Others => "others",
+        }
+    }
 }
 
 /// How upgrades are computed and offered.

@@ -354,10 +354,10 @@ fn later_rules_win_the_clusters_own_wins_over_them_and_an_overlay_only_narrows()
     ];
     for (id, own, customer, track, notes) in cases {
         let (own, customer) = (cluster(own).unwrap(), overlay(customer).unwrap());
-        let effective = settings.for_cluster(&ClusterId::new(path(id)), Some(&own), Some(&customer)).unwrap();
+        let effective = settings.for_target(&ClusterId::new(path(id)).into(), Some(&own), Some(&customer)).unwrap();
         assert_eq!((effective.track, effective.notes.len()), (track, notes), "{id} {own:?} {customer:?}");
     }
-    let peu01 = settings.for_cluster(&ClusterId::new(path("gauss/peu01")), None, None).unwrap();
+    let peu01 = settings.for_target(&ClusterId::new(path("gauss/peu01")).into(), None, None).unwrap();
     assert_eq!(peu01.provider, Some(Provider::new("aws")), "a later rule that names no provider leaves it");
 }
 

@@ -15,7 +15,7 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
     // machines come and go, is part of the explanation.
     let replacing = upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
     json!({
-        "cluster": upgrade.target.as_str(),
+        "cluster": upgrade.target.path(),
         "from": upgrade.from.as_ref().map(ToString::to_string),
         "to": upgrade.to.as_ref().map(ToString::to_string),
         "basis": upgrade.basis,
