@@ -1,0 +1,1 @@
+//! CustomResourceDefinitions compared: versions that come and go, fields that are gone or take less.
