@@ -32,7 +32,7 @@
 //! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering` |
 //! | [`rights`] | what roles and bindings come to for each subject | nothing |
 //! | [`definitions`] | definitions compared: versions and fields | nothing |
-//! | [`comparison`] | what becomes of each provider | `rights`, `state` |
+//! | [`comparison`] | what becomes of each provider | `definitions`, `rights`, `state` |
 //! | [`rules`] | what is wrong with a set | `comparison`, `state` |
 
 mod comparison;
@@ -58,14 +58,14 @@ mod state;
 mod variables;
 
 pub use comparison::{
-    Change, ContainerChange, DefinitionChange, FieldNote, ObjectChanges, ProviderChange, RightsChange,
-    VariableChange,
+    Change, ContainerChange, DefinitionChange, ObjectChanges, ProviderChange, RightsChange, VariableChange,
 };
+pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
 pub use kind::ProviderKind;
 pub use refusal::Refusal;
 pub use rendering::{Inputs, Rendered, render};
-pub use rights::{Right, RightSet, Rights, Subject};
+pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
 pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
 pub use set::ProviderSet;
 pub use spec::Provider;

@@ -6,7 +6,8 @@ use capstan_model::object::ObjectId;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::rights::Subject;
+use super::definitions::{FieldNote, VersionChange};
+use super::rights::{Grant, Subject};
 use super::state::Variable;
 
 /// What becomes of one provider.
@@ -77,25 +78,14 @@ pub struct ContainerChange {
 pub struct DefinitionChange {
     /// `clusters.cluster.x-k8s.io`
     pub name: String,
-    /// What becomes of its versions, in plain words, ordered by version.
-    pub versions: Vec<String>,
-    /// How many schema paths are new in versions that were there.
+    /// Versions whose state changes, oldest first.
+    pub versions: Vec<VersionChange>,
+    /// How many schema paths are new, in versions that both have.
     pub added: usize,
-    /// Versions no longer served, and fields that a version has no more.
+    /// Versions that were served and are no longer, and paths that a version has no more.
     pub gone: Vec<FieldNote>,
-    /// Fields that take less than before.
+    /// Paths that take less than before.
     pub narrowed: Vec<FieldNote>,
-}
-
-/// What is said of a version of a definition, or a field of it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct FieldNote {
-    /// `v1beta1`
-    pub version: String,
-    /// `spec.template.spec.replicas`; lists as `[]`, values of maps as `*`; empty for the version itself.
-    pub path: String,
-    /// What, in plain words.
-    pub what: String,
 }
 
 /// What a subject gains and loses.
@@ -103,10 +93,10 @@ pub struct FieldNote {
 pub struct RightsChange {
     /// Who.
     pub subject: Subject,
-    /// What it may do that it may not do now, in plain words, grouped, dangerous ones first.
-    pub gains: Vec<String>,
-    /// What it may do now and no longer after.
-    pub loses: Vec<String>,
+    /// What it may do after and not before; a right that another one covers is none of its own.
+    pub gains: Vec<Grant>,
+    /// What it may do before and not after.
+    pub loses: Vec<Grant>,
 }
 
 /// A variable before and after; `None` = not used.
