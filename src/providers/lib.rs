@@ -3,7 +3,11 @@
 //! Rendering is the operator's (v0.28.0, with clusterctl's library 1.12.10), object for object and in its order
 //! ([`rendering`]); where it differs on purpose stands in one table, in `docs/providers.md`.
 //!
-//! Deliberately absent: the network (what is fetched comes in as files), the management cluster, and judging.
+//! Two states of a set are compared, and the later one judged ([`rules`]); what that comes to is the shape of `providers` in
+//! `plan -o json` ([`comparison`]).
+//!
+//! Deliberately absent: the network (what is fetched comes in as files) and the management cluster (what it holds comes in
+//! as facts).
 //!
 //! A room may import the rooms of this package that its line names; `tests/suite/house.rs` reads the table.
 //!
@@ -25,7 +29,14 @@
 //! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets | `kind`, `refusal`, `spec`, `variables` |
 //! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `refusal`, `selector`, `set`, `spec` |
 //! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `refusal`, `set`, `source`, `spec`, `variables` |
+//! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering` |
+//! | [`rights`] | what roles and bindings come to for each subject | nothing |
+//! | [`definitions`] | definitions compared: versions and fields | nothing |
+//! | [`comparison`] | what becomes of each provider | `definitions`, `rights`, `state` |
+//! | [`rules`] | what is wrong with a set | `comparison`, `state` |
 
+mod comparison;
+mod definitions;
 mod deployment;
 mod duration;
 mod fields;
@@ -37,16 +48,26 @@ mod patches;
 mod placing;
 mod refusal;
 mod rendering;
+mod rights;
+mod rules;
 mod selector;
 mod set;
 mod source;
 mod spec;
+mod state;
 mod variables;
 
+pub use comparison::{
+    Change, ContainerChange, DefinitionChange, ObjectChanges, ProviderChange, RightsChange, VariableChange,
+};
+pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
 pub use kind::ProviderKind;
 pub use refusal::Refusal;
 pub use rendering::{Inputs, Rendered, render};
+pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
+pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
 pub use set::ProviderSet;
 pub use spec::Provider;
+pub use state::{Components, Member, Release, RenderedComponents, RenderedSet, Variable};
 pub use variables::Values;
