@@ -156,6 +156,7 @@ mod tests {
             findings: vec![Finding::new(rules::KUBERNETES_DOWNGRADE, "back"); errors],
             rollouts: vec![rollout],
             components: vec![],
+            providers: vec![],
             blocked: if blocked { vec!["No.".to_owned()] } else { vec![] },
             notes: vec![],
         }

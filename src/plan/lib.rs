@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | [`giant_swarm`] | where clusters of Giant Swarm name their release (U16) | nothing |
 //! | [`patch`] | unified diffs that `git apply` accepts | nothing |
+//! | [`provider_set`] | what becomes of the providers of a set, and what is wrong with it | `cluster`, `layout`, `settings` |
 //! | [`strangers`] | provider objects in one folder with other objects of Cluster API | nothing |
 //! | [`verbs`] | the verbs of slash-commands: what follows each, and who may | nothing |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | `verbs` |
@@ -24,7 +25,7 @@
 //! | [`inference`] | which release a base comes from that records none | `merge` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
-//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
+//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `provider_set`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`creation`] | a new cluster, made from a release | `flux`, `layout`, `merge`, `settings`, `substitution`, `upgrade` |
 //! | [`retirement`] | a cluster that is to go: its tombstone, and what goes with it | `upgrade` |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |
@@ -76,6 +77,7 @@ pub mod patch;
 pub mod path;
 pub mod policy;
 pub mod proposal;
+pub mod provider_set;
 pub mod release;
 pub mod retirement;
 pub mod settings;

@@ -68,6 +68,7 @@ pub use rendering::{Inputs, Rendered, render};
 pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
 pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
 pub use set::ProviderSet;
+pub use source::digests;
 pub use spec::Provider;
 pub use state::{Components, Member, Release, RenderedComponents, RenderedSet, Variable};
 pub use variables::Values;

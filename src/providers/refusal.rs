@@ -47,6 +47,12 @@ impl Refusal {
         self.place.as_ref()
     }
 
+    /// The object, what was found and what to do, without the place.
+    pub fn said(&self) -> String {
+        let subject = self.subject.as_ref().map(|subject| format!("{subject}: ")).unwrap_or_default();
+        format!("{subject}{}", self.message)
+    }
+
     /// What was found and what to do, without place and object.
     pub fn message(&self) -> &str {
         &self.message
@@ -58,9 +64,6 @@ impl fmt::Display for Refusal {
         if let Some(place) = &self.place {
             write!(f, "{place}: ")?;
         }
-        if let Some(subject) = &self.subject {
-            write!(f, "{subject}: ")?;
-        }
-        f.write_str(&self.message)
+        f.write_str(&self.said())
     }
 }

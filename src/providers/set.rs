@@ -46,6 +46,21 @@ impl ProviderSet {
     pub fn read(tree: &dyn Tree, path: &RepoPath) -> Result<Self, Vec<Refusal>> {
         let mut refused = Vec::new();
         let objects = objects(tree, path, &mut refused);
+        Self::sorted(objects, refused)
+    }
+
+    /// The set among objects that somebody rendered.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of(objects: impl IntoIterator<Item = Placed>) -> Result<Self, Vec<Refusal>> {
+        Self::sorted(objects, Vec::new())
+    }
+
+    fn sorted(
+        objects: impl IntoIterator<Item = Placed>,
+        mut refused: Vec<Refusal>,
+    ) -> Result<Self, Vec<Refusal>> {
         let mut set = Self::default();
         for object in objects {
             let text = |key: &str| object.text_at(&[key]).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use capstan_model::finding::Place;
 use capstan_model::object::ObjectId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::kind::{GROUP, ProviderKind};
@@ -81,7 +81,7 @@ pub struct RenderedComponents {
 }
 
 /// Where a variable has its value from. The value itself is never told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Variable {
     /// The config Secret, or what stands in for it.

@@ -88,6 +88,7 @@ mod tests {
             findings: vec![],
             rollouts: vec![],
             components: vec![],
+            providers: vec![],
             blocked: vec![],
             notes: vec![],
         };

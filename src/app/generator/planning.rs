@@ -263,6 +263,7 @@ impl Offered {
             findings: cluster.findings.clone(),
             rollouts: Vec::new(),
             components: Vec::new(),
+            providers: Vec::new(),
             blocked: Vec::new(),
             notes,
         }

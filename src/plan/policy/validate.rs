@@ -18,6 +18,7 @@ use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
 use crate::layout::{TargetFolder, Layout, not_followed, outside};
 use crate::merge::AppliedBy;
+use crate::provider_set::{SetFacts, SetState, judge_set, workload, workloads_of};
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_kustomize::render::{
@@ -26,6 +27,7 @@ use capstan_kustomize::render::{
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{YamlError, YamlFile};
 
@@ -279,8 +281,44 @@ impl Checked<'_> {
             }
             Some(old)
         });
+        if folder.kind == TargetKind::Providers {
+            self.provider_set(now, before, folder, settings, &after);
+        }
         let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
         self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
+    }
+
+    /// What the rules of provider sets find.
+    fn provider_set(
+        &mut self,
+        now: Snapshot<'_>,
+        before: Option<Snapshot<'_>>,
+        folder: &TargetFolder,
+        settings: &RepositorySettings,
+        after: &Rendered,
+    ) {
+        let old = before.and_then(|before| {
+            let old_folder = before.layout.target(folder.id.as_str())?;
+            let rendered = render(before.tree, &folders_of(old_folder)).ok()?;
+            Some((before, rendered))
+        });
+        let record = Cluster::settings_of(now.tree, folder).ok().flatten();
+        let clusters: Vec<_> = match settings.providers_of(&folder.id) {
+            Some(_) => {
+                let of = |one: &TargetFolder| Some((one.id.clone(), workload(now.tree, one)?));
+                now.layout.clusters().filter_map(of).collect()
+            }
+            None => Vec::new(),
+        };
+        let workloads =
+            workloads_of(settings, &folder.id, clusters.iter().map(|(id, workload)| (id, workload)));
+        let judged = judge_set(&SetFacts {
+            before: old.as_ref().map(|(before, rendered)| SetState { tree: before.tree, rendered }),
+            after: SetState { tree: now.tree, rendered: after },
+            record: (&folder.settings_path(), record.as_ref()),
+            workloads: &workloads,
+        });
+        self.verdicts.extend(judged.findings);
     }
 
     fn failed(&mut self, error: &RenderError) {

@@ -45,7 +45,7 @@ pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
 pub(crate) use record::heading;
-pub use record::{Record, RecordError, record_deletion, record_first_release, record_release};
+pub use record::{Record, RecordError, record_components, record_deletion, record_first_release, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
     MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProvidersBy, ProvidersSettings,

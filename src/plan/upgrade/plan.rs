@@ -172,6 +172,7 @@ impl Done {
             findings,
             rollouts: Vec::new(),
             components: Vec::new(),
+            providers: Vec::new(),
             blocked,
             notes,
         };

@@ -3,7 +3,7 @@
 //! Names of the fields are the contract; lists are ordered; what nothing changes is left out of them.
 
 use capstan_model::object::ObjectId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::definitions::{FieldNote, VersionChange};
@@ -11,7 +11,7 @@ use super::rights::{Grant, Subject};
 use super::state::Variable;
 
 /// What becomes of one provider.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderChange {
     /// `infrastructure-aws`
@@ -37,12 +37,12 @@ pub struct ProviderChange {
     /// Every variable of its components.
     pub variables: Vec<VariableChange>,
     /// Which part of this is not known, and why, one sentence each; left out where nothing is.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
 }
 
 /// Objects that come, change and go; ordered.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectChanges {
     /// New ones.
     pub add: Vec<ObjectId>,
@@ -53,7 +53,7 @@ pub struct ObjectChanges {
 }
 
 /// Something before and after; `None` = not there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Change {
     /// Before.
     pub from: Option<String>,
@@ -62,7 +62,7 @@ pub struct Change {
 }
 
 /// An argument or a feature gate of a container.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContainerChange {
     /// `Deployment/capi-controller-manager/manager`: kind, name, container.
     pub container: String,
@@ -74,7 +74,7 @@ pub struct ContainerChange {
 }
 
 /// What becomes of a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefinitionChange {
     /// `clusters.cluster.x-k8s.io`
     pub name: String,
@@ -89,7 +89,7 @@ pub struct DefinitionChange {
 }
 
 /// What a subject gains and loses.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RightsChange {
     /// Who.
     pub subject: Subject,
@@ -100,7 +100,7 @@ pub struct RightsChange {
 }
 
 /// A variable before and after; `None` = not used.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VariableChange {
     /// Its name. Never its value.
     pub name: String,

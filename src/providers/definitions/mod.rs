@@ -11,7 +11,7 @@ mod fitting;
 mod narrowing;
 mod path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use fitting::{Misfit, misfits};
@@ -37,7 +37,7 @@ pub(crate) struct Version<'o> {
 }
 
 /// What becomes of a version of a definition.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VersionChange {
     /// `v1beta2`
     pub name: String,
@@ -48,7 +48,7 @@ pub struct VersionChange {
 }
 
 /// What an API server does with a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum VersionState {
     /// It knows it, and serves nobody in it.
@@ -62,7 +62,7 @@ pub enum VersionState {
 }
 
 /// What is said of a field of a version.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FieldNote {
     /// `v1beta1`
     pub version: String,

@@ -12,6 +12,8 @@ use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
 
+use serde::{Deserialize, Serialize};
+
 use super::comparison::ProviderChange;
 use super::state::RenderedSet;
 
@@ -34,7 +36,7 @@ pub struct Facts<'a> {
 }
 
 /// A cluster that the management cluster runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
     /// Its name, as people know it: `gauss/peu01`.
     pub name: String,

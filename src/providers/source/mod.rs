@@ -5,6 +5,9 @@ mod config_maps;
 mod folder;
 mod metadata;
 
+use std::collections::BTreeMap;
+
+use capstan_model::digest::sha256;
 use capstan_model::finding::Place;
 use capstan_model::tree::Tree;
 use capstan_model::version::ReleaseVersion;
@@ -102,6 +105,16 @@ fn not_at_hand(provider: &Provider) -> Refusal {
         provider.kind.components_file(),
         folder::of(provider)
     ))
+}
+
+/// Version and SHA-256 of the components of every provider of a set of which they are at hand, by label: of their text,
+/// unpacked, before variables have values.
+pub fn digests(tree: &dyn Tree, set: &ProviderSet) -> BTreeMap<String, (String, String)> {
+    let found = set.providers().iter().filter_map(|provider| {
+        let components = find(tree, set, provider).ok()?;
+        Some((provider.label(), (components.version, sha256(&components.text))))
+    });
+    found.collect()
 }
 
 /// An address without the user and password that may stand in it.
