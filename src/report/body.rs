@@ -5,7 +5,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
-use super::{Block, BlockKey, tables};
+use super::{Block, BlockKey, provider_changes, tables};
 use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
 use capstan_model::wording::{count, sentence};
@@ -244,6 +244,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         12_000,
         "conflicts",
     );
+    section(provider_changes::HEAD.to_owned(), &provider_changes::rows(upgrade), 16_000, "providers");
     section(
         format!("\n### Components and apps\n\n{}", tables::COMPONENTS_HEAD),
         &tables::component_rows(&upgrade.components),

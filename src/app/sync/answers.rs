@@ -52,7 +52,7 @@ impl Run<'_> {
             return Ok(Ok(vec![proposal]));
         }
         match self.touched_by_head(pull, scopes).await {
-            Ok(clusters) => Ok(Ok(clusters.into_iter().map(ProposalId::of_release).collect())),
+            Ok(clusters) => Ok(Ok(clusters.into_iter().map(|id| self.proposal_for(id)).collect())),
             Err(error) if error.is_lasting() => {
                 tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "what a pull request touches cannot be read");
                 let why = error.to_string();
@@ -388,7 +388,7 @@ impl Run<'_> {
         if let Some(refused) = planned.decided.answer(request, at) {
             return (refused.clone(), None);
         }
-        let named = cluster.cloned().map(ProposalId::of_release);
+        let named = cluster.cloned().map(|id| self.proposal_for(id));
         let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
             return ("Name the cluster: this is no proposal of one.\n".to_owned(), None);
         };
@@ -418,7 +418,7 @@ impl Run<'_> {
         outcome: &Outcome,
     ) -> String {
         let answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
-        let named = command.cluster().cloned().map(ProposalId::of_release);
+        let named = command.cluster().cloned().map(|id| self.proposal_for(id));
         let proposal = named.or_else(|| self.proposal_of(request));
         let state = proposal.and_then(|proposal| outcome.proposals.get(&proposal));
         match state {

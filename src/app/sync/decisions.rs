@@ -109,7 +109,7 @@ impl Decided {
             for (at, command) in request.carried_out() {
                 let (proposal, release, rollback) = match command {
                     Command::Upgrade(to) => {
-                        let named = to.cluster.clone().map(ProposalId::of_release);
+                        let named = to.cluster.clone().map(|id| run.proposal_for(id));
                         let Some(proposal) = named.or_else(|| run.proposal_of(request)) else { continue };
                         self.wishes.insert(proposal.clone(), Wish::Offer);
                         let Some(release) = to.release.clone() else { continue };
@@ -122,9 +122,9 @@ impl Decided {
                             (proposal.clone(), back.to.clone(), Some(RolledBack { leaves, by }))
                         }
                         Some(Err(why)) => {
-                            let named = back.cluster.clone().map(ProposalId::of_release);
+                            let named = back.cluster.clone().map(|id| run.proposal_for(id));
                             let proposal = named.or_else(|| run.proposal_of(request));
-                            let target = proposal.map(|proposal| proposal.target.to_string());
+                            let target = proposal.map(|proposal| proposal.target.path().to_owned());
                             let answer = about(
                                 target.as_deref().unwrap_or("rollback"),
                                 &format!("{}.", sentence(why)),
@@ -195,7 +195,7 @@ impl Decided {
                 if !decides(command.verb()) {
                     continue;
                 }
-                let named = command.cluster().cloned().map(ProposalId::of_release);
+                let named = command.cluster().cloned().map(|id| run.proposal_for(id));
                 // What stands beside a box names its cluster, too.
                 let names = named.is_some() || matches!(request.origin, Origin::Tick { .. });
                 let proposal = named.as_ref().or(proposal.as_ref());

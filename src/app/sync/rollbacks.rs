@@ -44,11 +44,7 @@ impl Run<'_> {
         request: &Request,
         back: &Back,
     ) -> Result<Result<(ProposalId, RollBack), String>, SyncError> {
-        let target = |id: ClusterId| {
-            let found = self.scopes.keys().find(|target| *target.id() == id);
-            found.cloned().unwrap_or_else(|| id.into())
-        };
-        let named = back.cluster.clone().map(|id| ProposalId::of_release(target(id)));
+        let named = back.cluster.clone().map(|id| self.proposal_for(id));
         let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
             return Ok(Err("name the cluster: this is no proposal of one".to_owned()));
         };

@@ -65,7 +65,7 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         shared = vec!["**".to_owned()];
     }
     let found = text::Found { clusters: wanted.len(), shared: &shared, left: &units.left };
-    if wanted.is_empty() && !shaped.clusters.is_empty() {
+    if wanted.is_empty() && shaped.clusters().next().is_some() {
         // Without patterns the shape would make clusters of folders that are none.
         let text = text::without_clusters(found);
         let settings = read(&text)?;

@@ -137,7 +137,7 @@ impl Units {
         let takers = consumers.beside(folder, &files);
         let is_overlay = |taker: &&RepoPath| {
             shaped
-                .cluster(folder.parent().unwrap_or_default().as_str())
+                .target(folder.parent().unwrap_or_default().as_str())
                 .is_some_and(|cluster| cluster.overlay == **taker)
         };
         let changing: Vec<&RepoPath> = takers
@@ -351,7 +351,7 @@ fn example(folder: &RepoPath) -> Option<&str> {
 
 /// The cluster by its shape that a folder is the base of.
 fn by_shape<'l>(shaped: &'l Layout, folder: &RepoPath) -> Option<&'l TargetFolder> {
-    above(folder).find_map(|above| shaped.cluster(above.as_str()).filter(|cluster| cluster.base == *folder))
+    above(folder).find_map(|above| shaped.target(above.as_str()).filter(|cluster| cluster.base == *folder))
 }
 
 /// Who gives a folder's variables values.

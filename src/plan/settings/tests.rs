@@ -457,3 +457,69 @@ fn what_a_release_reads_elsewhere_is_recorded_beside_its_tree() {
         assert!(ClusterSettings::read(&file, wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn the_provider_set_of_a_management_cluster_has_a_folder_and_who_applies_it() {
+    let of = |providers: &str| {
+        repository(&format!(
+            "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    clusters: ['*/*']\n    providers: {providers}\n"
+        ))
+    };
+    let settings = of("{path: mc-eu/providers/}").unwrap();
+    let providers = settings.management_clusters[0].providers.as_ref().unwrap();
+    assert_eq!((providers.path.to_string().as_str(), providers.by), ("mc-eu/providers", ProvidersBy::Others));
+    let set = ClusterId::new(path("mc-eu/providers"));
+    assert!(settings.names_providers(&set));
+    assert_eq!(settings.claimed_by(&set), Ok(None), "a pattern over clusters does not fit it");
+    assert_eq!(settings.claimed_by(&ClusterId::new(path("mc-eu/other"))).unwrap().unwrap().name, "a");
+    for (written, by) in [("capstan", ProvidersBy::Capstan), ("operator", ProvidersBy::Operator)] {
+        let settings = of(&format!("{{path: a, by: {written}}}")).unwrap();
+        let providers = settings.management_clusters[0].providers.as_ref().unwrap();
+        assert_eq!((providers.by, providers.by.as_str()), (by, written));
+    }
+    for (wrong, told) in [
+        ("{path: a, by: capstain}", "did you mean `capstan`?"),
+        ("{paht: a}", ".capstan.yaml:5:17: unknown key `paht` in `managementClusters[0].providers`; did you mean `path`?"),
+        ("{by: capstan}", "lacks the key `path`"),
+        ("{path: .}", "`.` is not a folder of the repository (`mc-eu/providers`)"),
+        ("{path: ../a}", "`../a` is not a folder of the repository (`mc-eu/providers`)"),
+    ] {
+        let error = of(wrong).unwrap_err();
+        assert!(error.starts_with(".capstan.yaml:5:") && error.contains(told), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn two_management_clusters_with_one_provider_set_are_refused_at_the_second() {
+    let text = "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    providers: {path: mc/providers}\n  \
+                - name: b\n    uid: 7f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    providers: {path: mc/providers/, by: capstan}\n";
+    assert_eq!(
+        repository(text).unwrap_err(),
+        ".capstan.yaml:7:17: `a` and `b` name one provider set, `mc/providers`: a set is one management cluster's"
+    );
+}
+
+#[test]
+fn digests_of_components_stand_after_the_release_and_nothing_else_moves() {
+    let file = path("mc-eu/providers/capstan.yaml");
+    let (one, other) = ("ab".repeat(32), "cd".repeat(32));
+    let record = |version: &str, sha256: &str| ComponentsRecord { version: version.to_owned(), sha256: sha256.to_owned() };
+    let components = [("cluster-api".to_owned(), record("v1.13.4", &one))].into();
+    let write = |text: Option<&str>, components| record_components(&file, text, "providers", components).unwrap();
+    let before = "release: mc/v2.0.0 # theirs\ntrack: patch\n";
+    let after = format!(
+        "release: mc/v2.0.0 # theirs\ncomponents:\n  cluster-api:\n    version: v1.13.4\n    sha256: {one}\ntrack: patch\n"
+    );
+    assert_eq!(write(Some(before), &components).as_deref(), Some(after.as_str()));
+    assert_eq!(write(Some(&after), &components).as_deref(), Some(after.as_str()));
+    assert_eq!(write(Some(&after), &[].into()).as_deref(), Some(before), "nothing stale stays");
+    let newer = [("cluster-api".to_owned(), record("v1.14.2", &other))].into();
+    let wanted = after.replace("v1.13.4", "v1.14.2").replace(&one, &other);
+    assert_eq!(write(Some(&after), &newer).as_deref(), Some(wanted.as_str()));
+    assert_eq!(write(None, &[].into()), None);
+    assert!(write(None, &components).unwrap().contains("name: providers\n"));
+    assert_eq!(ClusterSettings::read(&file, &after).unwrap().components, components);
+    for wrong in ["components: {a: {version: v1}}", "components: {a: {version: v1, sha256: AB}}"] {
+        assert!(ClusterSettings::read(&file, wrong).is_err(), "{wrong}");
+    }
+}

@@ -3,33 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ALL, Right};
 
 /// Rights that differ in verb and resource alone, as a role's rule has them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// The namespace; `None` = everywhere.
     pub namespace: Option<String>,
     /// API group; empty for the core group. `None` where paths or a role are meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
     /// Resources, ordered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
     /// The objects; empty = all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
     /// Paths that are no resources.
-    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// A role that is not among the objects, as `KIND NAME`: everything that it says.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Verbs, ordered; of a role none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verbs: Vec<String>,
 }
 

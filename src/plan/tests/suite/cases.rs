@@ -271,7 +271,11 @@ fn run(folder: &Path) -> Vec<String> {
     let base_folder = root.join("base").unwrap();
     let cluster = ClusterFacts {
         id: ClusterId::new(root.clone()),
-        kind: TargetKind::Cluster,
+        kind: match case.text("kind", "cluster").as_str() {
+            "cluster" => TargetKind::Cluster,
+            "providers" => TargetKind::Providers,
+            other => panic!("no kind of target is called `{other}`"),
+        },
         base_folder: base_folder.clone(),
         base: files_in(&case.folder.join("cluster/base"), &base_folder, &[]),
         contents: every_file_in(&case.folder.join("cluster/base"), &base_folder)
