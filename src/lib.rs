@@ -49,6 +49,7 @@
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `app/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
+//! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
@@ -79,7 +80,8 @@
 //! | release | a folder `<provider>/<version>/` with `base/` or a `release.yaml`: a tested set of versions and settings |
 //! | cluster | a folder with `base/` (the platform team's) and perhaps `overlay/` (the customer's); its id is its path |
 //! | source | what brings change: a release, or something of another kind; old objects, new objects, an id |
-//! | target | what receives it: a cluster, say |
+//! | provider set | a folder with `base/` that holds the provider objects of a management cluster: those of the Cluster API operator |
+//! | target | what receives it: a cluster or a provider set; its id is its path |
 //! | object | a Kubernetes object, known by API group, kind, namespace and name |
 //! | fragment | a document of a release that holds fields of an object, and no whole one |
 //! | upgrade | one target from one source state to another: edits, changes, conflicts, findings, rollouts |

@@ -7,7 +7,6 @@
 //! |---|---|---|
 //! | [`giant_swarm`] | where clusters of Giant Swarm name their release (U16) | nothing |
 //! | [`patch`] | unified diffs that `git apply` accepts | nothing |
-//! | [`provider_set`] | what becomes of the providers of a set, and what is wrong with it | `cluster`, `layout`, `settings` |
 //! | [`strangers`] | provider objects in one folder with other objects of Cluster API | nothing |
 //! | [`verbs`] | the verbs of slash-commands: what follows each, and who may | nothing |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | `verbs` |
@@ -20,6 +19,7 @@
 //! | [`substitution`] | templated scalars: expressions, variables and what binds them (U3) | `flux` |
 //! | [`release`] | what one release holds | `layout`, `settings`, `strangers`, `substitution` |
 //! | [`cluster`] | what the folder of one cluster or provider set holds | `giant_swarm`, `layout`, `release`, `settings`, `strangers` |
+//! | [`provider_set`] | what becomes of the providers of a set, and what is wrong with it | `cluster`, `layout`, `settings` |
 //! | [`first_release`] | the first release, made from a cluster's base | `cluster`, `substitution` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`inference`] | which release a base comes from that records none | `merge` |

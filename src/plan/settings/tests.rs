@@ -505,7 +505,9 @@ fn digests_of_components_stand_after_the_release_and_nothing_else_moves() {
     let (one, other) = ("ab".repeat(32), "cd".repeat(32));
     let record = |version: &str, sha256: &str| ComponentsRecord { version: version.to_owned(), sha256: sha256.to_owned() };
     let components = [("cluster-api".to_owned(), record("v1.13.4", &one))].into();
-    let write = |text: Option<&str>, components| record_components(&file, text, "providers", components).unwrap();
+    let write = |text: Option<&str>, components: &std::collections::BTreeMap<String, ComponentsRecord>| {
+        record_components(&file, text, "providers", components).unwrap()
+    };
     let before = "release: mc/v2.0.0 # theirs\ntrack: patch\n";
     let after = format!(
         "release: mc/v2.0.0 # theirs\ncomponents:\n  cluster-api:\n    version: v1.13.4\n    sha256: {one}\ntrack: patch\n"
