@@ -3,7 +3,7 @@
 //! A folder with a kustomization, or with `base/`, is rendered as a cluster's is; of any other folder every manifest is
 //! read. In a whole repository, what is no YAML is passed over unless it speaks of providers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -141,6 +141,15 @@ impl ProviderSet {
             values.insert(name, text);
         }
         Ok(Some((values, no_text)))
+    }
+}
+
+impl ProviderSet {
+    /// The names that a Secret has values for, encrypted ones included; `None` where no such Secret is at hand.
+    pub(crate) fn secret_names(&self, wanted: &Reference) -> Option<BTreeSet<String>> {
+        let secret = self.secrets.iter().find(|held| held.is(wanted))?;
+        let fields = ["data", "stringData"].into_iter().filter_map(|field| secret.0.field(field));
+        Some(fields.flat_map(Placed::entries).map(|(name, _)| name.clone()).collect())
     }
 }
 

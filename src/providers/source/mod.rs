@@ -5,13 +5,15 @@ mod config_maps;
 mod folder;
 mod metadata;
 
+use std::collections::BTreeMap;
+
 use capstan_model::finding::Place;
 use capstan_model::tree::Tree;
 use capstan_model::version::ReleaseVersion;
 
 use super::refusal::Refusal;
 use super::set::ProviderSet;
-use super::spec::{Provider, Source};
+use super::spec::{Provider, Source, Spec};
 
 /// Components of one version, and what its metadata says.
 #[derive(Debug)]
@@ -77,6 +79,46 @@ pub(crate) fn find(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> R
     Ok(Components { version: found.version, contract, text, place, notes })
 }
 
+/// The versions of a provider that are at hand, whichever it asks for, each with its contract. The metadata of the newest
+/// one says it for all, since a release names every series before it.
+///
+/// # Errors
+/// ConfigMaps or folders that are none; metadata that is none.
+pub(crate) fn at_hand(
+    tree: &dyn Tree,
+    set: &ProviderSet,
+    provider: &Provider,
+) -> Result<AtHand, Refusal> {
+    let any = Provider { spec: Spec { version: None, ..provider.spec.clone() }, ..provider.clone() };
+    let mut all = match &provider.spec.source {
+        Some(Source::Selector(selector)) => config_maps::selected(set, provider, selector)?,
+        _ => config_maps::downloaded(set, provider)?,
+    };
+    all.extend(folder::versions(tree, &any)?);
+    let Some(newest) = all.iter().max_by_key(|found| ReleaseVersion::parse(&found.version)) else {
+        return Ok(AtHand::default());
+    };
+    let (metadata, place) = &newest.metadata;
+    let contract = |version: &str| metadata::contract(metadata, version);
+    let releases = all.iter().filter_map(|found| {
+        Some((found.version.clone(), contract(&found.version).ok()?))
+    });
+    let asked = provider.spec.version.as_deref().map(contract).transpose();
+    Ok(AtHand {
+        releases: releases.collect(),
+        asked: asked.map_err(|refusal| refusal.at(place.clone())).ok().flatten(),
+    })
+}
+
+/// What is known of a provider's versions.
+#[derive(Debug, Default)]
+pub(crate) struct AtHand {
+    /// Version and contract of each that is at hand.
+    pub(crate) releases: BTreeMap<String, String>,
+    /// The contract of the version that is asked for, at hand or not.
+    pub(crate) asked: Option<String>,
+}
+
 /// The version that is asked for, to the letter; else the newest.
 fn choose<'a>(all: Vec<Found<'a>>, wanted: Option<&str>) -> Option<Found<'a>> {
     match wanted {
@@ -102,6 +144,7 @@ fn not_at_hand(provider: &Provider) -> Refusal {
         provider.kind.components_file(),
         folder::of(provider)
     ))
+    .not_at_hand()
 }
 
 /// An address without the user and password that may stand in it.
