@@ -22,8 +22,11 @@
 //! | [`placing`] | namespace, labels, order, owner | `refusal` |
 //! | [`deployment`] | what `deployment`, `manager` and `additionalDeployments` do to a Deployment | `duration`, `objects`, `refusal`, `spec` |
 //! | [`patches`] | what `patches` and `manifestPatches` do to objects | `objects`, `refusal`, `spec` |
-//! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets | `kind`, `refusal`, `spec`, `variables` |
-//! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `refusal`, `selector`, `set`, `spec` |
+//! | [`known`] | the providers whose releases clusterctl knows | `kind` |
+//! | [`origin`] | where a provider's components are published | `known`, `refusal`, `spec` |
+//! | [`published`] | components of one version as they were published | `gzip`, `refusal` |
+//! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets; and what was fetched for them | `kind`, `known`, `published`, `refusal`, `spec`, `variables` |
+//! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `origin`, `published`, `refusal`, `selector`, `set`, `spec` |
 //! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `refusal`, `set`, `source`, `spec`, `variables` |
 
 mod deployment;
@@ -32,9 +35,12 @@ mod fields;
 mod gzip;
 mod images;
 mod kind;
+mod known;
 mod objects;
+mod origin;
 mod patches;
 mod placing;
+mod published;
 mod refusal;
 mod rendering;
 mod selector;
@@ -45,8 +51,11 @@ mod variables;
 
 pub use images::Overrides;
 pub use kind::ProviderKind;
+pub use origin::{GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
+pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
 pub use refusal::Refusal;
 pub use rendering::{Inputs, Rendered, render};
 pub use set::ProviderSet;
+pub use source::{at_hand, check_metadata};
 pub use spec::Provider;
 pub use variables::Values;
