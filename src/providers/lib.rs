@@ -28,12 +28,14 @@
 //! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets; and what was fetched for them | `kind`, `known`, `published`, `refusal`, `spec`, `variables` |
 //! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `origin`, `published`, `refusal`, `selector`, `set`, `spec` |
 //! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `refusal`, `set`, `source`, `spec`, `variables` |
+//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `rendering`, `spec` |
 
 mod deployment;
 mod duration;
 mod fields;
 mod gzip;
 mod images;
+mod installation;
 mod kind;
 mod known;
 mod objects;
@@ -50,6 +52,7 @@ mod spec;
 mod variables;
 
 pub use images::Overrides;
+pub use installation::{Installation, installation};
 pub use kind::ProviderKind;
 pub use origin::{GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
 pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};

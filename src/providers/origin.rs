@@ -10,7 +10,6 @@
 use std::fmt;
 
 use capstan_model::plain_http;
-use capstan_model::version::ReleaseVersion;
 
 use super::known;
 use super::refusal::Refusal;
@@ -285,6 +284,14 @@ impl Provider {
         self.spec.version.as_deref()
     }
 
+    /// The labels that its selector asks for, where it has one; expressions are not among them.
+    pub fn selected_labels(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
+        match &self.spec.source {
+            Some(Source::Selector(selector)) => Some(selector.labels()),
+            _ => None,
+        }
+    }
+
     /// The titles of the layers that may hold its metadata, and of those that may hold its components: the first that
     /// is there counts.
     pub fn artifact_titles(&self, version: &str) -> (Vec<String>, Vec<String>) {
@@ -297,11 +304,6 @@ impl Provider {
         ];
         (metadata, components)
     }
-}
-
-/// Whether a version may be part of a path and a tag.
-pub(crate) fn is_version(text: &str) -> bool {
-    ReleaseVersion::parse(text).is_some() && is_segment(text)
 }
 
 fn is_host(host: &str) -> bool {

@@ -91,8 +91,8 @@ impl SourceCredentials {
 
     /// User and password, where a user is known.
     pub fn basic(&self) -> Option<(&str, &str)> {
-        let text = |secret: &'_ Option<SecretString>| secret.as_ref().map_or("", |one| one.expose_secret());
-        self.oci_username.as_ref().map(|user| (user.expose_secret(), text(&self.oci_password)))
+        let password = self.oci_password.as_ref().map_or("", |password| password.expose_secret());
+        self.oci_username.as_ref().map(|user| (user.expose_secret(), password))
     }
 }
 
