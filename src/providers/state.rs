@@ -132,7 +132,7 @@ impl Member {
 }
 
 fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
-    let known = source::at_hand(inputs.tree, inputs.set, provider).unwrap_or_default();
+    let known = source::releases(inputs.tree, inputs.set, provider).unwrap_or_default();
     let components = match render_with(provider, inputs, Gaps::Empty) {
         Ok(rendered) => Components::Rendered(Arc::new(components(provider, inputs, rendered))),
         Err(refusal) if refusal.cause() == Cause::NotAtHand => {
@@ -153,7 +153,7 @@ fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
         asked: provider.spec.version.clone(),
         gates: provider.spec.feature_gates(),
         contract,
-        at_hand: known.releases.into_iter().map(release).collect(),
+        at_hand: known.at_hand.into_iter().map(release).collect(),
         components,
     }
 }
