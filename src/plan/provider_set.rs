@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
-use crate::settings::{ClusterSettings, ComponentsRecord, RepositorySettings};
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use crate::settings::{ClusterSettings, ComponentsRecord, ProvidersBy, RepositorySettings};
+use capstan_kustomize::render::{Folders, Placed, Rendered, RenderedObject, render};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::list;
 use capstan_providers::{
-    Facts, Inputs, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Values, compare, digests,
+    Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Values, compare, digests,
 };
 
 pub use capstan_providers::Workload;
@@ -37,8 +37,12 @@ pub struct SetFacts<'a> {
     pub after: SetState<'a>,
     /// The set's `capstan.yaml`, and what it says as the set is.
     pub record: (&'a RepoPath, Option<&'a ClusterSettings>),
+    /// Who applies the set.
+    pub by: ProvidersBy,
     /// The clusters that the management cluster runs, as far as files say.
     pub workloads: &'a [Workload],
+    /// What those clusters are made of.
+    pub objects: &'a [Rendered],
 }
 
 /// What becomes of a set.
@@ -75,6 +79,23 @@ pub fn workloads_of<'w>(
     its.map(|(_, workload)| workload.clone()).collect()
 }
 
+/// Who applies a set.
+pub fn applied_by(settings: &RepositorySettings, set: &ClusterId) -> ProvidersBy {
+    settings.providers_of(set).map(|(_, providers)| providers.by).unwrap_or_default()
+}
+
+/// What these clusters are made of: objects of kinds whose definitions the providers bring. What cannot be rendered is
+/// its own cluster's trouble.
+pub fn objects_of(tree: &dyn Tree, settings: &RepositorySettings, workloads: &[Workload]) -> Vec<Rendered> {
+    let rendered = |workload: &Workload| {
+        let cluster = RepoPath::parse(&workload.name).ok()?;
+        let base = settings.clusters.base.inside(&cluster);
+        let overlay = settings.clusters.overlay.inside(&cluster);
+        render(tree, &Folders { cluster, base, overlay }).ok()
+    };
+    workloads.iter().filter_map(rendered).collect()
+}
+
 /// Compares two states of a set and judges the later one.
 pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     let after = match read(facts.after) {
@@ -94,7 +115,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     let recorded = recorded.map(|(label, record)| {
         let recorded = Recorded {
             sha256: record.sha256.clone(),
-            version: Some(record.version.clone()),
+            version: record.version.clone(),
             place: Some(Place::whole(path.clone())),
         };
         (label.clone(), recorded)
@@ -102,7 +123,11 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     let known = Facts {
         workloads: facts.workloads.to_vec(),
         recorded: recorded.collect(),
-        objects: facts.after.rendered.objects.iter().map(placed).collect(),
+        objects: facts.objects.iter().flat_map(|cluster| &cluster.objects).map(placed).collect(),
+        migration: match facts.by {
+            ProvidersBy::Capstan => Migration::Capstan,
+            ProvidersBy::Operator | ProvidersBy::Others => Migration::Nobody,
+        },
         ..Facts::default()
     };
     let compared = compare(was.as_ref(), &is, &known);
@@ -127,7 +152,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     }
 }
 
-fn placed(object: &RenderedObject) -> &capstan_kustomize::render::Placed {
+const fn placed(object: &RenderedObject) -> &Placed {
     &object.placed
 }
 
@@ -136,5 +161,5 @@ fn read(state: SetState<'_>) -> Result<ProviderSet, Vec<Refusal>> {
 }
 
 fn finding(refusal: &Refusal) -> Finding {
-    Finding::new(rules::RENDER_FAILED, refusal.said()).maybe_place(refusal.place().cloned())
+    Finding::new(rules::RENDER_FAILED, refusal.without_place()).maybe_place(refusal.place().cloned())
 }

@@ -22,18 +22,23 @@
 //! | [`spec`] | provider objects, v1alpha1 and v1alpha2 | `duration`, `fields`, `kind`, `refusal`, `selector` |
 //! | [`variables`] | `${EXPRESSIONS}` in a text, and which bytes of the result are a value's | `refusal` |
 //! | [`objects`] | the objects of a text | `refusal`, `variables` |
-//! | [`images`] | names of images and their overrides | `refusal` |
+//! | [`pods`] | the containers of an object's pods | nothing |
+//! | [`images`] | names of images and their overrides | `pods`, `refusal` |
 //! | [`placing`] | namespace, labels, order, owner | `refusal` |
 //! | [`deployment`] | what `deployment`, `manager` and `additionalDeployments` do to a Deployment | `duration`, `objects`, `refusal`, `spec` |
 //! | [`patches`] | what `patches` and `manifestPatches` do to objects | `objects`, `refusal`, `spec` |
-//! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets | `kind`, `refusal`, `spec`, `variables` |
-//! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `refusal`, `selector`, `set`, `spec` |
-//! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `refusal`, `set`, `source`, `spec`, `variables` |
-//! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering` |
+//! | [`known`] | the providers whose releases clusterctl knows | `kind` |
+//! | [`origin`] | where a provider's components are published | `known`, `refusal`, `spec` |
+//! | [`published`] | components of one version as they were published | `gzip`, `refusal` |
+//! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets; and what was fetched for them | `kind`, `known`, `published`, `refusal`, `spec`, `variables` |
+//! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `origin`, `published`, `refusal`, `selector`, `set`, `spec` |
+//! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `pods`, `refusal`, `set`, `source`, `spec`, `variables` |
+//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `rendering`, `spec` |
+//! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering`, `source`, `spec`, `variables` |
 //! | [`rights`] | what roles and bindings come to for each subject | nothing |
 //! | [`definitions`] | definitions compared: versions and fields | nothing |
-//! | [`comparison`] | what becomes of each provider | `definitions`, `rights`, `state` |
-//! | [`rules`] | what is wrong with a set | `comparison`, `state` |
+//! | [`comparison`] | what becomes of each provider | `definitions`, `kind`, `objects`, `pods`, `rendering`, `rights`, `state`, `variables` |
+//! | [`rules`] | what is wrong with a set | `comparison`, `definitions`, `kind`, `objects`, `rendering`, `rights`, `state` |
 
 mod comparison;
 mod definitions;
@@ -42,10 +47,15 @@ mod duration;
 mod fields;
 mod gzip;
 mod images;
+mod installation;
 mod kind;
+mod known;
 mod objects;
+mod origin;
 mod patches;
 mod placing;
+mod pods;
+mod published;
 mod refusal;
 mod rendering;
 mod rights;
@@ -62,13 +72,16 @@ pub use comparison::{
 };
 pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
+pub use installation::{Installation, installation};
 pub use kind::ProviderKind;
-pub use refusal::Refusal;
-pub use rendering::{Inputs, Rendered, render};
+pub use origin::{GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
+pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
+pub use refusal::{Cause, Refusal};
+pub use rendering::{Inputs, Rendered, Variable, render};
 pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
 pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
 pub use set::ProviderSet;
-pub use source::digests;
+pub use source::{at_hand, check_metadata, digests};
 pub use spec::Provider;
-pub use state::{Components, Member, Release, RenderedComponents, RenderedSet, Variable};
+pub use state::{Components, Member, Release, RenderedComponents, RenderedSet};
 pub use variables::Values;

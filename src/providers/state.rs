@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use capstan_model::finding::Place;
 use capstan_model::object::ObjectId;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::kind::{GROUP, ProviderKind};
-use super::refusal::Refusal;
-use super::rendering::Inputs;
+use super::refusal::{Cause, Refusal};
+use super::rendering::{Gaps, Inputs, Rendered, Traces, Variable, render_with};
+use super::source;
+use super::spec::Provider;
+use super::variables::Values;
 
 /// The providers of a management cluster at one state, in clusterctl's order of kinds and by name.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +39,9 @@ pub struct Member {
     pub asked: Option<String>,
     /// Feature gates that the provider object sets, by its own words, not those of its components.
     pub gates: BTreeSet<String>,
-    /// The versions whose metadata is at hand, with the contract of each; in no order.
+    /// The contract of its version; `None` where no metadata is at hand that says it.
+    pub contract: Option<String>,
+    /// The versions that are at hand, with the contract of each; in no order.
     pub at_hand: Vec<Release>,
     /// What its components come to.
     pub components: Components,
@@ -78,27 +82,17 @@ pub struct RenderedComponents {
     pub listed_gates: BTreeSet<String>,
     /// The variables of its text, by name.
     pub variables: BTreeMap<String, Variable>,
-}
-
-/// Where a variable has its value from. The value itself is never told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Variable {
-    /// The config Secret, or what stands in for it.
-    Bound,
-    /// Its default in the text.
-    Default,
-    /// It has no default, and the config Secret is not at hand.
-    Unseen,
-    /// It has neither value nor default.
-    Unbound,
+    /// Values of variables: they may stand in objects, and are never shown.
+    pub values: Values,
+    /// What of the objects may be otherwise in truth, one sentence each.
+    pub doubts: Vec<String>,
 }
 
 impl RenderedSet {
     /// Renders every provider of a set. What cannot be rendered stands in the member, and hides no other.
+    /// Variables without value or default are left empty there, and named in [`RenderedComponents::variables`].
     pub fn read(inputs: Inputs<'_>) -> Self {
-        let _ = inputs;
-        Self::default()
+        Self { members: inputs.set.providers().iter().map(|provider| member(provider, inputs)).collect() }
     }
 
     /// The provider with that label.
@@ -134,5 +128,52 @@ impl Member {
     /// The version that it comes to: that of its components, else the one it asks for.
     pub fn version(&self) -> Option<&str> {
         self.rendered().map(|rendered| rendered.version.as_str()).or(self.asked.as_deref())
+    }
+}
+
+fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
+    let known = source::releases(inputs.tree, inputs.set, provider).unwrap_or_default();
+    let components = match render_with(provider, inputs, Gaps::Empty) {
+        Ok(rendered) => Components::Rendered(Arc::new(components(provider, inputs, rendered))),
+        Err(refusal) if refusal.cause() == Cause::NotAtHand => {
+            Components::Unknown(refusal.message().to_owned())
+        }
+        Err(refusal) => Components::Refused(refusal),
+    };
+    let contract = match &components {
+        Components::Rendered(rendered) => Some(rendered.contract.clone()),
+        Components::Unknown(_) | Components::Refused(_) => known.asked,
+    };
+    let release = |(version, contract)| Release { version, contract };
+    Member {
+        kind: provider.kind,
+        name: provider.name.clone(),
+        namespace: provider.namespace.clone(),
+        place: Some(provider.place.clone()),
+        asked: provider.spec.version.clone(),
+        gates: provider.spec.feature_gates(),
+        contract,
+        at_hand: known.at_hand.into_iter().map(release).collect(),
+        components,
+    }
+}
+
+fn components(provider: &Provider, inputs: Inputs<'_>, rendered: Rendered) -> RenderedComponents {
+    let Rendered { version, contract, objects, traces, .. } = rendered;
+    let Traces { sha256, listed_gates, variables, values } = traces;
+    let secret = provider.spec.config_secret.as_ref();
+    let unseen = secret.filter(|secret| inputs.set.secret_names(secret).is_none());
+    let doubts = unseen.map(|secret| {
+        format!("Secret {secret} is not here: variables that it may set have their defaults")
+    });
+    RenderedComponents {
+        version,
+        contract,
+        sha256,
+        objects,
+        listed_gates,
+        variables,
+        values,
+        doubts: doubts.into_iter().collect(),
     }
 }

@@ -9,6 +9,7 @@ mod issues;
 mod people;
 mod pulls;
 mod rate_limit;
+mod releases;
 mod routes;
 mod sidebar;
 

@@ -58,6 +58,18 @@ entries! {
     OVERLAY_HIDES_CHANGE: "overlay-hides-change", Warning, Free;
     OVERLAY_LOSES_TARGET: "overlay-loses-target", Error, Free;
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
+    PROVIDER_API_IN_USE: "provider-api-in-use", Error, Free;
+    PROVIDER_CONTRACT: "provider-contract", Error, Never;
+    PROVIDER_DIGEST_DIFFERS: "provider-digest-differs", Error, Free;
+    PROVIDER_DOWNGRADE: "provider-downgrade", Error, Never;
+    PROVIDER_FEATURE_GATE_UNKNOWN: "provider-feature-gate-unknown", Error, Free;
+    PROVIDER_GAINS_RIGHTS: "provider-gains-rights", Error, Free;
+    PROVIDER_KUBERNETES: "provider-kubernetes", Error, Free;
+    PROVIDER_MINOR_SKIP: "provider-minor-skip", Error, Free;
+    PROVIDER_ROLLS_MACHINES: "provider-rolls-machines", Warning, Free;
+    PROVIDER_VARIABLE_UNBOUND: "provider-variable-unbound", Error, Free;
+    PROVIDER_VERSION_UNSET: "provider-version-unset", Warning, Free;
+    PROVIDER_VERSIONS_APART: "provider-versions-apart", Warning, Free;
     PROVIDERS_BESIDE_OTHERS: "providers-beside-others", Error, Never;
     READS_OTHER_CLUSTER: "reads-other-cluster", Error, Free;
     REFERENCE_MISMATCH: "reference-mismatch", Error, Free;

@@ -18,7 +18,9 @@ use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
 use crate::layout::{TargetFolder, Layout, not_followed, outside};
 use crate::merge::AppliedBy;
-use crate::provider_set::{SetFacts, SetState, judge_set, workload, workloads_of};
+use crate::provider_set::{
+    SetFacts, SetState, applied_by as applied_by_of, judge_set, objects_of, workload, workloads_of,
+};
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_kustomize::render::{
@@ -316,6 +318,8 @@ impl Checked<'_> {
             before: old.as_ref().map(|(before, rendered)| SetState { tree: before.tree, rendered }),
             after: SetState { tree: now.tree, rendered: after },
             record: (&folder.settings_path(), record.as_ref()),
+            by: applied_by_of(settings, &folder.id),
+            objects: &objects_of(now.tree, settings, &workloads),
             workloads: &workloads,
         });
         self.verdicts.extend(judged.findings);

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use super::cluster::{ClusterSettings, Hold, OverlaySettings};
 use super::fields::Track;
 use super::key_path::{KeyPath, find};
-use super::repository::{ManagementCluster, ProvidersSettings, RepositorySettings};
+use super::repository::{ManagementCluster, ProviderSetSettings, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ClusterId, Provider};
 use capstan_model::target::Target;
@@ -95,7 +95,7 @@ impl RepositorySettings {
     }
 
     /// The management cluster whose provider set a folder is, as far as the settings say so, and what they say of it.
-    pub fn providers_of(&self, id: &ClusterId) -> Option<(&ManagementCluster, &ProvidersSettings)> {
+    pub fn providers_of(&self, id: &ClusterId) -> Option<(&ManagementCluster, &ProviderSetSettings)> {
         let mut named = self.management_clusters.iter().filter_map(|one| Some((one, one.providers.as_ref()?)));
         named.find(|(_, providers)| providers.path.path() == id.folder())
     }

@@ -144,6 +144,24 @@ text_type!(
 );
 
 text_type!(
+    /// A host, and its port where that is not the scheme's own: `registry.example.com:5000`.
+    HostName,
+    |text| {
+        let (name, port) = text.rsplit_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        name.len() <= 253
+            && name.split('.').all(is_label)
+            && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+    },
+    "a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)"
+);
+
+text_type!(
     /// What a slash-command begins with: `/capstan`.
     CommandPrefix,
     |text| {

@@ -38,7 +38,8 @@ pub use commands::{CommandPermission, CommandSettings, Principal};
 pub use dashboard::DashboardSettings;
 pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use fields::{
-    CommandPrefix, FolderName, FolderPath, GitHubLogin, LabelName, ManagementClusterUid, RepositoryName, Reviewer, Track,
+    CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid, RepositoryName,
+    Reviewer, Track,
 };
 pub use glob::{Glob, InvalidGlob};
 pub use proposals::ProposalSettings;
@@ -48,8 +49,8 @@ pub(crate) use record::heading;
 pub use record::{Record, RecordError, record_components, record_deletion, record_first_release, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
-    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProvidersBy, ProvidersSettings,
-    ReleasesSettings,
+    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProviderSetSettings, ProvidersBy,
+    ProvidersSettings, ReleasesSettings,
     RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;

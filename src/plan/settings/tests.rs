@@ -66,6 +66,7 @@ policy: {component-downgrade: off, kubernetes-minor-skip: warning}
 preflight: {mode: required, timeout_seconds: 90}
 consumers: [acme/gitops]
 commands: {prefix: /fleet}
+providers: {hosts: [github.com, "registry.example.com:5000"]}
 "#;
 
 #[test]
@@ -92,6 +93,7 @@ fn every_setting_is_read() {
     assert_eq!(settings.preflight, PreflightSettings { mode: PreflightMode::Required, timeout_seconds: 90 });
     assert_eq!(settings.consumers[0].as_str(), "acme/gitops");
     assert_eq!(settings.commands.prefix.as_str(), "/fleet");
+    assert_eq!(settings.providers.hosts[1].as_str(), "registry.example.com:5000");
 }
 
 #[test]
@@ -118,6 +120,10 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         (
             "mode: observ",
             "1:7: `mode` must be propose or observe, found the string \"observ\"; did you mean `observe`?",
+        ),
+        (
+            "providers:\n  hosts: [https://github.com]",
+            "2:11: `https://github.com` is not a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)",
         ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),

@@ -105,7 +105,7 @@ pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
             let message = format!(
                 "{id} is at {cluster}, the release at {release}. No provider goes back a minor: choose a release of {cluster} or newer."
             );
-            let rule = rules::COMPONENT_DOWNGRADE;
+            let rule = rules::PROVIDER_DOWNGRADE;
             said.findings.push(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path));
             continue;
         }

@@ -14,7 +14,7 @@ mod path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use fitting::{Misfit, misfits};
+pub(crate) use fitting::{Certainty, misfits};
 
 /// A definition, as an object holds it.
 #[derive(Debug, Clone)]
