@@ -38,7 +38,8 @@ fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {
             match summary.kind {
                 TargetKind::Cluster => summary.notes.join(" "),
                 TargetKind::Providers => {
-                    let says = std::iter::once("A provider set.").chain(summary.notes.iter().map(String::as_str));
+                    let says =
+                        std::iter::once("A provider set.").chain(summary.notes.iter().map(String::as_str));
                     says.collect::<Vec<_>>().join(" ")
                 }
             },

@@ -131,7 +131,8 @@ fn conflict(text: &mut String, conflict: &Conflict) {
 
 fn provider(text: &mut String, provider: &ProviderChange) {
     let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "no known version".to_owned());
-    let _ = writeln!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
+    let _ =
+        writeln!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
     let objects = &provider.objects;
     let _ = writeln!(
         text,

@@ -229,7 +229,9 @@ mod tests {
         for name in ["release", "values", "provider-set", "v2"] {
             assert_eq!(SourceKind::parse(name).unwrap().as_str(), name);
         }
-        for name in ["", "upgrade", "providers", "Values", "2v", "a--b", "a-", "a/b", "a.b", "größe", &"a".repeat(33)] {
+        for name in
+            ["", "upgrade", "providers", "Values", "2v", "a--b", "a-", "a/b", "a.b", "größe", &"a".repeat(33)]
+        {
             assert_eq!(SourceKind::parse(name), None, "{name}");
         }
     }

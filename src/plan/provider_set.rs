@@ -14,7 +14,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::list;
 use capstan_providers::{
-    Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Values, compare, digests,
+    Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Values, compare,
+    digests,
 };
 
 pub use capstan_providers::Workload;
@@ -100,7 +101,9 @@ pub fn objects_of(tree: &dyn Tree, settings: &RepositorySettings, workloads: &[W
 pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     let after = match read(facts.after) {
         Ok(after) => after,
-        Err(refused) => return JudgedSet { findings: refused.iter().map(finding).collect(), ..JudgedSet::default() },
+        Err(refused) => {
+            return JudgedSet { findings: refused.iter().map(finding).collect(), ..JudgedSet::default() };
+        }
     };
     // What cannot be read as it is cannot be compared; what is wrong with it is no news.
     let before = facts.before.and_then(|before| Some((before, read(before).ok()?)));

@@ -41,7 +41,8 @@ fn worst_of(findings: &[Finding], label: &str) -> Option<Severity> {
 fn row(provider: &ProviderChange, worst: Option<Severity>) -> String {
     let mut parts = vec![step(provider)];
     let objects = &provider.objects;
-    let counted = [(objects.add.len(), "come"), (objects.change.len(), "change"), (objects.remove.len(), "go")];
+    let counted =
+        [(objects.add.len(), "come"), (objects.change.len(), "change"), (objects.remove.len(), "go")];
     let counted: Vec<String> =
         counted.iter().filter(|(many, _)| *many > 0).map(|(many, verb)| format!("{many} {verb}")).collect();
     if !counted.is_empty() {
@@ -94,7 +95,11 @@ fn lines(provider: &ProviderChange) -> Vec<String> {
         let gains = change.gains.iter().map(move |right| (true, right));
         let all = gains.chain(change.loses.iter().map(move |right| (false, right)));
         all.map(move |(gained, right)| {
-            format!("{who} {}: {}", if gained { "may now" } else { "may no longer" }, prose(&right.to_string(), 300))
+            format!(
+                "{who} {}: {}",
+                if gained { "may now" } else { "may no longer" },
+                prose(&right.to_string(), 300)
+            )
         })
         .collect::<Vec<_>>()
     });
@@ -114,9 +119,10 @@ fn lines(provider: &ProviderChange) -> Vec<String> {
         notes.into_iter().chain(changed).collect::<Vec<_>>()
     });
     add(definitions.collect());
-    let images = provider.images.iter().map(|change| {
-        format!("Image {} → {}", maybe(change.from.as_deref()), maybe(change.to.as_deref()))
-    });
+    let images = provider
+        .images
+        .iter()
+        .map(|change| format!("Image {} → {}", maybe(change.from.as_deref()), maybe(change.to.as_deref())));
     add(images.collect());
     add(provider.feature_gates.iter().map(|change| container("Feature gate", change)).collect());
     add(provider.arguments.iter().map(|change| container("Argument", change)).collect());

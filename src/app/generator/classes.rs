@@ -4,7 +4,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::Cluster;
-use capstan_plan::layout::{TargetFolder, Layout};
+use capstan_plan::layout::{Layout, TargetFolder};
 
 use super::Fleet;
 use super::wide::ClassUsers;

@@ -11,6 +11,7 @@ use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::object::ObjectId;
 use capstan_model::source::SourceContent;
 use capstan_model::spelling::nearest;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_plan::boundary::Neighbours;
@@ -145,6 +146,11 @@ impl Fleet {
         };
         let ids = || catalogue.releases().iter().map(|release| release.id.as_str());
         match found.as_slice() {
+            [release] if release.kind != TargetKind::Cluster => Err(NotPossible::Usage(format!(
+                "the release {} is one for {}s, as the objects of its base say: no cluster is made of it",
+                release.id,
+                release.kind.noun()
+            ))),
             [release] => Ok(release),
             [] => {
                 let is_it = |id: &ReleaseId| match name {

@@ -89,7 +89,14 @@ impl Step<'_> {
         if cluster.folder.kind == TargetKind::Providers {
             let reading = &self.offered.reading;
             let found = (findings, &severities);
-            return Ok(judge_set(reading, conditions.settings, (tree, given), [before, &after], planned, found));
+            return Ok(judge_set(
+                reading,
+                conditions.settings,
+                (tree, given),
+                [before, &after],
+                planned,
+                found,
+            ));
         }
         // The change does nothing to what lies elsewhere.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));

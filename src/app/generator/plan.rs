@@ -54,7 +54,12 @@ impl Fleet {
         let offer = &offered.offer;
         notes.extend(offer.notes.iter().cloned());
         let kind = offered.reading.cluster.folder.kind;
-        Ok(Summary { kind, offered: offer.step().map(|step| step.to.clone()), current: offer.from.clone(), notes })
+        Ok(Summary {
+            kind,
+            offered: offer.step().map(|step| step.to.clone()),
+            current: offer.from.clone(),
+            notes,
+        })
     }
 
     /// The whole upgrade path of a cluster: to the newest release that it may have, or to the one asked for.

@@ -178,8 +178,11 @@ impl Reading {
         let own = RestrictedTree::new(contents.repository(), cluster.folder(), &nothing);
         let cluster = Cluster::read(&own, contents.folder(cluster)?)?;
         let overlay_settings = cluster.overlay_settings.as_ref();
-        let effective =
-            conditions.settings.for_target(&cluster.folder.target(), cluster.settings.as_ref(), overlay_settings)?;
+        let effective = conditions.settings.for_target(
+            &cluster.folder.target(),
+            cluster.settings.as_ref(),
+            overlay_settings,
+        )?;
         let standing = Standing::of(&cluster, &effective, contents.catalogue());
         Ok(Self { cluster, effective, standing, failed: own.failed() })
     }
@@ -492,11 +495,10 @@ pub(super) fn releases_of<'p>(
     kind: TargetKind,
     providers: impl IntoIterator<Item = &'p Provider>,
 ) -> Vec<Arc<ReadSource>> {
-    let of =
-        |provider| {
-            let releases = contents.catalogue().of_provider(provider).filter(|release| release.kind == kind);
-            releases.map(|release| source_of(contents, release))
-        };
+    let of = |provider| {
+        let releases = contents.catalogue().of_provider(provider).filter(|release| release.kind == kind);
+        releases.map(|release| source_of(contents, release))
+    };
     providers.into_iter().flat_map(of).collect()
 }
 

@@ -7,7 +7,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
-use capstan_plan::layout::{TargetFolder, ReleaseFolder, Shelf};
+use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
 use capstan_plan::settings::FOLDER_FILE;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{OutsidePath, Tree};
-use capstan_plan::layout::{TargetFolder, Layout};
+use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_report::Fingerprint;
 use serde::{Deserialize, Serialize};

@@ -168,16 +168,13 @@ impl Generator {
         // The second look follows what the first has found: definitions are looked for once.
         let old_look = self.plan_cache.view(before, settings);
         let new_look = self.plan_cache.view(after, settings);
-        let is_claimed =
-            |cluster: &ClusterId| {
-                let looks = [new_look.layout(), old_look.layout()];
-                let claims = looks.into_iter().find(|layout| layout.target(cluster.as_str()).is_some());
-                let claimed = claims.map_or_else(
-                    || settings.claimed_by(cluster),
-                    |layout| layout.claimed_by(cluster, settings),
-                );
-                claimed.is_ok_and(|claimed| claimed.is_some())
-            };
+        let is_claimed = |cluster: &ClusterId| {
+            let looks = [new_look.layout(), old_look.layout()];
+            let claims = looks.into_iter().find(|layout| layout.target(cluster.as_str()).is_some());
+            let claimed = claims
+                .map_or_else(|| settings.claimed_by(cluster), |layout| layout.claimed_by(cluster, settings));
+            claimed.is_ok_and(|claimed| claimed.is_some())
+        };
         let (beside_old, beside_new) = if clusters.iter().any(is_claimed) {
             let (old, new) = (old_look.snapshot(), new_look.snapshot());
             let beside = self.neighbours(old, settings, watch);

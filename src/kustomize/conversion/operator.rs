@@ -14,8 +14,10 @@ use capstan_yaml::Node;
 const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
 
 /// Where a field of v1alpha1 stands in v1alpha2.
-const MOVED: [(&str, &str); 2] =
-    [("/spec/secretName", "/spec/configSecret/name"), ("/spec/secretNamespace", "/spec/configSecret/namespace")];
+const MOVED: [(&str, &str); 2] = [
+    ("/spec/secretName", "/spec/configSecret/name"),
+    ("/spec/secretNamespace", "/spec/configSecret/namespace"),
+];
 
 /// The steps from one version to another, but for `apiVersion`.
 pub(super) fn steps(object: &Node, from: &str, to: &str) -> Result<Vec<ConversionStep>, Refusals> {

@@ -474,8 +474,7 @@ fn provider(version: &str, more: &str) -> Node {
 fn provider_objects_become_v1alpha2() {
     for (old, new) in PROVIDERS {
         let object = provider("v1alpha1", &format!("metadata: {{name: aws}}, spec: {old}"));
-        let conversion =
-            convert(&object, "operator.cluster.x-k8s.io/v1alpha2", Schemas::built_in()).unwrap();
+        let conversion = convert(&object, "operator.cluster.x-k8s.io/v1alpha2", Schemas::built_in()).unwrap();
         let mut after = object.clone();
         apply(&mut after, &conversion);
         let wanted = provider("v1alpha2", &format!("metadata: {{name: aws}}, spec: {new}"));
@@ -510,6 +509,7 @@ fn what_a_provider_object_says_twice_or_elsewhere_is_refused_by_name() {
         let refused = convert(&object, to, Schemas::built_in()).unwrap_err();
         assert_eq!((refused.field.to_string().as_str(), refused.why.as_str()), (field, why));
     }
-    let back = convert(&provider("v1alpha2", "spec: {}"), "operator.cluster.x-k8s.io/v1alpha1", Schemas::built_in());
+    let back =
+        convert(&provider("v1alpha2", "spec: {}"), "operator.cluster.x-k8s.io/v1alpha1", Schemas::built_in());
     assert_eq!(back.unwrap_err().why, "the operator's API has v1alpha2 alone since v0.20.0");
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Surroundings;
 use super::home::{Home, Scopes, place_in_namespaces};
 use super::selectors::{Labels, Selector, selectors};
-use crate::layout::{TargetFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_model::ids::ClusterId;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kustomizations::Kustomizations;
 use super::root::Root;
 use super::users::{ClassRef, class_name};
-use crate::layout::{TargetFolder, Layout, may_hold};
+use crate::layout::{Layout, TargetFolder, may_hold};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, role};

@@ -29,7 +29,8 @@ pub(super) fn overlay_changes(folder: &TargetFolder) -> Vec<Finding> {
     let files = folder.overlay_files.iter();
     files
         .map(|entry| {
-            Finding::new(rules::OVERLAY_CHANGES_PROVIDERS, about(&entry.path)).place(Place::line_of(entry.path.clone(), 1))
+            Finding::new(rules::OVERLAY_CHANGES_PROVIDERS, about(&entry.path))
+                .place(Place::line_of(entry.path.clone(), 1))
         })
         .collect()
 }

@@ -78,10 +78,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A file that cannot be read, is no YAML, or says what no settings can say.
-    pub fn settings_of(
-        tree: &dyn Tree,
-        folder: &TargetFolder,
-    ) -> Result<Option<ClusterSettings>, FileError> {
+    pub fn settings_of(tree: &dyn Tree, folder: &TargetFolder) -> Result<Option<ClusterSettings>, FileError> {
         let Some(entry) = &folder.settings else { return Ok(None) };
         Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
     }

@@ -167,7 +167,8 @@ fn a_provider_comes_from_the_first_that_names_one() {
         let tree = Files::new(&all);
         let layout = discover(&tree, &RepositorySettings::default());
         let cluster = Cluster::read(&tree, layout.target("gauss/peu01").unwrap()).unwrap();
-        let mut settings = RepositorySettings::default().for_target(&cluster.folder.target(), None, None).unwrap();
+        let mut settings =
+            RepositorySettings::default().for_target(&cluster.folder.target(), None, None).unwrap();
         settings.provider = (!rule.is_empty()).then(|| capstan_model::ids::Provider::new(rule));
         let standing = Standing::of(&cluster, &settings, &Catalogue::read(&tree, &layout));
         let provider = standing.provider.as_ref().map_or("unknown", |provider| provider.as_str());

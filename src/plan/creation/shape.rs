@@ -6,7 +6,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_yaml::{Node, YamlFile, write};
 
-use crate::layout::{TargetFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 
 /// The name under which kustomize looks first.
 const FILE: &str = "kustomization.yaml";

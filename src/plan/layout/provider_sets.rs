@@ -31,7 +31,8 @@ fn why(path: &RepoPath, settings: &RepositorySettings, layout: &Layout) -> Optio
     if layout.target(path.as_str()).is_some_and(|target| target.kind == TargetKind::Providers) {
         return None;
     }
-    let release = layout.releases.iter().find(|release| release.folder == *path || path.is_in(&release.folder));
+    let release =
+        layout.releases.iter().find(|release| release.folder == *path || path.is_in(&release.folder));
     if let Some(release) = release {
         return Some(format!(
             "is the release {} or lies in it: name the folder that is to receive such releases",

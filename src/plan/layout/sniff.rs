@@ -165,7 +165,8 @@ mod tests {
             (format!("{provider}---\n{cluster}"), Sniffed::Cluster, true),
             (cluster.to_owned(), Sniffed::Cluster, false),
             (
-                "{\"apiVersion\": \"operator.cluster.x-k8s.io/v1alpha1\", \"kind\": \"CoreProvider\"}".to_owned(),
+                "{\"apiVersion\": \"operator.cluster.x-k8s.io/v1alpha1\", \"kind\": \"CoreProvider\"}"
+                    .to_owned(),
                 Sniffed::Providers,
                 true,
             ),

@@ -375,7 +375,8 @@ fn classes_and_templates_may_lie_anywhere_as_may_what_is_no_whole_object() {
     assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
 }
 
-const PROVIDER: &str = "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
+const PROVIDER: &str =
+    "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
 
 fn kinds(layout: &Layout) -> Vec<(&str, TargetKind)> {
     layout.targets.iter().map(|folder| (folder.id.as_str(), folder.kind)).collect()
@@ -402,7 +403,9 @@ fn a_folder_whose_cluster_api_objects_are_all_provider_objects_is_a_provider_set
     }
     let uid = "uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab";
     let named = |more: &str| {
-        settings(&format!("managementClusters: [{{name: a, {uid}, providers: {{path: mc-us/providers}}}}]\n{more}"))
+        settings(&format!(
+            "managementClusters: [{{name: a, {uid}, providers: {{path: mc-us/providers}}}}]\n{more}"
+        ))
     };
     let layout = discover(&tree, &named(""));
     let both = [("gauss/peu01", Cluster), ("mc-eu/providers", Providers), ("mc-us/providers", Providers)];

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::appliers::Appliers;
 use super::survey::{Seen, Survey, What, Who, Whole};
-use crate::layout::{TargetFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{few, list};

@@ -182,7 +182,9 @@ pub(super) fn why_nothing(
         .filter(|release| release.is_offered() && is_newer(release, standing))
         .last();
     let (newest, by, why) = match active {
-        Some(active) => (active, Excludes::Track, format!("the {}'s track is `{track}`", standing.kind.noun())),
+        Some(active) => {
+            (active, Excludes::Track, format!("the {}'s track is `{track}`", standing.kind.noun()))
+        }
         None => {
             let why = newest.why_not_offered().unwrap_or_else(|| "is newer".to_owned());
             (newest, Excludes::State, format!("it {why}"))
@@ -223,13 +225,12 @@ fn asked_for(
     }
     if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version)
     {
-        notes
-            .push(format!(
-                "The {}'s track is `{}`; {} lies outside of it.",
-                standing.kind.noun(),
-                settings.track,
-                release.id
-            ));
+        notes.push(format!(
+            "The {}'s track is `{}`; {} lies outside of it.",
+            standing.kind.noun(),
+            settings.track,
+            release.id
+        ));
     }
     Ok(Outcome::Step(Step {
         to: release.id.clone(),

@@ -57,10 +57,7 @@ impl ProviderUnknown {
             }
             Self::NoReleases => f.write_str("No releases were found."),
             Self::Named { provider, by } => {
-                write!(
-                    f,
-                    "The provider of the {noun} is {provider} by {by}, and no release of it was found."
-                )
+                write!(f, "The provider of the {noun} is {provider} by {by}, and no release of it was found.")
             }
             Self::Several { providers } => {
                 let names: Vec<String> = providers.iter().map(ToString::to_string).collect();

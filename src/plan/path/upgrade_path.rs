@@ -215,12 +215,9 @@ fn why_this(
     let far = newer().filter(|release| release.is_offered()).filter(in_track).last();
     reasons.extend(far.and_then(|release| leaves_out(at, release)));
     let outside = newer().filter(|release| release.is_offered() && !in_track(release)).last();
-    reasons.extend(
-        outside
-            .map(|release| {
-                format!("The {}'s track is `{track}`; {} lies outside of it.", at.kind.noun(), release.id)
-            }),
-    );
+    reasons.extend(outside.map(|release| {
+        format!("The {}'s track is `{track}`; {} lies outside of it.", at.kind.noun(), release.id)
+    }));
     // One that lies behind what is offered anyway explains nothing.
     let newest_offered = [far, outside].into_iter().flatten().max_by(|a, b| a.version.cmp(&b.version));
     let explains = |release: &&Release| {

@@ -5,8 +5,10 @@ use capstan_model::finding::rules;
 
 pub(super) struct OverlayChangesProviders;
 
-static ABOUT: About =
-    About::new(rules::OVERLAY_CHANGES_PROVIDERS, include_str!("../../../docs/rules/overlay-changes-providers.md"));
+static ABOUT: About = About::new(
+    rules::OVERLAY_CHANGES_PROVIDERS,
+    include_str!("../../../docs/rules/overlay-changes-providers.md"),
+);
 
 impl Rule for OverlayChangesProviders {
     fn about(&self) -> &'static About {

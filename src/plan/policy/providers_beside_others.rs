@@ -5,8 +5,10 @@ use capstan_model::finding::rules;
 
 pub(super) struct ProvidersBesideOthers;
 
-static ABOUT: About =
-    About::new(rules::PROVIDERS_BESIDE_OTHERS, include_str!("../../../docs/rules/providers-beside-others.md"));
+static ABOUT: About = About::new(
+    rules::PROVIDERS_BESIDE_OTHERS,
+    include_str!("../../../docs/rules/providers-beside-others.md"),
+);
 
 impl Rule for ProvidersBesideOthers {
     fn about(&self) -> &'static About {

@@ -1,7 +1,7 @@
 //! `reads-other-cluster`, found by `validate`.
 
 use super::rule::{About, Rule};
-use crate::layout::{TargetFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{Finding, Place, rules};

@@ -16,7 +16,7 @@ use super::{reads_other_cluster, release_breaks_requests, release_reads_outside,
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
-use crate::layout::{TargetFolder, Layout, not_followed, outside};
+use crate::layout::{Layout, TargetFolder, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
     SetFacts, SetState, applied_by as applied_by_of, judge_set, objects_of, workload, workloads_of,

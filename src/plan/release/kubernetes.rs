@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::kinds::{
-    KindRole, Keys, VersionRole, is_of_operator, role_of_fragment, version_fields_of_fragment,
+    Keys, KindRole, VersionRole, is_of_operator, role_of_fragment, version_fields_of_fragment,
 };
 use capstan_model::object::api_group;
 use capstan_model::version::KubernetesVersion;

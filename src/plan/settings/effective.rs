@@ -96,7 +96,8 @@ impl RepositorySettings {
 
     /// The management cluster whose provider set a folder is, as far as the settings say so, and what they say of it.
     pub fn providers_of(&self, id: &ClusterId) -> Option<(&ManagementCluster, &ProviderSetSettings)> {
-        let mut named = self.management_clusters.iter().filter_map(|one| Some((one, one.providers.as_ref()?)));
+        let mut named =
+            self.management_clusters.iter().filter_map(|one| Some((one, one.providers.as_ref()?)));
         named.find(|(_, providers)| providers.path.path() == id.folder())
     }
 

@@ -360,7 +360,8 @@ fn later_rules_win_the_clusters_own_wins_over_them_and_an_overlay_only_narrows()
     ];
     for (id, own, customer, track, notes) in cases {
         let (own, customer) = (cluster(own).unwrap(), overlay(customer).unwrap());
-        let effective = settings.for_target(&ClusterId::new(path(id)).into(), Some(&own), Some(&customer)).unwrap();
+        let effective =
+            settings.for_target(&ClusterId::new(path(id)).into(), Some(&own), Some(&customer)).unwrap();
         assert_eq!((effective.track, effective.notes.len()), (track, notes), "{id} {own:?} {customer:?}");
     }
     let peu01 = settings.for_target(&ClusterId::new(path("gauss/peu01")).into(), None, None).unwrap();
@@ -485,7 +486,10 @@ fn the_provider_set_of_a_management_cluster_has_a_folder_and_who_applies_it() {
     }
     for (wrong, told) in [
         ("{path: a, by: capstain}", "did you mean `capstan`?"),
-        ("{paht: a}", ".capstan.yaml:5:17: unknown key `paht` in `managementClusters[0].providers`; did you mean `path`?"),
+        (
+            "{paht: a}",
+            ".capstan.yaml:5:17: unknown key `paht` in `managementClusters[0].providers`; did you mean `path`?",
+        ),
         ("{by: capstan}", "lacks the key `path`"),
         ("{path: .}", "`.` is not a folder of the repository (`mc-eu/providers`)"),
         ("{path: ../a}", "`../a` is not a folder of the repository (`mc-eu/providers`)"),
@@ -509,7 +513,10 @@ fn two_management_clusters_with_one_provider_set_are_refused_at_the_second() {
 fn digests_of_components_stand_after_the_release_and_nothing_else_moves() {
     let file = path("mc-eu/providers/capstan.yaml");
     let (one, other) = ("ab".repeat(32), "cd".repeat(32));
-    let record = |version: &str, sha256: &str| ComponentsRecord { version: version.to_owned(), sha256: sha256.to_owned() };
+    let record = |version: &str, sha256: &str| ComponentsRecord {
+        version: version.to_owned(),
+        sha256: sha256.to_owned(),
+    };
     let components = [("cluster-api".to_owned(), record("v1.13.4", &one))].into();
     let write = |text: Option<&str>, components: &std::collections::BTreeMap<String, ComponentsRecord>| {
         record_components(&file, text, "providers", components).unwrap()

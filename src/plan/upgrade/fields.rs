@@ -42,7 +42,7 @@ pub(super) fn plan(
         findings: Vec::new(),
         rollouts: Vec::new(),
         components: Vec::new(),
-            providers: Vec::new(),
+        providers: Vec::new(),
         blocked: Vec::new(),
         notes: Vec::new(),
     };

@@ -13,8 +13,8 @@ use crate::merge::cluster_merge::{Between, ClusterMerge, MergedObject};
 use crate::merge::decision::Decision;
 use crate::merge::step_group::StepGroup;
 use capstan_kustomize::conversion::convert_or_all;
-use capstan_model::kinds::component_version;
 use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::kinds::component_version;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
 

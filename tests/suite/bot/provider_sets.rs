@@ -70,7 +70,9 @@ async fn a_release_of_providers_is_offered_to_the_set_alone_and_merged() {
 
     town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
     town.settle().await;
-    assert!(town.file("main", "mc-eu/providers/capstan.yaml").starts_with("release: mc/v2.0.0\nreleaseTree: "));
+    assert!(
+        town.file("main", "mc-eu/providers/capstan.yaml").starts_with("release: mc/v2.0.0\nreleaseTree: ")
+    );
     town.resync().await;
     assert_eq!(town.pulls().len(), 1, "nothing further");
     town.done();

@@ -59,8 +59,10 @@ fn fleet() -> Sandbox {
             "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: KubeadmControlPlane\nmetadata: {{name: peu01, namespace: org}}\nspec: {{version: {version}}}\n"
         )
     };
-    let (old_cluster, new_cluster) =
-        (format!("{CLUSTER}---\n{}", kubernetes("v1.34.1")), format!("{CLUSTER}---\n{}", kubernetes("v1.35.1")));
+    let (old_cluster, new_cluster) = (
+        format!("{CLUSTER}---\n{}", kubernetes("v1.34.1")),
+        format!("{CLUSTER}---\n{}", kubernetes("v1.35.1")),
+    );
     let files = [
         ("mc/v1.0.0/base/providers.yaml".to_owned(), first.as_str()),
         ("mc/v2.0.0/base/providers.yaml".to_owned(), &second),
@@ -151,7 +153,10 @@ fn an_upgrade_writes_versions_record_and_digests_and_nothing_else() {
 fn the_table_of_clusters_names_sets() {
     let sandbox = fleet();
     let rows = sandbox.capstan(&["clusters", "-o", "json"]).json(0);
-    assert_eq!((&of(&rows, SET)["kind"], &of(&rows, "gauss/peu01")["kind"]), (&json!("providers"), &json!("cluster")));
+    assert_eq!(
+        (&of(&rows, SET)["kind"], &of(&rows, "gauss/peu01")["kind"]),
+        (&json!("providers"), &json!("cluster"))
+    );
     assert!(sandbox.capstan(&["clusters"]).ended(0).out.contains("A provider set."));
     let rendered = sandbox.capstan(&["render", SET, "-o", "json"]).json(0);
     assert_eq!(rendered.as_array().unwrap().len(), 2);
@@ -229,7 +234,10 @@ fn a_set_that_the_settings_name_wrongly_is_an_error_at_its_place() {
         let one = found.as_array().unwrap().iter().find(|one| one["rule"] == "invalid-settings").unwrap();
         assert_eq!((&one["file"], &one["line"]), (&json!(".capstan.yaml"), &json!(4)), "{path}");
         let message = one["message"].as_str().unwrap();
-        assert!(message.contains("`managementClusters[0].providers.path`") && message.contains(why), "{message}");
+        assert!(
+            message.contains("`managementClusters[0].providers.path`") && message.contains(why),
+            "{message}"
+        );
     }
     let sandbox = fleet();
     sandbox.write(".capstan.yaml", &settings("{a: b}"));
