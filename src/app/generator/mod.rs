@@ -54,7 +54,7 @@ use capstan_model::kinds::is_class;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
-use capstan_plan::layout::{self, TargetFolder, Layout};
+use capstan_plan::layout::{self, Layout, TargetFolder};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, CoreVersion};
 use capstan_plan::release::{Catalogue, ReleaseContent};
@@ -481,9 +481,10 @@ impl Fleet {
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&TargetFolder, Refused> {
-        self.layout
-            .cluster(id.as_str())
-            .ok_or_else(|| Refused { message: format!("there is no cluster or provider set `{id}`"), place: None })
+        self.layout.cluster(id.as_str()).ok_or_else(|| Refused {
+            message: format!("there is no cluster or provider set `{id}`"),
+            place: None,
+        })
     }
 }
 

@@ -71,8 +71,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
         let applies = appliers.of_folder(folder).into_iter();
         applies.map(|applies| Applier::of(&applies.who, applies.place.clone())).collect()
     };
-    let clusters =
-        chosen.layout.clusters().map(|cluster| (cluster.id.clone(), of_folder(&cluster.base)));
+    let clusters = chosen.layout.clusters().map(|cluster| (cluster.id.clone(), of_folder(&cluster.base)));
     let clusters = clusters.collect();
     Some(Proposed { text: chosen.text, settings: chosen.settings, clusters, left, layout: chosen.layout })
 }

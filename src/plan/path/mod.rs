@@ -236,10 +236,7 @@ impl NotOffered {
                 write!(f, "The provider {provider} has no release that is offered.")
             }
             Self::Excluded { at, newest, why, .. } => {
-                write!(
-                    f,
-                    "The {noun} is at {at}; the newest release {newest} is not offered, because {why}."
-                )
+                write!(f, "The {noun} is at {at}; the newest release {newest} is not offered, because {why}.")
             }
             Self::AlreadyThere { at } => {
                 write!(f, "The {noun} is at {at} already, and the release is unchanged.")

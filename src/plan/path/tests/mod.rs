@@ -412,10 +412,17 @@ fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
         offered(&set, asked.as_ref()).unwrap_err().to_string(),
         "there is no release mc/v3.0.0 for gauss/peu01: it is one for clusters, as the objects of its base say"
     );
-    let at_the_end = Standing { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v2.0.0", "1.30") };
+    let at_the_end =
+        Standing { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v2.0.0", "1.30") };
     let nothing = offer(&at_the_end, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     let Outcome::Nothing(why) = nothing.outcome else { panic!("{nothing:?}") };
-    assert_eq!(why.told_of(TargetKind::Providers), "The provider set is at mc/v2.0.0, and no newer release is there.");
+    assert_eq!(
+        why.told_of(TargetKind::Providers),
+        "The provider set is at mc/v2.0.0, and no newer release is there."
+    );
     let cluster = standing("mc/v3.0.0", "1.30");
-    assert_eq!(offered(&cluster, None).unwrap(), "The cluster is at mc/v3.0.0, and no newer release is there.");
+    assert_eq!(
+        offered(&cluster, None).unwrap(),
+        "The cluster is at mc/v3.0.0, and no newer release is there."
+    );
 }
