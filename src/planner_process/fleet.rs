@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
+use capstan_model::target::Target;
 use capstan_model::tree::Tree;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{ProposalId, Scope};

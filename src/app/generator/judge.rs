@@ -131,7 +131,6 @@ fn judge_set(
         workloads: &given.workloads,
         objects: &objects,
     });
-    drop(edited);
     let text = cluster.folder.settings.as_ref().and_then(|entry| tree.read(entry).ok());
     let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     if let Err(error) = planned.record_components((&record, text), &judged.components) {

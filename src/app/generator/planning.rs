@@ -496,7 +496,7 @@ pub(super) fn releases_of<'p>(
     providers: impl IntoIterator<Item = &'p Provider>,
 ) -> Vec<Arc<ReadSource>> {
     let of = |provider| {
-        let releases = contents.catalogue().of_provider(provider).filter(|release| release.kind == kind);
+        let releases = contents.catalogue().of_provider(provider).filter(move |release| release.kind == kind);
         releases.map(|release| source_of(contents, release))
     };
     providers.into_iter().flat_map(of).collect()

@@ -168,14 +168,10 @@ impl Generator {
         // The second look follows what the first has found: definitions are looked for once.
         let old_look = self.plan_cache.view(before, settings);
         let new_look = self.plan_cache.view(after, settings);
-        let is_claimed = |cluster: &ClusterId| {
-            let looks = [new_look.layout(), old_look.layout()];
-            let claims = looks.into_iter().find(|layout| layout.target(cluster.as_str()).is_some());
-            let claimed = claims
-                .map_or_else(|| settings.claimed_by(cluster), |layout| layout.claimed_by(cluster, settings));
-            claimed.is_ok_and(|claimed| claimed.is_some())
+        let claimed = |cluster: &ClusterId| {
+            is_claimed(settings, [new_look.layout(), old_look.layout()], cluster)
         };
-        let (beside_old, beside_new) = if clusters.iter().any(is_claimed) {
+        let (beside_old, beside_new) = if clusters.iter().any(claimed) {
             let (old, new) = (old_look.snapshot(), new_look.snapshot());
             let beside = self.neighbours(old, settings, watch);
             let changed = beside.in_snapshot(new.tree, new.layout, settings, clusters, &mut around(watch));
@@ -190,7 +186,8 @@ impl Generator {
             let scope = policy::Scope::Clusters(&alone);
             let (was, is) = (rendered(old, cluster), rendered(new, cluster));
             let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
-            let applied = if is_claimed(cluster) { AppliedBy::Reconciler } else { AppliedBy::Others };
+            let claimed = is_claimed(settings, [new.layout, old.layout], cluster);
+            let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
             let elsewhere = Elsewhere {
                 before: old_look.classes_elsewhere(&was.objects, cluster),
                 after: new_look.classes_elsewhere(&is.objects, cluster),
@@ -341,6 +338,13 @@ fn changed_releases(old: (&dyn Tree, &Layout), new: (&dyn Tree, &Layout)) -> Vec
     }
     changed.extend(old.into_keys().map(|release| ChangedRelease { release, becomes: Becomes::Removed }));
     changed
+}
+
+/// Whether a reconciler applies what lies in a folder, by the first of these layouts that knows it.
+fn is_claimed(settings: &RepositorySettings, layouts: [&Layout; 2], id: &ClusterId) -> bool {
+    let knows = layouts.into_iter().find(|layout| layout.target(id.as_str()).is_some());
+    let by = knows.map_or_else(|| settings.claimed_by(id), |layout| layout.claimed_by(id, settings));
+    by.is_ok_and(|by| by.is_some())
 }
 
 /// What is applied; nothing where the cluster does not exist or cannot be rendered, which a finding says.
