@@ -85,6 +85,9 @@ impl fmt::Display for Refusal {
         if let Some(place) = &self.place {
             write!(f, "{place}: ")?;
         }
-        f.write_str(&self.said())
+        if let Some(subject) = &self.subject {
+            write!(f, "{subject}: ")?;
+        }
+        f.write_str(&self.message)
     }
 }
