@@ -24,6 +24,7 @@
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
 //! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
+//! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
@@ -49,7 +50,9 @@
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `app/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
+//! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
+//! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `app/ports/components.rs`, [`components`] (fetched) |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
@@ -79,7 +82,8 @@
 //! | release | a folder `<provider>/<version>/` with `base/` or a `release.yaml`: a tested set of versions and settings |
 //! | cluster | a folder with `base/` (the platform team's) and perhaps `overlay/` (the customer's); its id is its path |
 //! | source | what brings change: a release, or something of another kind; old objects, new objects, an id |
-//! | target | what receives it: a cluster, say |
+//! | provider set | a folder with `base/` that holds the provider objects of a management cluster: those of the Cluster API operator |
+//! | target | what receives it: a cluster or a provider set; its id is its path |
 //! | object | a Kubernetes object, known by API group, kind, namespace and name |
 //! | fragment | a document of a release that holds fields of an object, and no whole one |
 //! | upgrade | one target from one source state to another: edits, changes, conflicts, findings, rollouts |
@@ -115,6 +119,7 @@
 pub mod agent_client;
 pub mod app;
 pub mod cli;
+pub mod components;
 pub mod config;
 pub mod controllers;
 pub mod database;

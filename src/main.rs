@@ -4,7 +4,7 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use capstan::cli::{self, AnyCommand, Arguments, Failure, Offline};
+use capstan::cli::{self, AnyCommand, Arguments, Failure, Offline, Outside};
 use clap::Parser;
 
 /// A plan makes and drops a hundred thousand small values: the C library's allocator takes a third of
@@ -19,7 +19,8 @@ fn main() -> ExitCode {
     };
     match command {
         AnyCommand::Offline(command) => {
-            cli::run(&Offline { repo, at, releases, command }, &wiring::open_checkout)
+            let outside = Outside { open: &wiring::open_checkout, connect: &wiring::connect_to_sources };
+            cli::run(&Offline { repo, at, releases, command }, outside)
         }
         AnyCommand::Service(service) => wiring::run(&service),
     }

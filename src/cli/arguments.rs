@@ -408,6 +408,17 @@ pub enum ProvidersCommand {
         #[arg(short, long, value_enum, default_value = "yaml")]
         output: Format,
     },
+    /// Fetch the components of all providers below a path into a folder, ConfigMaps or a registry
+    Fetch(ProvidersFetch),
+    /// Print the RBAC rules that installing just these providers takes, and what the providers may do
+    Rights {
+        /// What is rendered.
+        #[command(flatten)]
+        inputs: ProviderInputs,
+        /// Output format
+        #[arg(short, long, value_enum, default_value = "yaml")]
+        output: Format,
+    },
     /// List the images of all providers below a path after overrides, one a line
     Images {
         /// What is rendered.
@@ -417,6 +428,33 @@ pub enum ProvidersCommand {
         #[arg(short, long, value_enum, default_value = "text")]
         output: Format,
     },
+}
+
+/// `capstan providers fetch`
+#[derive(Debug, Args)]
+pub struct ProvidersFetch {
+    /// A file or folder with provider objects [default: the whole repository]
+    #[arg(value_name = "PATH")]
+    pub path: Option<String>,
+    /// The folder of the repository that files go into, laid out as clusterctl's local repository
+    #[arg(long, value_name = "FOLDER", default_value = ".capstan/providers")]
+    pub into: String,
+    /// Print ConfigMaps for the operator instead
+    #[arg(long, conflicts_with_all = ["into", "push"])]
+    pub config_maps: bool,
+    /// Push an OCI artifact per provider below this address instead: ADDRESS/<label>:<version>
+    #[arg(long, value_name = "[http://]REGISTRY[/REPOSITORY]", conflicts_with = "into")]
+    pub push: Option<String>,
+    /// A host that may be spoken to, besides `providers.hosts` of .capstan.yaml and that of --push; several times
+    #[arg(long = "host", value_name = "HOST[:PORT]")]
+    pub hosts: Vec<String>,
+    /// A YAML file with credentials that the config Secrets of the repository lack, names to values; those of the
+    /// environment count last
+    #[arg(long, value_name = "FILE")]
+    pub variables_file: Option<PathBuf>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
 }
 
 /// What provider objects are rendered from.

@@ -1,5 +1,6 @@
 //! `capstan clusters`
 
+use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
@@ -34,7 +35,14 @@ fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {
             id.clone(),
             summary.current.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string),
             or_dash(summary.offered.as_ref().map(ToString::to_string)),
-            summary.notes.join(" "),
+            match summary.kind {
+                TargetKind::Cluster => summary.notes.join(" "),
+                TargetKind::Providers => {
+                    let says =
+                        std::iter::once("A provider set.").chain(summary.notes.iter().map(String::as_str));
+                    says.collect::<Vec<_>>().join(" ")
+                }
+            },
         ],
         Err(refused) => {
             vec![id.clone(), "-".to_owned(), "-".to_owned(), format!("cannot be read: {refused}")]
@@ -46,6 +54,7 @@ fn to_json((id, summary): &(String, Result<Summary, Refused>)) -> Value {
     match summary {
         Ok(summary) => json!({
             "cluster": id,
+            "kind": summary.kind,
             "release": summary.current,
             "offered": summary.offered,
             "notes": summary.notes,

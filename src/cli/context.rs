@@ -85,14 +85,14 @@ impl Context<'_> {
     /// The clusters that were typed, or all of them; ordered, each once.
     pub(super) fn clusters(&self, fleet: &Fleet, typed: &[String]) -> Result<Vec<ClusterId>, Failure> {
         if typed.is_empty() {
-            if fleet.layout().clusters.is_empty() {
+            if fleet.layout().targets.is_empty() {
                 anstream::eprintln!("no cluster was found: {WHAT_A_CLUSTER_IS}");
             }
             // A folder that is passed over would else be missed without a word.
             for problem in fleet.layout().problems.iter().chain(&fleet.outside()) {
                 anstream::eprintln!("warning: {problem}");
             }
-            return Ok(fleet.clusters().cloned().collect());
+            return Ok(fleet.targets().cloned().collect());
         }
         let mut clusters = typed
             .iter()
@@ -106,16 +106,16 @@ impl Context<'_> {
     /// The cluster that was typed.
     pub(super) fn cluster(&self, fleet: &Fleet, typed: &str) -> Result<ClusterId, Failure> {
         let name = typed.trim_start_matches("./").trim_end_matches('/');
-        let folder = fleet.layout().cluster(name).ok_or_else(|| self.no_such_cluster(fleet, typed))?;
+        let folder = fleet.layout().target(name).ok_or_else(|| self.no_such_cluster(fleet, typed))?;
         Ok(folder.id.clone())
     }
 
     /// The failure for a cluster that does not exist.
     pub(super) fn no_such_cluster(&self, fleet: &Fleet, typed: &str) -> Failure {
-        let nearest = spelling::nearest(typed, fleet.clusters().map(ClusterId::as_str));
+        let nearest = spelling::nearest(typed, fleet.targets().map(ClusterId::as_str));
         let hint = match nearest {
             Some(nearest) => format!("did you mean `{nearest}`? "),
-            None if fleet.layout().clusters.is_empty() => {
+            None if fleet.layout().targets.is_empty() => {
                 format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; ")
             }
             None => String::new(),

@@ -14,7 +14,7 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
     let before = context.fleet_at(workspace.as_ref(), Some(&command.from))?;
     let after = context.fleet_at(workspace.as_ref(), command.to.as_deref())?;
     // A cluster that came or went has nothing on one side; one that is in neither is a mistake.
-    let known = [&before, &after].iter().any(|fleet| fleet.layout().cluster(&command.cluster).is_some());
+    let known = [&before, &after].iter().any(|fleet| fleet.layout().target(&command.cluster).is_some());
     if !known {
         return Err(context.no_such_cluster(&after, &command.cluster));
     }
@@ -64,7 +64,7 @@ fn hidden(difference: &FieldDifference, value: &Option<Value>) -> Option<Value> 
 }
 
 fn rendered(fleet: &Fleet, cluster: &str) -> Result<Rendered, Failure> {
-    match fleet.layout().cluster(cluster) {
+    match fleet.layout().target(cluster) {
         Some(folder) => {
             fleet.render(&folder.id).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))
         }

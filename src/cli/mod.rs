@@ -1,4 +1,4 @@
-//! Arguments and the subcommands that work on a checkout, offline.
+//! Arguments and the subcommands that work on a checkout, offline; `providers fetch` alone asks hosts.
 //!
 //! Every command reads through a [`Workspace`], asks [`crate::app::generator`], and prints. What is
 //! printed and the exit codes are a contract: 0 done; 1 failed; 2 wrong usage, or something named that
@@ -23,6 +23,8 @@ mod output;
 mod path;
 mod plan;
 mod providers;
+mod providers_fetch;
+mod providers_rights;
 mod refusal;
 mod releases;
 mod render;
@@ -47,27 +49,39 @@ pub use failure::{Failure, Outcome};
 use capstan_report::Refusal;
 use context::Context;
 
-use crate::app::ports::{Workspace, WorkspaceError};
+use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
 
 /// How `main` opens the checkout around a directory.
 pub type Open<'a> = &'a dyn Fn(Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError>;
 
+/// How `main` speaks to hosts that components come from.
+pub type Connect<'a> = &'a dyn Fn(AllowedHosts) -> Result<Box<dyn ComponentSource>, FetchError>;
+
+/// What `main` passes to commands.
+#[derive(Clone, Copy)]
+pub struct Outside<'a> {
+    /// Opens a checkout.
+    pub open: Open<'a>,
+    /// Connects to sources of components: `providers fetch` alone asks for it.
+    pub connect: Connect<'a>,
+}
+
 /// Runs one offline command and prints its result.
-pub fn run(arguments: &Offline, open: Open<'_>) -> ExitCode {
-    match dispatch(arguments, open) {
+pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
+    match dispatch(arguments, outside) {
         Ok(outcome) => outcome.report(),
         Err(failure) => failure.report(),
     }
 }
 
-fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
+fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failure> {
     if arguments.releases.is_some() && !arguments.command.asks_for_releases() {
         return Err(Failure::Usage(Refusal::Usage,
             "`--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters` and `adopt`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
                 .to_owned(),
         ));
     }
-    let context = Context { arguments, open };
+    let context = Context { arguments, open: outside.open };
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),
         Command::Upgrade(command) => upgrade::run(&context, command),
@@ -81,7 +95,7 @@ fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
         Command::Create(command) => create::run(&context, command),
         Command::Schema(command) => schema::run(command),
         Command::Rules(command) => rules::run(command),
-        Command::Providers(command) => providers::run(&context, command),
+        Command::Providers(command) => providers::run(&context, outside.connect, command),
         Command::Completions(command) => completions::run(command),
     }
 }

@@ -1,21 +1,28 @@
-//! `capstan providers render [PATH]`, `capstan providers images [PATH]`
+//! `capstan providers render|images|fetch|rights [PATH]`
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use capstan_providers::{Inputs, Overrides, ProviderSet, Refusal as NotRendered, Rendered, Values, render};
+use capstan_model::tree::Tree;
+use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render};
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 use serde_json::Value;
 
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
 use super::context::path_in;
-use super::{Context, Failure, Format, Outcome, output};
+use super::{Connect, Context, Failure, Format, Outcome, output, providers_fetch, providers_rights};
 
-pub(super) fn run(context: &Context<'_>, command: &Providers) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    context: &Context<'_>,
+    connect: Connect<'_>,
+    command: &Providers,
+) -> Result<Outcome, Failure> {
     match &command.command {
         ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
+        ProvidersCommand::Fetch(command) => providers_fetch::run(context, connect, command),
+        ProvidersCommand::Rights { inputs, output } => providers_rights::run(context, inputs, *output),
         ProvidersCommand::Images { inputs, output } => print_images(context, inputs, *output),
     }
 }
@@ -24,7 +31,7 @@ fn print_objects(context: &Context<'_>, inputs: &ProviderInputs, format: Format)
     if !matches!(format, Format::Json | Format::Yaml) {
         return Err(output::unsupported("providers render", format, "yaml or json"));
     }
-    let rendered = rendered(context, inputs)?;
+    let (_, rendered) = rendered(context, inputs)?;
     let objects: Vec<Value> = rendered.into_iter().flat_map(|provider| provider.objects).collect();
     if format == Format::Json {
         output::print_json(&Value::Array(objects))?;
@@ -41,7 +48,7 @@ fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) 
     if !matches!(format, Format::Json | Format::Text) {
         return Err(output::unsupported("providers images", format, "text or json"));
     }
-    let rendered = rendered(context, inputs)?;
+    let (_, rendered) = rendered(context, inputs)?;
     let images: BTreeSet<String> = rendered.into_iter().flat_map(|provider| provider.images).collect();
     if format == Format::Json {
         output::print_json(&images.into_iter().collect())?;
@@ -51,14 +58,10 @@ fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) 
     Ok(Outcome::Done)
 }
 
-/// All providers, or all that is wrong: a part of a set is never printed, since somebody might apply it.
-fn rendered(context: &Context<'_>, typed: &ProviderInputs) -> Result<Vec<Rendered>, Failure> {
-    let variables = variables(typed)?;
-    let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
-    let workspace = context.workspace()?;
-    let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
-    let path = path_in(&[tree.as_ref()], typed.path.as_deref().unwrap_or_default())?;
-    let set = ProviderSet::read(tree.as_ref(), &path).map_err(|refused| failed(&refused))?;
+/// The set below a path, which has providers.
+pub(super) fn set(tree: &dyn Tree, typed: Option<&str>) -> Result<ProviderSet, Failure> {
+    let path = path_in(&[tree], typed.unwrap_or_default())?;
+    let set = ProviderSet::read(tree, &path).map_err(|refused| failed(&refused))?;
     if set.providers().is_empty() {
         return Err(Failure::Usage(
             Refusal::Providers,
@@ -68,6 +71,19 @@ fn rendered(context: &Context<'_>, typed: &ProviderInputs) -> Result<Vec<Rendere
             ),
         ));
     }
+    Ok(set)
+}
+
+/// All providers, or all that is wrong: a part of a set is never printed, since somebody might apply it.
+pub(super) fn rendered(
+    context: &Context<'_>,
+    typed: &ProviderInputs,
+) -> Result<(ProviderSet, Vec<Rendered>), Failure> {
+    let variables = variables(typed)?;
+    let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
+    let workspace = context.workspace()?;
+    let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
+    let set = set(tree.as_ref(), typed.path.as_deref())?;
     let inputs = Inputs {
         tree: tree.as_ref(),
         set: &set,
@@ -86,11 +102,11 @@ fn rendered(context: &Context<'_>, typed: &ProviderInputs) -> Result<Vec<Rendere
             Err(refusal) => refused.push(refusal),
         }
     }
-    if refused.is_empty() { Ok(all) } else { Err(failed(&refused)) }
+    if refused.is_empty() { Ok((set, all)) } else { Err(failed(&refused)) }
 }
 
 /// Everything that is wrong, a line each.
-fn failed(refused: &[NotRendered]) -> Failure {
+pub(super) fn failed<E: ToString>(refused: &[E]) -> Failure {
     let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
     Failure::Failed(Refusal::Providers, lines.join("\n"))
 }
@@ -114,7 +130,7 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
 }
 
 /// The variables of a file; what they say is never told.
-fn of_file(file: &Path) -> Result<Values, Failure> {
+pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
     let shown = file.display();
     let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
     let read = YamlFile::read(&text_of(file)?)

@@ -11,6 +11,7 @@ use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{
     Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, Versions, whole_of,
 };
+use capstan_providers::ProviderChange;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -51,6 +52,10 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         rollouts.sort_by_key(|rollout| rollout.course.order);
         rollouts.into_iter().for_each(|item| rollout(&mut text, item));
     }
+    if !upgrade.providers.is_empty() {
+        let _ = writeln!(text, "  providers");
+        upgrade.providers.iter().for_each(|item| provider(&mut text, item));
+    }
     if !upgrade.findings.is_empty() {
         let _ = writeln!(text, "  findings");
         for item in &upgrade.findings {
@@ -68,7 +73,7 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
 }
 
 fn heading(text: &mut String, upgrade: &Upgrade) {
-    let name = &upgrade.target;
+    let name = upgrade.target.path();
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
     let _ = match &upgrade.to {
         Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis)),
@@ -122,6 +127,23 @@ fn conflict(text: &mut String, conflict: &Conflict) {
     };
     let _ = writeln!(text, "    {}  {}  {path}", conflict.place, conflict.object);
     let _ = writeln!(text, "      was {base}, the cluster has {cluster}, the release has {release}: {kept}");
+}
+
+fn provider(text: &mut String, provider: &ProviderChange) {
+    let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "no known version".to_owned());
+    let _ =
+        writeln!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
+    let objects = &provider.objects;
+    let _ = writeln!(
+        text,
+        "      {} objects come, {} change, {} go; -o json has all of it",
+        objects.add.len(),
+        objects.change.len(),
+        objects.remove.len()
+    );
+    for why in &provider.unknown {
+        let _ = writeln!(text, "      unknown: {why}");
+    }
 }
 
 fn rollout(text: &mut String, rollout: &Rollout) {

@@ -86,8 +86,12 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         Scope::Everything,
         today(),
     );
-    let looked_at =
-        format!("{} cluster(s), {} release(s)", fleet.layout().clusters.len(), fleet.layout().releases.len());
+    let (clusters, releases) = (fleet.layout().clusters().count(), fleet.layout().releases.len());
+    let sets = match fleet.layout().targets.len() - clusters {
+        0 => String::new(),
+        sets => format!("{sets} provider set(s), "),
+    };
+    let looked_at = format!("{clusters} cluster(s), {sets}{releases} release(s)");
     Checked { findings, looked_at }
 }
 

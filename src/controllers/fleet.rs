@@ -514,6 +514,7 @@ impl FleetLoop {
             commit: state.revision.as_ref().map(|revision| revision.commit.as_str()),
             clusters: state.revision.as_ref().map_or(0, |revision| count(revision.claims.len())),
             done: count(state.counted.done()),
+            left_out: state.revision.as_ref().and_then(|revision| revision.left_out()),
             problem: state.problem.as_ref().map(|problem| (problem.reason, problem.message.as_str())),
         };
         let up = if state.problem.is_none() { 1.0 } else { 0.0 };

@@ -53,7 +53,7 @@ impl Records for Database {
                        plan = excluded.plan, head = excluded.head, opened_at_ms = excluded.opened_at_ms";
         write!(self, pool => sqlx::query(sql)
             .bind(record.repository.cast_signed())
-            .bind(record.proposal.target.as_str())
+            .bind(record.proposal.target.to_string())
             .bind(record.proposal.kind.as_str())
             .bind(record.pull_request.map(u64::cast_signed))
             .bind(&record.source)
@@ -70,7 +70,7 @@ impl Records for Database {
         let sql = "DELETE FROM proposals WHERE repository = $1 AND target = $2 AND source_kind = $3";
         write!(self, pool => sqlx::query(sql)
             .bind(repository.cast_signed())
-            .bind(proposal.target.as_str())
+            .bind(proposal.target.to_string())
             .bind(proposal.kind.as_str())
             .execute(pool)
             .await
@@ -276,7 +276,7 @@ impl Records for Database {
             .bind(Ulid::generate().to_string())
             .bind(self.now_ms())
             .bind(entry.repository.cast_signed())
-            .bind(entry.proposal.as_ref().map(|proposal| proposal.target.as_str()))
+            .bind(entry.proposal.as_ref().map(|proposal| proposal.target.to_string()))
             .bind(entry.proposal.as_ref().map(|proposal| proposal.kind.as_str()))
             .bind(&entry.actor)
             .bind(entry.action)
@@ -335,7 +335,7 @@ impl Database {
                 );
                 insert.push_values(rows, |mut row, (kind, target)| {
                     row.push_bind(repository)
-                        .push_bind(target.target.as_str())
+                        .push_bind(target.target.to_string())
                         .push_bind(kind.as_str())
                         .push_bind(&target.state)
                         .push_bind(&target.reason)

@@ -199,9 +199,10 @@ fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor:
             let segments: Vec<String> = address.path.split('/').skip(1).map(decode).collect();
             let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
             match api::route(&mut call, &request.method, &segments) {
-                Ok(Reply { status, body, link }) => {
+                Ok(Reply { status, body, link, location }) => {
                     let mut response = HttpResponse::json(status, &body);
                     response.headers.extend(link.map(|link| ("link".to_owned(), link)));
+                    response.headers.extend(location.map(|to| ("location".to_owned(), to)));
                     response
                 }
                 Err(error) => HttpResponse::error(&error),

@@ -19,13 +19,15 @@
 //! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
 //! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
 //! | [`wording`] | small pieces of sentences | nothing |
+//! | [`cluster_api`] | which Kubernetes a release of Cluster API runs on and manages | `version` |
 //! | [`file_change`] | what becomes of a file | `tree` |
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
 //! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
-//! | [`target`] | what receives it: a cluster today | `ids`, `source`, `tree` |
+//! | [`target`] | what receives it: a cluster, or a provider set | `ids`, `source`, `tree` |
 
+pub mod cluster_api;
 pub mod digest;
 pub mod dns_name;
 pub mod file_change;

@@ -1,7 +1,8 @@
 //! What receives change, as a value.
 //!
-//! A [`Target`] is written in trailers, folded blocks, tables and texts as its folder: `gauss/peu01`. A kind of target
-//! that is no cluster is written `<kind>://<path>`, as sources are, which is no path that Git has.
+//! A [`Target`] is written in trailers, folded blocks and tables as its folder: `gauss/peu01`. A kind of target
+//! that is no cluster is written `<kind>://<path>`, as sources are, which is no path that Git has:
+//! `providers://mc-eu/providers`. Texts for people, patterns and commands say the folder alone: no two targets have one.
 //!
 //! Deliberately absent: where a target may be written (`capstan_plan::proposal::Scope`).
 
@@ -13,6 +14,30 @@ use crate::ids::ClusterId;
 use crate::source::SCHEME_END;
 use crate::tree::RepoPath;
 
+/// What kinds of targets there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A cluster folder.
+    #[default]
+    Cluster,
+    /// A folder with the provider objects of a management cluster.
+    Providers,
+}
+
+impl TargetKind {
+    /// How branches and the written form of a target call provider sets.
+    pub const PROVIDERS: &'static str = "providers";
+
+    /// What texts call one: `cluster`.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Providers => "provider set",
+        }
+    }
+}
+
 /// What receives change. Another kind of target is another variant, so that the compiler shows every place that has
 /// to know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -20,43 +45,68 @@ use crate::tree::RepoPath;
 pub enum Target {
     /// A cluster folder.
     Cluster(ClusterId),
+    /// The provider set of a management cluster; its id is its folder, as a cluster's is.
+    Providers(ClusterId),
 }
 
 impl Target {
+    /// The target of that kind in that folder.
+    pub const fn new(kind: TargetKind, id: ClusterId) -> Self {
+        match kind {
+            TargetKind::Cluster => Self::Cluster(id),
+            TargetKind::Providers => Self::Providers(id),
+        }
+    }
+
     /// Reads what [`fmt::Display`] writes; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.contains(SCHEME_END) {
+        let (kind, folder) = match text.split_once(SCHEME_END) {
+            None => (TargetKind::Cluster, text),
+            Some((TargetKind::PROVIDERS, folder)) => (TargetKind::Providers, folder),
+            Some(_) => return None,
+        };
+        if folder.contains(SCHEME_END) {
             return None;
         }
-        RepoPath::parse(text).ok().map(|folder| Self::Cluster(ClusterId::new(folder)))
+        RepoPath::parse(folder).ok().map(|folder| Self::new(kind, ClusterId::new(folder)))
+    }
+
+    /// What kind of target it is.
+    pub const fn kind(&self) -> TargetKind {
+        match self {
+            Self::Cluster(_) => TargetKind::Cluster,
+            Self::Providers(_) => TargetKind::Providers,
+        }
+    }
+
+    /// Its id among the folders that receive change, of whatever kind they are.
+    pub const fn id(&self) -> &ClusterId {
+        match self {
+            Self::Cluster(id) | Self::Providers(id) => id,
+        }
     }
 
     /// The cluster, where it is one.
     pub const fn cluster(&self) -> Option<&ClusterId> {
         match self {
             Self::Cluster(cluster) => Some(cluster),
+            Self::Providers(_) => None,
         }
     }
 
     /// What texts call it: `cluster`.
     pub const fn noun(&self) -> &'static str {
-        match self {
-            Self::Cluster(_) => "cluster",
-        }
+        self.kind().noun()
     }
 
     /// The folder that is its own.
     pub const fn folder(&self) -> &RepoPath {
-        match self {
-            Self::Cluster(cluster) => cluster.folder(),
-        }
+        self.id().folder()
     }
 
-    /// `gauss/peu01`
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Cluster(cluster) => cluster.as_str(),
-        }
+    /// The path of that folder, by which people know it: `gauss/peu01`.
+    pub fn path(&self) -> &str {
+        self.id().as_str()
     }
 }
 
@@ -68,7 +118,10 @@ impl From<ClusterId> for Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        if let Self::Providers(_) = self {
+            write!(f, "{}{SCHEME_END}", TargetKind::PROVIDERS)?;
+        }
+        f.write_str(self.path())
     }
 }
 
@@ -98,7 +151,23 @@ mod tests {
             assert_eq!(target.folder().as_str(), text);
             assert_eq!(target.cluster().unwrap().as_str(), text);
         }
-        for text in ["providers://mc-eu", "../up", "a//b"] {
+    }
+
+    #[test]
+    fn a_provider_set_says_its_kind() {
+        for (text, folder) in [("providers://mc-eu/providers", "mc-eu/providers"), ("providers://", "")] {
+            let target = Target::parse(text).unwrap();
+            assert_eq!(target.to_string(), text);
+            assert_eq!((target.path(), target.folder().as_str()), (folder, folder));
+            assert_eq!((target.kind(), target.noun()), (TargetKind::Providers, "provider set"));
+            assert_eq!(target.cluster(), None);
+            assert_ne!(Some(target), Target::parse(folder));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_target() {
+        for text in ["values://mc-eu", "providers://a://b", "providers:///a", "../up", "a//b"] {
             assert_eq!(Target::parse(text), None, "{text}");
         }
     }

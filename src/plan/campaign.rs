@@ -75,7 +75,7 @@ pub fn turn(candidates: &[Candidate<'_>], limits: Option<&ProposalSettings>, sho
 fn select(candidates: Vec<ProposalId>, limits: &ProposalSettings, load: Load) -> Selection {
     let mut queue = candidates;
     queue.sort_by_cached_key(|proposal| {
-        let first = limits.order.iter().position(|glob| glob.matches(proposal.target.as_str()));
+        let first = limits.order.iter().position(|glob| glob.matches(proposal.target.path()));
         (first.unwrap_or(limits.order.len()), proposal.clone())
     });
     let by_open = limits.open.saturating_sub(load.open);

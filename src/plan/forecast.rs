@@ -156,6 +156,7 @@ mod tests {
             findings: vec![Finding::new(rules::KUBERNETES_DOWNGRADE, "back"); errors],
             rollouts: vec![rollout],
             components: vec![],
+            providers: vec![],
             blocked: if blocked { vec!["No.".to_owned()] } else { vec![] },
             notes: vec![],
         }
@@ -173,7 +174,7 @@ mod tests {
             upgrade("c/error", false, 1, 0, Some(0)),
         ];
         let order: Vec<String> =
-            worst(&all, 6).into_iter().map(|upgrade| upgrade.target.to_string()).collect();
+            worst(&all, 6).into_iter().map(|upgrade| upgrade.target.path().to_owned()).collect();
         assert_eq!(order, ["c/blocked", "c/error", "c/conflict", "c/machines", "c/a", "c/b-like-a"]);
     }
 

@@ -7,23 +7,25 @@
 //! |---|---|---|
 //! | [`giant_swarm`] | where clusters of Giant Swarm name their release (U16) | nothing |
 //! | [`patch`] | unified diffs that `git apply` accepts | nothing |
+//! | [`strangers`] | provider objects in one folder with other objects of Cluster API | nothing |
 //! | [`verbs`] | the verbs of slash-commands: what follows each, and who may | nothing |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | `verbs` |
 //! | [`command`] | how comments are read, and whose commands are obeyed | `settings`, `verbs` |
-//! | [`layout`] | which folders are releases and which are clusters; where definitions lie | `giant_swarm`, `settings` |
+//! | [`layout`] | which folders are releases, clusters and provider sets; where definitions lie | `giant_swarm`, `settings` |
 //! | [`boundary`] | what a cluster's folder may bring to its management cluster | `layout`, `settings` |
 //! | [`templates`] | who names templates, rotation, names | `settings` |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it | `layout` |
 //! | [`onboarding`] | first contact: the settings that fit a repository which has none | `flux`, `giant_swarm`, `layout`, `settings` |
 //! | [`substitution`] | templated scalars: expressions, variables and what binds them (U3) | `flux` |
-//! | [`release`] | what one release holds | `layout`, `settings`, `substitution` |
-//! | [`cluster`] | what one cluster folder holds | `giant_swarm`, `layout`, `release`, `settings` |
+//! | [`release`] | what one release holds | `layout`, `settings`, `strangers`, `substitution` |
+//! | [`cluster`] | what the folder of one cluster or provider set holds | `giant_swarm`, `layout`, `release`, `settings`, `strangers` |
+//! | [`provider_set`] | what becomes of the providers of a set, and what is wrong with it | `cluster`, `layout`, `settings` |
 //! | [`first_release`] | the first release, made from a cluster's base | `cluster`, `substitution` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`inference`] | which release a base comes from that records none | `merge` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
-//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
+//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `provider_set`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`creation`] | a new cluster, made from a release | `flux`, `layout`, `merge`, `settings`, `substitution`, `upgrade` |
 //! | [`retirement`] | a cluster that is to go: its tombstone, and what goes with it | `upgrade` |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |
@@ -75,9 +77,11 @@ pub mod patch;
 pub mod path;
 pub mod policy;
 pub mod proposal;
+pub mod provider_set;
 pub mod release;
 pub mod retirement;
 pub mod settings;
+mod strangers;
 pub mod substitution;
 pub mod templates;
 pub mod upgrade;

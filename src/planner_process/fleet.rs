@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
+use capstan_model::target::Target;
 use capstan_model::tree::Tree;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{ProposalId, Scope};
@@ -78,17 +79,18 @@ impl RemoteFleet {
                 break;
             }
         }
-        let clusters = self.opened.scopes.iter().filter_map(|scope| scope.target.cluster());
-        let clusters = clusters.filter(|cluster| only.is_none_or(|only| only.contains(*cluster)));
-        let plan = |cluster: &ClusterId| {
+        let targets = self.opened.scopes.iter().map(|scope| &scope.target);
+        let targets = targets.filter(|target| only.is_none_or(|only| only.contains(target.id())));
+        let plan = |target: &Target| {
+            let cluster = target.id();
             let unplanned = || {
                 Err(format!(
                     "{cluster} is not planned yet: more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits in this look. The next look gets further"
                 ))
             };
-            (ProposalId::of_release(cluster.clone()), plans.remove(cluster).unwrap_or_else(unplanned))
+            (ProposalId::of_release(target.clone()), plans.remove(cluster).unwrap_or_else(unplanned))
         };
-        Ok(clusters.map(plan).collect())
+        Ok(targets.map(plan).collect())
     }
 }
 

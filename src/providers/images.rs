@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use capstan_yaml::{Node, YamlFile};
 use serde_json::Value;
 
+use super::pods::{self, Container};
 use super::refusal::Refusal;
 
 /// The longest name (<https://github.com/distribution/reference/blob/main/reference.go>).
@@ -13,17 +14,6 @@ const LONGEST_TAG: usize = 128;
 
 /// The registry that names without one mean.
 const DEFAULT_HOST: &str = "docker.io";
-
-/// Fields of pods' templates, by kind, on the way to the specification of the pod.
-const POD_SPECS: [(&str, &[&str]); 7] = [
-    ("Deployment", &["spec", "template", "spec"]),
-    ("DaemonSet", &["spec", "template", "spec"]),
-    ("StatefulSet", &["spec", "template", "spec"]),
-    ("ReplicaSet", &["spec", "template", "spec"]),
-    ("Job", &["spec", "template", "spec"]),
-    ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
-    ("Pod", &["spec"]),
-];
 
 /// The kinds whose images the operator overrides: the others keep theirs.
 const OVERRIDDEN: [&str; 2] = ["Deployment", "DaemonSet"];
@@ -269,11 +259,7 @@ pub(crate) fn override_in(
 
 /// The images that an object's pods run.
 pub(crate) fn of_object(object: &Value) -> Vec<String> {
-    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let Some((_, path)) = POD_SPECS.iter().find(|(of, _)| *of == kind) else { return Vec::new() };
-    let Some(pod) = path.iter().try_fold(object, |value, key| value.get(key)) else { return Vec::new() };
-    let lists = ["containers", "initContainers"].into_iter().filter_map(|list| pod.get(list)?.as_array());
-    lists.flatten().filter_map(|container| container.get("image")?.as_str()).map(str::to_owned).collect()
+    pods::containers(object).filter_map(Container::image).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

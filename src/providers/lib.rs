@@ -3,7 +3,11 @@
 //! Rendering is the operator's (v0.28.0, with clusterctl's library 1.12.10), object for object and in its order
 //! ([`rendering`]); where it differs on purpose stands in one table, in `docs/providers.md`.
 //!
-//! Deliberately absent: the network (what is fetched comes in as files), the management cluster, and judging.
+//! Two states of a set are compared, and the later one judged ([`rules`]); what that comes to is the shape of `providers` in
+//! `plan -o json` ([`comparison`]).
+//!
+//! Deliberately absent: the network (what is fetched comes in as files) and the management cluster (what it holds comes in
+//! as facts).
 //!
 //! A room may import the rooms of this package that its line names; `tests/suite/house.rs` reads the table.
 //!
@@ -18,35 +22,66 @@
 //! | [`spec`] | provider objects, v1alpha1 and v1alpha2 | `duration`, `fields`, `kind`, `refusal`, `selector` |
 //! | [`variables`] | `${EXPRESSIONS}` in a text, and which bytes of the result are a value's | `refusal` |
 //! | [`objects`] | the objects of a text | `refusal`, `variables` |
-//! | [`images`] | names of images and their overrides | `refusal` |
+//! | [`pods`] | the containers of an object's pods | nothing |
+//! | [`images`] | names of images and their overrides | `pods`, `refusal` |
 //! | [`placing`] | namespace, labels, order, owner | `refusal` |
 //! | [`deployment`] | what `deployment`, `manager` and `additionalDeployments` do to a Deployment | `duration`, `objects`, `refusal`, `spec` |
 //! | [`patches`] | what `patches` and `manifestPatches` do to objects | `objects`, `refusal`, `spec` |
-//! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets | `kind`, `refusal`, `spec`, `variables` |
-//! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `refusal`, `selector`, `set`, `spec` |
-//! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `refusal`, `set`, `source`, `spec`, `variables` |
+//! | [`known`] | the providers whose releases clusterctl knows | `kind` |
+//! | [`origin`] | where a provider's components are published | `known`, `refusal`, `spec` |
+//! | [`published`] | components of one version as they were published | `gzip`, `refusal` |
+//! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets; and what was fetched for them | `kind`, `known`, `published`, `refusal`, `spec`, `variables` |
+//! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `origin`, `published`, `refusal`, `selector`, `set`, `spec` |
+//! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `pods`, `refusal`, `set`, `source`, `spec`, `variables` |
+//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `rendering`, `spec` |
+//! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering`, `source`, `spec`, `variables` |
+//! | [`rights`] | what roles and bindings come to for each subject | nothing |
+//! | [`definitions`] | definitions compared: versions and fields | nothing |
+//! | [`comparison`] | what becomes of each provider | `definitions`, `kind`, `objects`, `pods`, `rendering`, `rights`, `state`, `variables` |
+//! | [`rules`] | what is wrong with a set | `comparison`, `definitions`, `kind`, `objects`, `rendering`, `rights`, `state` |
 
+mod comparison;
+mod definitions;
 mod deployment;
 mod duration;
 mod fields;
 mod gzip;
 mod images;
+mod installation;
 mod kind;
+mod known;
 mod objects;
+mod origin;
 mod patches;
 mod placing;
+mod pods;
+mod published;
 mod refusal;
 mod rendering;
+mod rights;
+mod rules;
 mod selector;
 mod set;
 mod source;
 mod spec;
+mod state;
 mod variables;
 
+pub use comparison::{
+    Change, ContainerChange, DefinitionChange, ObjectChanges, ProviderChange, RightsChange, VariableChange,
+};
+pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
+pub use installation::{Installation, installation};
 pub use kind::ProviderKind;
-pub use refusal::Refusal;
-pub use rendering::{Inputs, Rendered, render};
+pub use origin::{GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
+pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
+pub use refusal::{Cause, Refusal};
+pub use rendering::{Inputs, Rendered, Variable, render};
+pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
+pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
 pub use set::ProviderSet;
+pub use source::{at_hand, check_metadata, digests};
 pub use spec::Provider;
+pub use state::{Components, Member, Release, RenderedComponents, RenderedSet};
 pub use variables::Values;

@@ -52,13 +52,7 @@ impl Object {
 
     /// Which object it is.
     pub(crate) fn id(&self) -> ObjectId {
-        let namespace = self.metadata("namespace");
-        ObjectId {
-            group: self.group().to_owned(),
-            kind: self.kind().to_owned(),
-            namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
-            name: self.metadata("name").to_owned(),
-        }
+        id_of(&self.value)
     }
 
     /// A refusal of it.
@@ -97,6 +91,18 @@ impl Object {
             }
         }
         Ok(())
+    }
+}
+
+/// Which object that is; without the parts that it does not say.
+pub(crate) fn id_of(object: &Value) -> ObjectId {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let namespace = text("/metadata/namespace");
+    ObjectId {
+        group: api_group(text("/apiVersion")).to_owned(),
+        kind: text("/kind").to_owned(),
+        namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
+        name: text("/metadata/name").to_owned(),
     }
 }
 

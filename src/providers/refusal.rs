@@ -12,12 +12,34 @@ pub struct Refusal {
     place: Option<Place>,
     subject: Option<String>,
     message: String,
+    cause: Cause,
+}
+
+/// What stands behind a refusal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Something is wrong.
+    #[default]
+    Wrong,
+    /// Components are not at hand: nothing is wrong, and nothing is known.
+    NotAtHand,
 }
 
 impl Refusal {
     /// Nothing but a message: what was found and what to do, without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { place: None, subject: None, message: message.into() }
+        Self { place: None, subject: None, message: message.into(), cause: Cause::Wrong }
+    }
+
+    /// Because components are not at hand.
+    #[must_use]
+    pub(crate) fn not_at_hand(self) -> Self {
+        Self { cause: Cause::NotAtHand, ..self }
+    }
+
+    /// What stands behind it.
+    pub const fn cause(&self) -> Cause {
+        self.cause
     }
 
     /// Written there, unless a place nearer to it is known already.
@@ -45,6 +67,11 @@ impl Refusal {
     /// Where, if that is one place.
     pub const fn place(&self) -> Option<&Place> {
         self.place.as_ref()
+    }
+
+    /// Object, what was found and what to do: as it is shown, without the place.
+    pub fn without_place(&self) -> String {
+        Self { place: None, ..self.clone() }.to_string()
     }
 
     /// What was found and what to do, without place and object.

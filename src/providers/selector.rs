@@ -34,6 +34,11 @@ pub(crate) const FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
 pub(crate) const EXPRESSION_FIELDS: &[&str] = &["key", "operator", "values"];
 
 impl Selector {
+    /// What labels must be, expressions aside.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.labels.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Labels with these values.
     pub(crate) fn of(labels: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         let labels = labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();

@@ -3,7 +3,7 @@
 //! A folder with a kustomization, or with `base/`, is rendered as a cluster's is; of any other folder every manifest is
 //! read. In a whole repository, what is no YAML is passed over unless it speaks of providers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,6 +15,8 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::YamlFile;
 
 use super::kind::{GROUP, ProviderKind};
+use super::known;
+use super::published::Published;
 use super::refusal::Refusal;
 use super::spec::{Provider, Reference};
 use super::variables::Values;
@@ -31,6 +33,7 @@ pub struct ProviderSet {
     providers: Vec<Provider>,
     pub(crate) config_maps: Vec<Held>,
     secrets: Vec<Held>,
+    fetched: Vec<(String, Published)>,
 }
 
 /// A ConfigMap or a Secret.
@@ -46,6 +49,21 @@ impl ProviderSet {
     pub fn read(tree: &dyn Tree, path: &RepoPath) -> Result<Self, Vec<Refusal>> {
         let mut refused = Vec::new();
         let objects = objects(tree, path, &mut refused);
+        Self::sorted(objects, refused)
+    }
+
+    /// The set among objects that somebody rendered.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of(objects: impl IntoIterator<Item = Placed>) -> Result<Self, Vec<Refusal>> {
+        Self::sorted(objects, Vec::new())
+    }
+
+    fn sorted(
+        objects: impl IntoIterator<Item = Placed>,
+        mut refused: Vec<Refusal>,
+    ) -> Result<Self, Vec<Refusal>> {
         let mut set = Self::default();
         for object in objects {
             let text = |key: &str| object.text_at(&[key]).unwrap_or_default();
@@ -69,6 +87,30 @@ impl ProviderSet {
         &self.providers
     }
 
+    /// Adds what was fetched for the provider of this label: it counts where nothing is at hand.
+    pub fn provide(&mut self, label: impl Into<String>, published: Published) {
+        self.fetched.push((label.into(), published));
+    }
+
+    /// What was fetched for a provider.
+    pub(crate) fn fetched(&self, provider: &Provider) -> impl Iterator<Item = &Published> {
+        let label = provider.label();
+        self.fetched.iter().filter(move |(of, _)| *of == label).map(|(_, published)| published)
+    }
+
+    /// What its config Secret says, where that is here; then what these say. Nothing where it names no Secret.
+    ///
+    /// # Errors
+    /// A Secret that cannot be read: with the place, never with a value.
+    pub fn values(&self, provider: &Provider, variables: &Values) -> Result<Values, Refusal> {
+        let mut values = match &provider.spec.config_secret {
+            Some(secret) => self.secret(secret)?.map(|(values, _)| values).unwrap_or_default(),
+            None => Values::default(),
+        };
+        values.fill(variables);
+        Ok(values)
+    }
+
     /// What the operator refuses before it looks at components.
     fn wrong(&self) -> Vec<Refusal> {
         let mut found = Vec::new();
@@ -85,8 +127,10 @@ impl ProviderSet {
             }
             if provider.kind == ProviderKind::Core && provider.name != CORE {
                 found.push(refuse(format!("a core provider is called `{CORE}`: rename it")));
-            } else if provider.spec.source.is_none() && !provider.kind.is_built_in(&provider.name) {
-                let hint = spelling::nearest(&provider.name, provider.kind.built_in().iter().copied())
+            } else if provider.spec.source.is_none()
+                && known::repository(provider.kind, &provider.name).is_none()
+            {
+                let hint = spelling::nearest(&provider.name, known::names(provider.kind))
                     .map(|nearest| format!("; did you mean `{nearest}`?"))
                     .unwrap_or_default();
                 found.push(refuse(format!(
@@ -141,6 +185,15 @@ impl ProviderSet {
             values.insert(name, text);
         }
         Ok(Some((values, no_text)))
+    }
+}
+
+impl ProviderSet {
+    /// The names that a Secret has values for, encrypted ones included; `None` where no such Secret is at hand.
+    pub(crate) fn secret_names(&self, wanted: &Reference) -> Option<BTreeSet<String>> {
+        let secret = self.secrets.iter().find(|held| held.is(wanted))?;
+        let fields = ["data", "stringData"].into_iter().filter_map(|field| secret.0.field(field));
+        Some(fields.flat_map(Placed::entries).map(|(name, _)| name.clone()).collect())
     }
 }
 

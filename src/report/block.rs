@@ -165,7 +165,7 @@ impl Block {
         let is_bound = payload.pull_request.is_some();
         let is_own = payload.repository == repository
             && payload.pull_request.is_none_or(|named| named == number)
-            && payload.cluster == proposal.target.as_str()
+            && payload.cluster == proposal.target.to_string()
             && *source.source().kind() == proposal.kind;
         if !is_own {
             return None;

@@ -5,7 +5,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
-use super::{Block, BlockKey, tables};
+use super::{Block, BlockKey, provider_changes, tables};
 use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
 use capstan_model::wording::{count, sentence};
@@ -84,7 +84,7 @@ pub fn text_digest(visible: &str) -> String {
 pub fn visible_text(proposal: &Proposal<'_>) -> String {
     // A target's id may be 4,096 bytes long, and six times that once escaped in the block.
     let block = 4_096
-        + 6 * proposal.upgrade.target.as_str().len().min(4_096)
+        + 6 * proposal.upgrade.target.path().len().min(4_096)
         + room_for(proposal.decisions)
         + room_for_sidebar(&proposal.sidebar.done)
         + approvals_above(proposal.decisions).len();
@@ -143,7 +143,7 @@ fn summary(proposal: &Proposal<'_>) -> String {
     let upgrade = proposal.upgrade;
     let to = proposal.source.source();
     let kind = to.kind();
-    let target = code(upgrade.target.as_str(), 200);
+    let target = code(upgrade.target.path(), 200);
     let offered = code(&to.to_string(), 200);
     let mut text = match &upgrade.from {
         Some(_) if records_inferred(upgrade, proposal.source) => {
@@ -220,7 +220,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         Some(release) => format!(" --to {}", shell_word(release.as_str())),
         None => String::new(),
     };
-    let all = code(&format!("capstan plan {}{asked}", shell_word(upgrade.target.as_str())), 500);
+    let all = code(&format!("capstan plan {}{asked}", shell_word(upgrade.target.path())), 500);
     let more = |what: &str, left: usize| {
         format!("\n… and {left} more {what}. {all} in a checkout shows all of them.\n")
     };
@@ -244,6 +244,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         12_000,
         "conflicts",
     );
+    section(provider_changes::HEAD.to_owned(), &provider_changes::rows(upgrade), 16_000, "providers");
     section(
         format!("\n### Components and apps\n\n{}", tables::COMPONENTS_HEAD),
         &tables::component_rows(&upgrade.components),

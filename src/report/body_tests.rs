@@ -72,6 +72,7 @@ pub(crate) fn upgrade() -> Upgrade {
             course: Course::default(),
         }],
         components: vec![],
+        providers: vec![],
         blocked: vec![],
         notes: vec![],
     }

@@ -20,7 +20,7 @@ pub fn commit_message(
     title: Option<&TitleTemplate>,
     versions: Versions,
 ) -> String {
-    let target = plain(upgrade.target.as_str(), 120);
+    let target = plain(upgrade.target.path(), 120);
     let to = plain(&source.source().to_string(), 120);
     let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);
@@ -92,6 +92,7 @@ mod tests {
             findings: vec![],
             rollouts: vec![],
             components: vec![],
+            providers: vec![],
             blocked: vec![],
             notes: vec![],
         };

@@ -21,6 +21,7 @@
 //! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing` |
 //! | [`preflight`] | what reconcilers answered before the merge | `markdown`, `pages` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
+//! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
 //! | [`title`] | titles of proposals | `markdown` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
@@ -28,7 +29,7 @@
 //! | [`check`] | the check `capstan` | `head_lines`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
-//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `tables`, `title` |
+//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
 //! | [`answer`] | answers to commands | `body`, `markdown`, `pages`, `standing`, `state` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
@@ -53,6 +54,7 @@ mod onboarding;
 mod outlook;
 mod pages;
 mod preflight;
+mod provider_changes;
 mod rollout;
 mod rollout_comment;
 mod sarif;

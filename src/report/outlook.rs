@@ -232,7 +232,7 @@ fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
         .as_ref()
         .map_or_else(String::new, |from| format!(" from {}", code(&from.to_string(), 200)));
     let to = upgrade.to.as_ref().map_or_else(String::new, |to| format!(" to {}", code(&to.to_string(), 200)));
-    page.push(&format!("\n**{}**{from}{to}\n", code(upgrade.target.as_str(), 200)));
+    page.push(&format!("\n**{}**{from}{to}\n", code(upgrade.target.path(), 200)));
     let blocked: Vec<String> = upgrade.blocked.iter().map(|why| format!("- {}\n", prose(why, 600))).collect();
     page.section("\nIt blocks:\n\n", &blocked, share / 3, |left| format!("- … and {left} more\n"));
     let errors: Vec<Finding> =

@@ -25,7 +25,7 @@ pub fn proposal_title(
         return title;
     }
     let to = source.source();
-    let target = plain(upgrade.target.as_str(), 90);
+    let target = plain(upgrade.target.path(), 90);
     let to_name = plain(&to.to_string(), 70);
     match &upgrade.from {
         // Nothing was there to be refreshed: nobody had written it down.
@@ -57,7 +57,7 @@ pub(super) fn title_from_settings(
         plain(value.filter(|value| !value.is_empty()).unwrap_or(UNKNOWN), most)
     };
     let value = |field: TitleField| match field {
-        TitleField::Cluster => plain(upgrade.target.as_str(), 90),
+        TitleField::Cluster => plain(upgrade.target.path(), 90),
         TitleField::Release => plain(release.as_str(), 70),
         TitleField::ReleaseVersion => or_unknown(release.as_str().rsplit('/').next(), 70),
         TitleField::PreviousRelease => or_unknown(previous.as_ref().map(|previous| previous.as_str()), 70),

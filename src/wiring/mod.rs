@@ -12,8 +12,11 @@ mod setup;
 use std::path::Path;
 use std::process::ExitCode;
 
-use capstan::app::ports::{Workspace, WorkspaceError};
+use capstan::app::ports::{
+    AllowedHosts, ComponentSource, FetchError, FetchLimits, Workspace, WorkspaceError,
+};
 use capstan::cli::{self, Failure, Service};
+use capstan::components::Fetcher;
 use capstan::config::{Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig};
 use capstan::git::Checkout;
 use capstan::k8s::crd;
@@ -27,6 +30,11 @@ use tokio_util::sync::CancellationToken;
 /// Opens the checkout around a directory.
 pub(crate) fn open_checkout(directory: Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError> {
     Ok(Box::new(Checkout::open(directory)?))
+}
+
+/// Prepares to fetch components from these hosts.
+pub(crate) fn connect_to_sources(hosts: AllowedHosts) -> Result<Box<dyn ComponentSource>, FetchError> {
+    Ok(Box::new(Fetcher::new(hosts, FetchLimits::default())?))
 }
 
 /// Runs a service until it is told to stop.

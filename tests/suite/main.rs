@@ -4,6 +4,7 @@ mod agents;
 mod bot;
 mod canary;
 mod cli;
+mod components;
 mod conversions;
 mod database;
 #[cfg(feature = "demo")]

@@ -58,17 +58,16 @@ pub(super) fn claimed(
     let (here, at_the_tip) = (scopes(tree)?, scopes(tip)?);
     let claimed = here.iter().filter_map(|scope| {
         let cluster = scope.target.cluster().filter(|cluster| is_managed(cluster))?;
-        Some((cluster.clone(), scope.folders()?))
+        Some((cluster.clone(), scope.folders()))
     });
     let (clusters, folders): (Vec<ClusterId>, Vec<Folders>) = claimed.unzip();
     let mut made_of = planner.made_of(Arc::clone(tree), &folders).map_err(|failed| failed.to_string())?;
-    // What lies in another cluster's folder is its owner's, whoever names it, and whatever a head makes of it.
+    // What lies in another cluster's or a provider set's folder is its owner's, whoever names it, and whatever a head makes of it.
     let others: BTreeSet<&RepoPath> = here
         .iter()
         .chain(&at_the_tip)
-        .filter_map(|scope| scope.target.cluster())
-        .filter(|cluster| !is_managed(cluster))
-        .map(ClusterId::folder)
+        .filter(|scope| !scope.target.cluster().is_some_and(&is_managed))
+        .map(|scope| scope.target.folder())
         .collect();
     let is_anothers = |path: &RepoPath| {
         let mut above = path.parent();

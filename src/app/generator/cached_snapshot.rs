@@ -136,7 +136,7 @@ impl CachedSnapshot {
         let mut plans = lock(&self.plans);
         let known = plans.take().filter(|_| !trusted.is_empty());
         let mut outside = known.map(|plans| plans.outside).unwrap_or_default();
-        trusted.resize_with(self.layout.clusters.len(), Weak::new);
+        trusted.resize_with(self.layout.targets.len(), Weak::new);
         for (at, kept) in others {
             let steps = kept.iter().filter_map(|kept| kept.given.step.as_ref());
             steps.for_each(|step| outside.add(&step.outside));

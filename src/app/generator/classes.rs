@@ -4,7 +4,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::Cluster;
-use capstan_plan::layout::{ClusterFolder, Layout};
+use capstan_plan::layout::{Layout, TargetFolder};
 
 use super::Fleet;
 use super::wide::ClassUsers;
@@ -16,7 +16,7 @@ impl Fleet {
         cluster: &ClusterId,
         classes: impl IntoIterator<Item = &'c str>,
     ) -> Vec<String> {
-        let kept = |folder: &ClusterFolder| Some(self.kept(&folder.id)?.classes_used.clone());
+        let kept = |folder: &TargetFolder| Some(self.kept(&folder.id)?.classes_used.clone());
         let users = self.wide.class_users(|| read_class_users(self.tree.as_ref(), &self.layout, kept));
         let elsewhere = |class: &&str| {
             let mut of_name = users.iter().filter(|(used, _)| used.name == *class);
@@ -30,10 +30,10 @@ impl Fleet {
 pub(super) fn read_class_users(
     tree: &dyn Tree,
     layout: &Layout,
-    known: impl Fn(&ClusterFolder) -> Option<Vec<ClassRef>>,
+    known: impl Fn(&TargetFolder) -> Option<Vec<ClassRef>>,
 ) -> ClassUsers {
     let mut users = ClassUsers::new();
-    for folder in &layout.clusters {
+    for folder in &layout.targets {
         let read = || Cluster::read(tree, folder).map(|cluster| classes_used(&cluster));
         let used = known(folder).map_or_else(read, Ok);
         for class in used.unwrap_or_default() {

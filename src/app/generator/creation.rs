@@ -11,11 +11,12 @@ use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::object::ObjectId;
 use capstan_model::source::SourceContent;
 use capstan_model::spelling::nearest;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::creation::{CreatedCluster, FolderShape, MadeCluster, NewCluster, NotMade, make};
-use capstan_plan::layout::ClusterFolder;
+use capstan_plan::layout::TargetFolder;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{Scope, Snapshot, folders_of, validate};
 use capstan_plan::release::Release;
@@ -114,7 +115,7 @@ impl Fleet {
             return usage(format!("{file} is a file, so that {id} cannot be a folder"));
         }
         let inside = folder.join("capstan.yaml").unwrap_or_default();
-        if let Some(outer) = self.layout().cluster_around(&inside) {
+        if let Some(outer) = self.layout().target_around(&inside) {
             return usage(format!(
                 "{id} would lie in the cluster {}, and a cluster never contains another",
                 outer.id
@@ -123,8 +124,8 @@ impl Fleet {
         if let Some(outer) = self.layout().release_around(&inside) {
             return usage(format!("{id} would lie in the release {}", outer.id));
         }
-        let holds = |cluster: &&Arc<ClusterFolder>| cluster.id.folder().is_in(folder);
-        if let Some(inner) = self.layout().clusters.iter().find(holds) {
+        let holds = |cluster: &&Arc<TargetFolder>| cluster.id.folder().is_in(folder);
+        if let Some(inner) = self.layout().targets.iter().find(holds) {
             return usage(format!(
                 "{id} would hold the cluster {}, and a cluster never contains another",
                 inner.id
@@ -145,6 +146,11 @@ impl Fleet {
         };
         let ids = || catalogue.releases().iter().map(|release| release.id.as_str());
         match found.as_slice() {
+            [release] if release.kind != TargetKind::Cluster => Err(NotPossible::Usage(format!(
+                "the release {} is one for {}s, as the objects of its base say: no cluster is made of it",
+                release.id,
+                release.kind.noun()
+            ))),
             [release] => Ok(release),
             [] => {
                 let is_it = |id: &ReleaseId| match name {
@@ -174,8 +180,8 @@ impl Fleet {
     }
 
     /// A cluster's folder, which Capstan would look for where it lies.
-    fn found(&self, id: &ClusterId) -> Result<&ClusterFolder, NotPossible> {
-        let Some(folder) = self.layout().cluster(id.as_str()) else {
+    fn found(&self, id: &ClusterId) -> Result<&TargetFolder, NotPossible> {
+        let Some(folder) = self.layout().target(id.as_str()) else {
             let why = match &self.settings.clusters.paths {
                 Some(patterns) => {
                     let patterns: Vec<String> = patterns.iter().map(|glob| format!("`{glob}`")).collect();
@@ -196,14 +202,14 @@ impl Fleet {
     /// of folders that others apply nobody knows whether they go to the same one: notes.
     fn require_own_name(
         &self,
-        folder: &ClusterFolder,
+        folder: &TargetFolder,
         made: &MadeCluster,
     ) -> Result<Vec<String>, NotPossible> {
         let claim =
             |id: &ClusterId| self.settings.claimed_by(id).ok().flatten().map(|management| &management.name);
         let (own, mut notes) = (claim(&folder.id), Vec::new());
         let clusters: Vec<&ObjectId> = made.clusters().collect();
-        for other in self.layout().clusters.iter().filter(|other| other.id != folder.id) {
+        for other in self.layout().targets.iter().filter(|other| other.id != folder.id) {
             if claim(&other.id) != own || !self.mentions(other, &clusters) {
                 continue;
             }
@@ -226,7 +232,7 @@ impl Fleet {
     }
 
     /// Whether a folder may have an object of one of these names: rendering all of them would take long.
-    fn mentions(&self, folder: &ClusterFolder, clusters: &[&ObjectId]) -> bool {
+    fn mentions(&self, folder: &TargetFolder, clusters: &[&ObjectId]) -> bool {
         let mut files = folder.base_files.iter().chain(&folder.overlay_files);
         files.any(|entry| {
             // What kustomizations make of names is seen by rendering alone.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use capstan_kustomize::render;
 use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_plan::classes::{ClassRef, Classes, class_names, named_elsewhere};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::Standing;
 use capstan_plan::policy;
+use capstan_plan::provider_set::{self, Workload};
 
 use super::Fleet;
 use super::fleet_inputs::{ReleasesIn, read_releases};
@@ -169,10 +171,21 @@ impl Fleet {
             versions: self.versions(&cluster.id),
             cluster_api: self.cluster_api().cloned(),
             names,
+            workloads: self.workloads(&cluster.id),
             outside: outside.unwrap_or_default(),
             classes: self.classes_found(&cluster.id, named.unwrap_or_default(), &mut failed),
         };
         Ok(StepAnswers { given, prepared, failed })
+    }
+
+    /// The clusters that the management cluster of a provider set runs; none for a cluster.
+    fn workloads(&self, id: &ClusterId) -> Vec<Workload> {
+        let is_set = self.layout.target(id.as_str()).is_some_and(|one| one.kind == TargetKind::Providers);
+        if !is_set || self.settings.providers_of(id).is_none() {
+            return Vec::new();
+        }
+        let all = self.wide.workloads(self.tree.as_ref(), &self.layout);
+        provider_set::workloads_of(&self.settings, id, all)
     }
 
     fn answer(&self, step: Step<'_>, needs: Needs, answers: &mut StepAnswers) {
@@ -250,6 +263,7 @@ impl Fleet {
                 AppliedBy::Reconciler => self.live_names(cluster).cloned(),
                 AppliedBy::Others => None,
             },
+            workloads: self.workloads(cluster),
             outside: step.outside.now(self.tree.as_ref()),
             classes: self.classes_found(cluster, step.classes.0.keys().cloned(), &mut failed),
         };

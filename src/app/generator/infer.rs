@@ -59,7 +59,7 @@ impl Fleet {
             Err(ProviderUnknown::Several { providers }) => providers,
             Err(ProviderUnknown::NoReleases | ProviderUnknown::Named { .. }) => Vec::new(),
         };
-        let candidates = releases_of(self, &providers);
+        let candidates = releases_of(self, cluster.folder.kind, &providers);
         let candidates = documents_of(&candidates);
         let has_variables = candidates.iter().any(|source| source.has_variables());
         let flux = if has_variables { self.flux_index().post_build(id) } else { PostBuild::default() };

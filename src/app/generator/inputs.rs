@@ -18,6 +18,7 @@ use capstan_plan::classes::Classes;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::layout::ReleaseFolder;
 use capstan_plan::policy::CoreVersion;
+use capstan_plan::provider_set::Workload;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Retarget, SettledConflict, Versions};
@@ -105,6 +106,8 @@ pub(super) struct StepInputs {
     pub(super) cluster_api: Option<CoreVersion>,
     /// The live names of its templates.
     pub(super) names: Option<Arc<TemplateNames>>,
+    /// Of a provider set: the clusters that its management cluster runs.
+    pub(super) workloads: Vec<Workload>,
     /// What it reads outside of its folder.
     pub(super) outside: ReadSet,
     /// What classes are that its Clusters name and its folder lacks.

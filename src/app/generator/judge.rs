@@ -3,15 +3,20 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan_kustomize::render::{self, Edited, RenderedObject};
+use capstan_kustomize::render::{self, Edited, Rendered, RenderedObject};
 use capstan_live::rollout;
-use capstan_model::finding::Finding;
+use capstan_model::finding::{Finding, Place, Severities, rules};
+use capstan_model::target::TargetKind;
+use capstan_model::tree::Tree;
 use capstan_plan::boundary::{Scopes, Surroundings};
 use capstan_plan::classes::{ClassRef, Classes, Elsewhere, named_elsewhere};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
+use capstan_plan::provider_set::{self, SetFacts, SetState};
+use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::{Planned, Settled, Upgrade};
 
+use super::inputs::StepInputs;
 use super::planning::{Needs, Prepared, Reading, Step, StepFacts, Unplanned, applied_by};
 
 impl Step<'_> {
@@ -81,6 +86,18 @@ impl Step<'_> {
         };
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
+        if cluster.folder.kind == TargetKind::Providers {
+            let reading = &self.offered.reading;
+            let found = (findings, &severities);
+            return Ok(judge_set(
+                reading,
+                conditions.settings,
+                (tree, given),
+                [before, &after],
+                planned,
+                found,
+            ));
+        }
         // The change does nothing to what lies elsewhere.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
         let elsewhere = Elsewhere { before: was?, after: is? };
@@ -92,6 +109,45 @@ impl Step<'_> {
         };
         Ok(planned.finish(findings, rollouts))
     }
+}
+
+/// A provider set has no machines; what becomes of its providers is told instead.
+fn judge_set(
+    reading: &Reading,
+    settings: &RepositorySettings,
+    (tree, given): (&dyn Tree, &StepInputs),
+    [before, after]: [&Rendered; 2],
+    mut planned: Planned,
+    (mut findings, severities): (Vec<Finding>, &Severities),
+) -> Upgrade {
+    let cluster = &reading.cluster;
+    let (edited, record) = (Edited::new(tree, &planned.intended), cluster.folder.settings_path());
+    let objects = provider_set::objects_of(tree, settings, &given.workloads);
+    let judged = provider_set::judge_set(&SetFacts {
+        before: Some(SetState { tree, rendered: before }),
+        after: SetState { tree: &edited, rendered: after },
+        record: (&record, cluster.settings.as_ref()),
+        by: provider_set::applied_by(settings, &cluster.id),
+        workloads: &given.workloads,
+        objects: &objects,
+    });
+    let text = cluster.folder.settings.as_ref().and_then(|entry| tree.read(entry).ok());
+    let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    if let Err(error) = planned.record_components((&record, text), &judged.components) {
+        let place = Place::whole(record);
+        planned.upgrade.blocked.push(format!("{} cannot be edited as intended.", place.file()));
+        findings.push(Finding::new(rules::EDIT_REFUSED, error.to_string()).place(place));
+    }
+    // Where the merge itself refused to go back, that is said once.
+    let known = |new: &Finding| {
+        let mut said = planned.upgrade.findings.iter();
+        said.any(|old| old.rule == new.rule && new.object.is_some() && old.object == new.object)
+    };
+    let new = judged.findings.into_iter().filter(|finding| !known(finding));
+    findings.extend(new.filter_map(|finding| severities.judged(finding)));
+    planned.upgrade.providers = judged.providers;
+    planned.upgrade.notes.extend(judged.notes);
+    planned.finish(findings, Vec::new())
 }
 
 /// Those classes that a render names and lacks.

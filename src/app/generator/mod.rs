@@ -54,7 +54,7 @@ use capstan_model::kinds::is_class;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
-use capstan_plan::layout::{self, ClusterFolder, Layout};
+use capstan_plan::layout::{self, Layout, TargetFolder};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, CoreVersion};
 use capstan_plan::release::{Catalogue, ReleaseContent};
@@ -273,7 +273,12 @@ impl Fleet {
 
     /// Ids of all clusters, ordered.
     pub fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
-        self.layout.clusters.iter().map(|folder| &folder.id)
+        self.layout.clusters().map(|folder| &folder.id)
+    }
+
+    /// Ids of all clusters and provider sets, ordered.
+    pub fn targets(&self) -> impl Iterator<Item = &ClusterId> {
+        self.layout.targets.iter().map(|folder| &folder.id)
     }
 
     /// Contents that these clusters record of their old release and that no release of the snapshot has now.
@@ -397,7 +402,8 @@ impl Fleet {
     /// Two management clusters claim it.
     pub fn effective(&self, cluster: &Cluster) -> Result<EffectiveSettings, Refused> {
         let settings = &self.settings;
-        Ok(settings.for_cluster(&cluster.id, cluster.settings.as_ref(), cluster.overlay_settings.as_ref())?)
+        let target = cluster.folder.target();
+        Ok(settings.for_target(&target, cluster.settings.as_ref(), cluster.overlay_settings.as_ref())?)
     }
 
     /// A cluster's objects, base and overlay together.
@@ -429,7 +435,7 @@ impl Fleet {
     /// # Errors
     /// Two management clusters claim it.
     pub fn applied_by(&self, id: &ClusterId) -> Result<AppliedBy, Refused> {
-        Ok(match self.settings.claimed_by(id)? {
+        Ok(match self.layout.claimed_by(id, &self.settings)? {
             Some(_) => AppliedBy::Reconciler,
             None => AppliedBy::Others,
         })
@@ -474,10 +480,11 @@ impl Fleet {
         self.wide.cluster_api(self.tree.as_ref(), &self.layout)
     }
 
-    fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {
-        self.layout
-            .cluster(id.as_str())
-            .ok_or_else(|| Refused { message: format!("there is no cluster `{id}`"), place: None })
+    fn folder(&self, id: &ClusterId) -> Result<&TargetFolder, Refused> {
+        self.layout.target(id.as_str()).ok_or_else(|| Refused {
+            message: format!("there is no cluster or provider set `{id}`"),
+            place: None,
+        })
     }
 }
 
@@ -490,7 +497,7 @@ impl Contents for Fleet {
         self.releases_tree()
     }
 
-    fn folder(&self, cluster: &ClusterId) -> Result<&ClusterFolder, Refused> {
+    fn folder(&self, cluster: &ClusterId) -> Result<&TargetFolder, Refused> {
         self.folder(cluster)
     }
 

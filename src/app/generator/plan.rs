@@ -1,6 +1,7 @@
 //! One cluster's plan, and where it stands.
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
+use capstan_model::target::TargetKind;
 use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
 use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, explain};
 
@@ -30,6 +31,8 @@ impl UpgradeWithReasons {
 /// Where a cluster stands, for tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
+    /// What it is.
+    pub kind: TargetKind,
     /// Its release; `None` = unknown.
     pub current: Option<ReleaseId>,
     /// The release that it is offered next.
@@ -50,7 +53,13 @@ impl Fleet {
         notes.extend(offered.reason());
         let offer = &offered.offer;
         notes.extend(offer.notes.iter().cloned());
-        Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from.clone(), notes })
+        let kind = offered.reading.cluster.folder.kind;
+        Ok(Summary {
+            kind,
+            offered: offer.step().map(|step| step.to.clone()),
+            current: offer.from.clone(),
+            notes,
+        })
     }
 
     /// The whole upgrade path of a cluster: to the newest release that it may have, or to the one asked for.

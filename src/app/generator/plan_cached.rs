@@ -42,7 +42,7 @@ impl Fleet {
         begun: impl Fn(&ClusterId) + Sync,
         take: impl Fn(&ClusterId, Result<Arc<Upgrade>, Refused>) + Sync,
     ) {
-        self.plan_wanted(wanted, begun, |at, plan| take(&self.layout.clusters[at].id, plan));
+        self.plan_wanted(wanted, begun, |at, plan| take(&self.layout.targets[at].id, plan));
     }
 
     /// Plans what is wanted. Clusters that nothing concerns that has changed since the last look are not even asked
@@ -53,7 +53,7 @@ impl Fleet {
         begun: impl Fn(&ClusterId) + Sync,
         take: impl Fn(usize, Result<Arc<Upgrade>, Refused>) + Sync,
     ) {
-        let folders = &self.layout.clusters;
+        let folders = &self.layout.targets;
         let wanted = |at: &usize| wanted(&folders[*at].id);
         let (Some(known), Some((_, look))) = (&self.known, &self.plan_cache) else {
             let open: Vec<usize> = (0..folders.len()).filter(wanted).collect();
@@ -137,7 +137,7 @@ impl Fleet {
         let known = self.plan_cache.as_ref().map(|(_, look)| look.known()).unwrap_or_default();
         let mut contents = BTreeSet::new();
         let mut last = None;
-        for (at, folder) in self.layout.clusters.iter().enumerate() {
+        for (at, folder) in self.layout.targets.iter().enumerate() {
             let content = match known.get(at).and_then(Weak::upgrade) {
                 Some(kept) => kept.record.content.clone(),
                 None => self.record_of(&folder.id).and_then(|record| record.content),
@@ -163,7 +163,7 @@ impl Fleet {
         match self.kept(id) {
             Some(kept) => Some(kept.record.clone()),
             None => {
-                let settings = settings_of(self.tree.as_ref(), self.layout.cluster(id.as_str())?)?;
+                let settings = settings_of(self.tree.as_ref(), self.layout.target(id.as_str())?)?;
                 Some(Record::of(Some(&settings)))
             }
         }

@@ -11,15 +11,16 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{FileError, Finding};
+use capstan_model::finding::{FileError, Finding, rules};
 use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::ClassRef;
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::layout::ClusterFolder;
+use capstan_plan::layout::TargetFolder;
 use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
 use capstan_plan::path::{self, Offer, Outcome, OwnContent, Standing};
 use capstan_plan::policy;
@@ -45,7 +46,7 @@ pub(super) trait Contents {
     ///
     /// # Errors
     /// There is no such cluster.
-    fn folder(&self, cluster: &ClusterId) -> Result<&ClusterFolder, Refused>;
+    fn folder(&self, cluster: &ClusterId) -> Result<&TargetFolder, Refused>;
     /// The releases that there are.
     fn catalogue(&self) -> &Catalogue;
     /// The same, read as sources of change.
@@ -177,8 +178,11 @@ impl Reading {
         let own = RestrictedTree::new(contents.repository(), cluster.folder(), &nothing);
         let cluster = Cluster::read(&own, contents.folder(cluster)?)?;
         let overlay_settings = cluster.overlay_settings.as_ref();
-        let effective =
-            conditions.settings.for_cluster(&cluster.id, cluster.settings.as_ref(), overlay_settings)?;
+        let effective = conditions.settings.for_target(
+            &cluster.folder.target(),
+            cluster.settings.as_ref(),
+            overlay_settings,
+        )?;
         let standing = Standing::of(&cluster, &effective, contents.catalogue());
         Ok(Self { cluster, effective, standing, failed: own.failed() })
     }
@@ -246,7 +250,7 @@ impl Offered {
         let mut notes: Vec<String> = self.reason().into_iter().collect();
         notes.extend(offer.notes.iter().cloned());
         Upgrade {
-            target: cluster.id.clone().into(),
+            target: cluster.folder.target(),
             from: offer.from.as_ref().map(SourceId::from),
             to: None,
             rest: match &offer.outcome {
@@ -262,6 +266,7 @@ impl Offered {
             findings: cluster.findings.clone(),
             rollouts: Vec::new(),
             components: Vec::new(),
+            providers: Vec::new(),
             blocked: Vec::new(),
             notes,
         }
@@ -270,7 +275,7 @@ impl Offered {
     /// Why nothing is offered.
     pub(super) fn reason(&self) -> Option<String> {
         match &self.offer.outcome {
-            Outcome::Nothing(reason) => Some(reason.to_string()),
+            Outcome::Nothing(reason) => Some(reason.told_of(self.reading.cluster.folder.kind)),
             Outcome::Step(_) => None,
         }
     }
@@ -315,7 +320,7 @@ impl<'a> Step<'a> {
         let old = self.old_content(contents);
         let unknown = conditions.settings.upgrade.when_release_unknown;
         let candidates = match (&old, unknown) {
-            (None, WhenReleaseUnknown::Infer) => releases_of(contents, [&release.provider]),
+            (None, WhenReleaseUnknown::Infer) => releases_of(contents, release.kind, [&release.provider]),
             _ => Vec::new(),
         };
         Ok(StepSources { release, old, candidates, new: source_of(contents, release), unknown })
@@ -358,6 +363,10 @@ impl<'a> Step<'a> {
             planned.upgrade.notes.extend(offer.notes.iter().cloned());
             planned.upgrade.notes.extend(self.note_of_past(contents));
             planned.upgrade.findings.extend(cluster.findings.iter().cloned());
+            if cluster.findings.iter().any(|finding| finding.rule == rules::PROVIDERS_BESIDE_OTHERS) {
+                let why = "The folder holds provider objects and other objects of Cluster API, and releases are for one of the two.";
+                planned.upgrade.blocked.push(why.to_owned());
+            }
             planned.upgrade.findings.extend(unknown);
             let from = planned.upgrade.from.as_ref().and_then(SourceId::release);
             let from = from.and_then(|id| contents.catalogue().find(&id));
@@ -480,13 +489,16 @@ pub(super) fn documents_of(sources: &[Arc<ReadSource>]) -> Vec<&Source> {
     sources.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect()
 }
 
-/// The releases of these providers.
+/// The releases of these providers that are for such targets.
 pub(super) fn releases_of<'p>(
     contents: &dyn Contents,
+    kind: TargetKind,
     providers: impl IntoIterator<Item = &'p Provider>,
 ) -> Vec<Arc<ReadSource>> {
-    let of =
-        |provider| contents.catalogue().of_provider(provider).map(|release| source_of(contents, release));
+    let of = |provider| {
+        let releases = contents.catalogue().of_provider(provider).filter(move |release| release.kind == kind);
+        releases.map(|release| source_of(contents, release))
+    };
     providers.into_iter().flat_map(of).collect()
 }
 
@@ -511,6 +523,7 @@ pub(super) fn cluster_facts(
     let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
     Ok(merge::ClusterFacts {
         id: cluster.id.clone(),
+        kind: cluster.folder.kind,
         base_folder: cluster.folder.base.clone(),
         base: cluster
             .base

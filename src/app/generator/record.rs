@@ -2,7 +2,7 @@
 
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::Tree;
-use capstan_plan::layout::ClusterFolder;
+use capstan_plan::layout::TargetFolder;
 use capstan_plan::settings::ClusterSettings;
 
 /// What a cluster records of its release in its own settings.
@@ -22,7 +22,7 @@ impl Record {
 }
 
 /// A cluster's own settings, where they can be read.
-pub(super) fn settings_of(tree: &dyn Tree, folder: &ClusterFolder) -> Option<ClusterSettings> {
+pub(super) fn settings_of(tree: &dyn Tree, folder: &TargetFolder) -> Option<ClusterSettings> {
     let entry = folder.settings.as_ref()?;
     let bytes = tree.read(entry).ok()?;
     ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()

@@ -4,6 +4,7 @@ use capstan_live::rollout;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::spelling::nearest;
+use capstan_model::target::TargetKind;
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::retirement::RetiredCluster;
@@ -18,7 +19,8 @@ impl Fleet {
     /// # Errors
     /// There is no such cluster, no reconciler applies it, it is to be deleted already, or its files cannot be read.
     pub fn retire_cluster(&self, id: &ClusterId) -> Result<RetiredCluster, NotPossible> {
-        let Some(folder) = self.layout().cluster(id.as_str()) else {
+        let folder = self.layout().target(id.as_str()).filter(|folder| folder.kind == TargetKind::Cluster);
+        let Some(folder) = folder else {
             let meant = nearest(id.as_str(), self.clusters().map(ClusterId::as_str));
             let hint = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
             return Err(NotPossible::Usage(format!("there is no cluster `{id}`{hint}")));

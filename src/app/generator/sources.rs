@@ -7,7 +7,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
-use capstan_plan::layout::{ClusterFolder, ReleaseFolder, Shelf};
+use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
 use capstan_plan::settings::FOLDER_FILE;
@@ -96,7 +96,7 @@ pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<Source
 /// The files of a cluster's base that are no manifests, as far as releases have files of those names.
 pub(super) fn contents<'s>(
     tree: &dyn Tree,
-    cluster: &ClusterFolder,
+    cluster: &TargetFolder,
     releases: impl Iterator<Item = &'s Source>,
 ) -> Result<Vec<OtherFile>, Refused> {
     let names: BTreeSet<&str> = releases.flat_map(Source::contents).collect();

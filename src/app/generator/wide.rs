@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use capstan_model::ids::ClusterId;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
-use capstan_plan::layout::Layout;
+use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::policy::{self, CoreVersion};
+use capstan_plan::provider_set::{Workload, workload};
 
 use super::definitions::Definitions;
 use super::elsewhere::Lookups;
@@ -18,6 +20,9 @@ use super::following::Next;
 
 /// Which clusters use which ClusterClass.
 pub(super) type ClassUsers = BTreeMap<ClassRef, Vec<ClusterId>>;
+
+/// The clusters that name a version of Kubernetes.
+pub(super) type Workloads = BTreeMap<ClusterId, Workload>;
 
 /// What is known of one snapshot as a whole.
 #[derive(Debug, Default)]
@@ -29,6 +34,8 @@ pub(super) struct Wide {
     /// The version of Cluster API that the repository installs.
     pub(super) cluster_api: OnceLock<Option<CoreVersion>>,
     pub(super) class_users: OnceLock<Arc<ClassUsers>>,
+    /// Which Kubernetes the clusters ask for: only where a provider set is planned.
+    pub(super) workloads: OnceLock<Arc<Workloads>>,
     /// What classes are that Clusters name and their folders lack.
     pub(super) elsewhere: Lookups,
 }
@@ -50,16 +57,24 @@ impl Wide {
         self.class_users.get_or_init(|| Arc::new(read()))
     }
 
+    pub(super) fn workloads(&self, tree: &dyn Tree, layout: &Layout) -> &Workloads {
+        self.workloads.get_or_init(|| {
+            let of = |folder: &TargetFolder| Some((folder.id.clone(), workload(tree, folder)?));
+            Arc::new(layout.clusters().filter_map(of).collect())
+        })
+    }
+
     /// Whether all that was found out here was [found to hold](Self::follow) in the next snapshot.
     pub(super) fn all_hold_in(&self, next: &Self) -> bool {
         fn holds<T>(known: &OnceLock<T>, next: &OnceLock<T>) -> bool {
             known.get().is_none() || next.get().is_some()
         }
-        let Self { defined, flux, cluster_api, class_users, elsewhere } = self;
+        let Self { defined, flux, cluster_api, class_users, workloads, elsewhere } = self;
         holds(defined, &next.defined)
             && holds(flux, &next.flux)
             && holds(cluster_api, &next.cluster_api)
             && holds(class_users, &next.class_users)
+            && holds(workloads, &next.workloads)
             && elsewhere.all_hold_in(&next.elsewhere)
     }
 
@@ -86,13 +101,24 @@ impl Wide {
         {
             let _ = wide.class_users.set(Arc::clone(users));
         }
+        if let Some(workloads) = self.workloads.get()
+            && next.touched.iter().all(|at| asks_for_the_same(workloads, next, *at))
+        {
+            let _ = wide.workloads.set(Arc::clone(workloads));
+        }
         wide
     }
 }
 
+/// Whether a cluster asks for the Kubernetes that it asked for before.
+fn asks_for_the_same(workloads: &Workloads, next: &Next<'_>, at: usize) -> bool {
+    let Some(folder) = next.layout.targets.get(at) else { return false };
+    folder.kind == TargetKind::Providers || workloads.get(&folder.id) == workload(next.tree, folder).as_ref()
+}
+
 /// Whether a cluster uses the classes that it used before.
 fn uses_the_same(users: &ClassUsers, next: &Next<'_>, at: usize) -> bool {
-    let Some(folder) = next.layout.clusters.get(at) else { return false };
+    let Some(folder) = next.layout.targets.get(at) else { return false };
     let Ok(cluster) = Cluster::read(next.tree, folder) else { return false };
     let used = classes_used(&cluster);
     let mut before = users.iter().filter(|(_, clusters)| clusters.contains(&folder.id));

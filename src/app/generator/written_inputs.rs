@@ -7,7 +7,7 @@ use std::sync::Arc;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{OutsidePath, Tree};
-use capstan_plan::layout::{ClusterFolder, Layout};
+use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_report::Fingerprint;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use super::written_tree::WrittenTree;
 #[derive(Serialize, Deserialize)]
 pub struct WrittenInputs {
     given: PlanInputs,
-    folder: ClusterFolder,
+    folder: TargetFolder,
     repository: WrittenTree,
     /// Of the repository that holds the releases, where that is another one.
     releases: Option<WrittenTree>,
@@ -171,7 +171,7 @@ impl WrittenInputs {
 struct ReadBack<'a> {
     repository: &'a dyn Tree,
     releases: &'a dyn Tree,
-    folder: ClusterFolder,
+    folder: TargetFolder,
     catalogue: Catalogue,
     sources: Sources,
     schemas: &'a Schemas,
@@ -188,7 +188,7 @@ impl Contents for ReadBack<'_> {
         self.releases
     }
 
-    fn folder(&self, _: &ClusterId) -> Result<&ClusterFolder, Refused> {
+    fn folder(&self, _: &ClusterId) -> Result<&TargetFolder, Refused> {
         Ok(&self.folder)
     }
 

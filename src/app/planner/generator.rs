@@ -129,8 +129,8 @@ impl Generator {
         scopes: &[Scope],
         watch: &dyn WatchRenders,
     ) -> Vec<ClusterId> {
-        let folders = |scope: &Scope| Some((scope.target.cluster()?.clone(), scope.folders()?));
-        let clusters: Vec<_> = scopes.iter().filter_map(folders).collect();
+        let folders = |scope: &Scope| (scope.target.id().clone(), scope.folders());
+        let clusters: Vec<_> = scopes.iter().map(folders).collect();
         self.render_reads.touched(before, after, &clusters, watch)
     }
 
@@ -168,9 +168,9 @@ impl Generator {
         // The second look follows what the first has found: definitions are looked for once.
         let old_look = self.plan_cache.view(before, settings);
         let new_look = self.plan_cache.view(after, settings);
-        let is_claimed =
-            |cluster: &ClusterId| settings.claimed_by(cluster).is_ok_and(|claimed| claimed.is_some());
-        let (beside_old, beside_new) = if clusters.iter().any(is_claimed) {
+        let claimed =
+            |cluster: &ClusterId| is_claimed(settings, [new_look.layout(), old_look.layout()], cluster);
+        let (beside_old, beside_new) = if clusters.iter().any(claimed) {
             let (old, new) = (old_look.snapshot(), new_look.snapshot());
             let beside = self.neighbours(old, settings, watch);
             let changed = beside.in_snapshot(new.tree, new.layout, settings, clusters, &mut around(watch));
@@ -185,7 +185,8 @@ impl Generator {
             let scope = policy::Scope::Clusters(&alone);
             let (was, is) = (rendered(old, cluster), rendered(new, cluster));
             let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
-            let applied = if is_claimed(cluster) { AppliedBy::Reconciler } else { AppliedBy::Others };
+            let claimed = is_claimed(settings, [new.layout, old.layout], cluster);
+            let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
             let elsewhere = Elsewhere {
                 before: old_look.classes_elsewhere(&was.objects, cluster),
                 after: new_look.classes_elsewhere(&is.objects, cluster),
@@ -278,11 +279,11 @@ impl Planner for Generator {
         let paths = || changed.iter().map(|difference| &difference.path);
         let (layout, tree) = (old.layout(), before.as_ref());
         let is_beside =
-            |path: &RepoPath| layout.cluster_around(path).is_none() && layout.release_around(path).is_none();
+            |path: &RepoPath| layout.target_around(path).is_none() && layout.release_around(path).is_none();
         // Most pull requests change one cluster, which no other has its class from.
         let clusters: BTreeSet<&ClusterId> =
-            paths().filter_map(|path| Some(&layout.cluster_around(path)?.id)).collect();
-        let mut clusters = clusters.into_iter().filter_map(|id| layout.cluster(id.as_str()));
+            paths().filter_map(|path| Some(&layout.target_around(path)?.id)).collect();
+        let mut clusters = clusters.into_iter().filter_map(|id| layout.target(id.as_str()));
         if !paths().any(|path| is_beside(path)) && !clusters.any(|folder| has_class(tree, folder)) {
             return Ok(Vec::new());
         }
@@ -338,16 +339,23 @@ fn changed_releases(old: (&dyn Tree, &Layout), new: (&dyn Tree, &Layout)) -> Vec
     changed
 }
 
+/// Whether a reconciler applies what lies in a folder, by the first of these layouts that knows it.
+fn is_claimed(settings: &RepositorySettings, layouts: [&Layout; 2], id: &ClusterId) -> bool {
+    let knows = layouts.into_iter().find(|layout| layout.target(id.as_str()).is_some());
+    let by = knows.map_or_else(|| settings.claimed_by(id), |layout| layout.claimed_by(id, settings));
+    by.is_ok_and(|by| by.is_some())
+}
+
 /// What is applied; nothing where the cluster does not exist or cannot be rendered, which a finding says.
 fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
-    let folder = snapshot.layout.cluster(cluster.as_str());
+    let folder = snapshot.layout.target(cluster.as_str());
     let rendered = folder.and_then(|folder| render::render(snapshot.tree, &folders_of(folder)).ok());
     rendered.unwrap_or_default()
 }
 
 /// Whether the cluster's settings say `delete: cluster`: no machine outlives that, whatever is rendered.
 fn asks_to_go(snapshot: Snapshot<'_>, cluster: &ClusterId) -> bool {
-    let folder = snapshot.layout.cluster(cluster.as_str());
+    let folder = snapshot.layout.target(cluster.as_str());
     let settings = folder.and_then(|folder| Cluster::settings_of(snapshot.tree, folder).ok().flatten());
     settings.is_some_and(|settings| settings.delete == Deletion::Cluster)
 }
@@ -374,13 +382,13 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
 }
 
 fn scopes_of(layout: &Layout, retarget: impl Fn(&ClusterId) -> Retarget) -> Vec<Scope> {
-    let scope = |folder: &layout::ClusterFolder| Scope {
-        target: folder.id.clone().into(),
+    let scope = |folder: &layout::TargetFolder| Scope {
+        target: folder.target(),
         base: folder.base.clone(),
         overlay: folder.overlay.clone(),
         retarget: retarget(&folder.id),
     };
-    layout.clusters.iter().map(|folder| scope(folder)).collect()
+    layout.targets.iter().map(|folder| scope(folder)).collect()
 }
 
 impl OpenFleet for Fleet {
@@ -416,26 +424,26 @@ impl OpenFleet for Fleet {
     }
 
     fn allow_retarget(&mut self, proposal: &ProposalId) {
-        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
-            Self::allow_retarget(self, cluster.clone());
+        if proposal.kind == SourceKind::RELEASE {
+            Self::allow_retarget(self, proposal.target.id().clone());
         }
     }
 
     fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
-        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
-            Self::ask_for(self, cluster.clone(), release);
+        if proposal.kind == SourceKind::RELEASE {
+            Self::ask_for(self, proposal.target.id().clone(), release);
         }
     }
 
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
-        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
-            Self::settle(self, cluster.clone(), settled);
+        if proposal.kind == SourceKind::RELEASE {
+            Self::settle(self, proposal.target.id().clone(), settled);
         }
     }
 
     fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
-        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
-            Self::set_versions(self, cluster.clone(), versions);
+        if proposal.kind == SourceKind::RELEASE {
+            Self::set_versions(self, proposal.target.id().clone(), versions);
         }
     }
 
@@ -454,7 +462,8 @@ impl OpenFleet for Fleet {
     fn plan_all(&self) -> Result<Plans, PlannerFailed> {
         let plans = self.plan_all_cached().into_iter();
         let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
-        Ok(self.clusters().cloned().map(ProposalId::of_release).zip(plans).collect())
+        let targets = self.layout().targets.iter().map(|folder| folder.target());
+        Ok(targets.map(ProposalId::of_release).zip(plans).collect())
     }
 
     fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
@@ -466,6 +475,10 @@ impl OpenFleet for Fleet {
         };
         self.plan_each_cached(|cluster| clusters.contains(cluster), |_| (), take);
         let planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter();
-        Ok(planned.map(|(cluster, plan)| (ProposalId::of_release(cluster), plan)).collect())
+        let target = |id: ClusterId| match self.layout().target(id.as_str()) {
+            Some(folder) => folder.target(),
+            None => id.into(),
+        };
+        Ok(planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect())
     }
 }

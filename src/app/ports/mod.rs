@@ -8,6 +8,7 @@ mod agents;
 mod app_manifest;
 mod check_run;
 mod code_host;
+mod components;
 mod fleet;
 mod issue;
 mod leadership;
@@ -32,6 +33,9 @@ pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatu
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
     MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,
+};
+pub use components::{
+    AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
 };
 pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
 pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};

@@ -294,6 +294,8 @@ pub struct FleetState<'a> {
     pub clusters: u32,
     /// Clusters of them that are done.
     pub done: u32,
+    /// What Git wants of this management cluster and the reconciler does not do, in a sentence's part; `None` = nothing.
+    pub left_out: Option<&'a str>,
     /// Why there is no newer commit: reason and message.
     pub problem: Option<(&'a str, &'a str)>,
 }
@@ -328,10 +330,11 @@ pub fn fleet_status(
     } else if let (None, Some((reason, message))) = (state.commit, state.problem) {
         says.that(Ready, False, reason, message);
     } else if state.commit.is_some() {
+        let left_out = state.left_out.map(|what| format!("; {what}")).unwrap_or_default();
         if state.done == state.clusters {
-            says.that(Ready, True, "Done", "every cluster is as Git says");
+            says.that(Ready, True, "Done", &format!("every cluster is as Git says{left_out}"));
         } else {
-            let message = format!("{} of {} clusters are as Git says", state.done, state.clusters);
+            let message = format!("{} of {} clusters are as Git says{left_out}", state.done, state.clusters);
             says.that(Ready, False, "Reconciling", &message);
         }
     }

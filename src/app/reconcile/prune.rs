@@ -179,7 +179,7 @@ impl Reconciliation<'_> {
     }
 
     fn settings_file(&self) -> Option<capstan_model::tree::RepoPath> {
-        let folder = self.request.revision.fleet.layout().cluster(self.request.id.as_str())?;
+        let folder = self.request.revision.fleet.layout().target(self.request.id.as_str())?;
         folder.settings.as_ref().map(|entry| entry.path.clone())
     }
 }

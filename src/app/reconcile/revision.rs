@@ -12,7 +12,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
 use capstan_plan::boundary::Neighbours;
-use capstan_plan::settings::{ClaimedTwice, REPOSITORY_FILE};
+use capstan_plan::settings::{ClaimedTwice, ProvidersBy, REPOSITORY_FILE};
 use capstan_plan::templates::SpecDigest;
 use jiff::civil::Date;
 use serde_json::Value;
@@ -44,6 +44,8 @@ pub struct Revision {
     prints: BTreeMap<ClusterId, Print>,
     /// Folders of which everything is known that they render.
     known: BTreeSet<ClusterId>,
+    /// What the settings want of this management cluster and nobody here does.
+    left_out: Option<String>,
 }
 
 /// What tells that a folder asks for the same in two commits: its files, and what they render to, which
@@ -127,6 +129,11 @@ impl Unusable {
 }
 
 impl Revision {
+    /// What the settings want of this management cluster and no reconciler does yet, as a part of a sentence.
+    pub fn left_out(&self) -> Option<&str> {
+        self.left_out.as_deref()
+    }
+
     /// Opens a tree. Reads and renders every claimed folder, each by itself: to be called where blocking is allowed.
     /// Kinds of which discovery told nothing are named once; where `settled`, they count as namespaced.
     ///
@@ -237,7 +244,9 @@ impl Revision {
         for (id, inventory) in view.recorded {
             owners.records(id, inventory);
         }
+        let left_out = left_out(&fleet, uid);
         Ok(Opened::Ready(Box::new(Self {
+            left_out,
             commit,
             fleet,
             claims,
@@ -354,9 +363,20 @@ fn refused(failed: &TrialFailed) -> String {
     }
 }
 
+/// The provider set that the settings have this reconciler apply, and that it does not apply yet.
+fn left_out(fleet: &Fleet, uid: &str) -> Option<String> {
+    let own = fleet.settings().management_clusters.iter().find(|management| management.uid.is(uid))?;
+    let providers = own.providers.as_ref().filter(|providers| providers.by != ProvidersBy::Others)?;
+    Some(format!(
+        "the provider set {} (`by: {}`) is not applied: reconcilers apply clusters alone yet",
+        providers.path,
+        providers.by.as_str()
+    ))
+}
+
 /// What tells apart the contents of all that lies in no cluster's folder.
 fn content_beside(fleet: &Fleet) -> String {
-    let folders: BTreeSet<&RepoPath> = fleet.clusters().map(ClusterId::folder).collect();
+    let folders: BTreeSet<&RepoPath> = fleet.targets().map(ClusterId::folder).collect();
     let is_beside = |path: &RepoPath| {
         let mut above = path.parent();
         while let Some(folder) = above {
@@ -379,6 +399,7 @@ fn claims(fleet: &Fleet, uid: &str) -> BTreeMap<ClusterId, Result<(), Reason>> {
         managements.iter().any(|management| management.name == name && management.uid.is(uid))
     };
     let mut claims = BTreeMap::new();
+    // A provider set is no cluster, whatever pattern its folder fits.
     for id in fleet.clusters() {
         match fleet.settings().claimed_by(id) {
             Ok(Some(management)) if management.uid.is(uid) => {

@@ -52,7 +52,7 @@ impl Run<'_> {
             return Ok(Ok(vec![proposal]));
         }
         match self.touched_by_head(pull, scopes).await {
-            Ok(clusters) => Ok(Ok(clusters.into_iter().map(ProposalId::of_release).collect())),
+            Ok(clusters) => Ok(Ok(clusters.into_iter().map(|id| self.proposal_for(id)).collect())),
             Err(error) if error.is_lasting() => {
                 tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "what a pull request touches cannot be read");
                 let why = error.to_string();
@@ -352,7 +352,7 @@ impl Run<'_> {
         let missing = planned.missing(proposal);
         let state = outcome.proposals.get(proposal);
         status_answer(&Status {
-            target: proposal.target.as_str(),
+            target: proposal.target.path(),
             state: state.map_or(("unknown", missing.as_str()), |state| (state.word, state.why.as_str())),
             upgrade: match planned.plans.get(proposal) {
                 Some(Ok(upgrade)) => Ok(upgrade.as_ref()),
@@ -379,7 +379,7 @@ impl Run<'_> {
         let mut words = approvals_in_words(approved);
         words
             .extend(approvals_gate(approved, planned.settings.commands.prefix.as_str()).map(|gate| gate.why));
-        about(proposal.target.as_str(), &words.join(" "))
+        about(proposal.target.path(), &words.join(" "))
     }
 
     /// What is said to who asked for a release, and of which proposal.
@@ -394,7 +394,7 @@ impl Run<'_> {
         if let Some(refused) = planned.decided.answer(request, at) {
             return (refused.clone(), None);
         }
-        let named = cluster.cloned().map(ProposalId::of_release);
+        let named = cluster.cloned().map(|id| self.proposal_for(id));
         let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
             let text = "Name the cluster: this is no proposal of one.\n";
             return (Refusal::NothingThere.after(text), None);
@@ -425,7 +425,7 @@ impl Run<'_> {
         outcome: &Outcome,
     ) -> String {
         let answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
-        let named = command.cluster().cloned().map(ProposalId::of_release);
+        let named = command.cluster().cloned().map(|id| self.proposal_for(id));
         let proposal = named.or_else(|| self.proposal_of(request));
         let state = proposal.and_then(|proposal| outcome.proposals.get(&proposal));
         match state {
@@ -446,7 +446,7 @@ impl Run<'_> {
 
 /// What became of a proposal, with its pull request.
 fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
-    let target = proposal.target.as_str();
+    let target = proposal.target.path();
     match outcome.proposals.get(proposal) {
         Some(state) => {
             let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
@@ -497,7 +497,7 @@ fn unseen_text(request: &Request, command: &str) -> String {
 }
 
 fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {
-    let target = proposal.target.as_str();
+    let target = proposal.target.path();
     let Some(plan) = planned.plans.get(proposal) else {
         return refused(target, &planned.missing(proposal), Refusal::NothingThere);
     };
@@ -525,7 +525,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
 }
 
 fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
-    let target = proposal.target.as_str();
+    let target = proposal.target.path();
     let Some(state) = outcome.proposals.get(proposal) else {
         return refused(target, &planned.missing(proposal), Refusal::NothingThere);
     };

@@ -24,7 +24,7 @@ use crate::app::ports::PullRequest;
 
 /// Whether a cluster's proposals are merged without a word from anybody.
 pub(super) fn is_automatic(settings: &RepositorySettings, target: &Target) -> bool {
-    settings.upgrade.merge.automatic.iter().any(|glob| glob.matches(target.as_str()))
+    settings.upgrade.merge.automatic.iter().any(|glob| glob.matches(target.path()))
 }
 
 impl Run<'_> {

@@ -109,7 +109,7 @@ impl Decided {
             for (at, command) in request.carried_out() {
                 let (proposal, release, rollback) = match command {
                     Command::Upgrade(to) => {
-                        let named = to.cluster.clone().map(ProposalId::of_release);
+                        let named = to.cluster.clone().map(|id| run.proposal_for(id));
                         let Some(proposal) = named.or_else(|| run.proposal_of(request)) else { continue };
                         self.wishes.insert(proposal.clone(), Wish::Offer);
                         let Some(release) = to.release.clone() else { continue };
@@ -122,9 +122,9 @@ impl Decided {
                             (proposal.clone(), back.to.clone(), Some(RolledBack { leaves, by }))
                         }
                         Some(Err(why)) => {
-                            let named = back.cluster.clone().map(ProposalId::of_release);
+                            let named = back.cluster.clone().map(|id| run.proposal_for(id));
                             let proposal = named.or_else(|| run.proposal_of(request));
-                            let target = proposal.map(|proposal| proposal.target.to_string());
+                            let target = proposal.map(|proposal| proposal.target.path().to_owned());
                             let answer = refused(
                                 target.as_deref().unwrap_or("rollback"),
                                 &format!("{}.", sentence(why)),
@@ -159,7 +159,7 @@ impl Decided {
                 Some(Err(why)) => why.clone(),
                 None => "there is no such cluster on the default branch.".to_owned(),
             };
-            let answer = refused(proposal.target.as_str(), &why, Refusal::State);
+            let answer = refused(proposal.target.path(), &why, Refusal::State);
             self.answers.insert((asked.request, asked.at), answer);
             let decisions = self.decisions.entry(proposal.clone()).or_default();
             (decisions.release, decisions.rollback) = asked.before;
@@ -196,7 +196,7 @@ impl Decided {
                 if !decides(command.verb()) {
                     continue;
                 }
-                let named = command.cluster().cloned().map(ProposalId::of_release);
+                let named = command.cluster().cloned().map(|id| run.proposal_for(id));
                 // What stands beside a box names its cluster, too.
                 let names = named.is_some() || matches!(request.origin, Origin::Tick { .. });
                 let proposal = named.as_ref().or(proposal.as_ref());
@@ -207,7 +207,7 @@ impl Decided {
                     }
                     Some(proposal) if names && !plans.contains_key(proposal) => {
                         let why = "there is no such cluster on the default branch.";
-                        refused(proposal.target.as_str(), why, Refusal::NothingThere)
+                        refused(proposal.target.path(), why, Refusal::NothingThere)
                     }
                     Some(proposal) if names && !is_open && command.verb() != Verb::Override => {
                         match self.no_dashboard.clone() {
@@ -278,7 +278,7 @@ impl Decided {
                 settled.extend(replans.then(|| proposal.clone()));
                 answer
             }
-            Noted::TooMuch => refused(proposal.target.as_str(), TOO_MUCH, Refusal::NotNoted),
+            Noted::TooMuch => refused(proposal.target.path(), TOO_MUCH, Refusal::NotNoted),
         }
     }
 
@@ -312,7 +312,7 @@ impl Decided {
         plans: &Plans,
         prefix: &str,
     ) -> String {
-        let (target, by) = (proposal.target.as_str(), request.by.as_str());
+        let (target, by) = (proposal.target.path(), request.by.as_str());
         let decisions = self.decisions.entry(proposal.clone()).or_default();
         let (named, side) = match command {
             Command::Hold(held) => {

@@ -68,7 +68,7 @@ impl Run<'_> {
             match self.merge_one(planned, &proposal, &judged, wishes, outcome).await {
                 Err(error) if error.is_of_one() => {
                     let words = merge_refused_in_words(&error.to_string());
-                    let words = refused(proposal.target.as_str(), &words, Refusal::NotMerged);
+                    let words = refused(proposal.target.path(), &words, Refusal::NotMerged);
                     outcome.merges.extend(asked.into_iter().map(|id| (id, words.clone())));
                     tracing::warn!(repository = %self.repository.name, pull_request = judged.pull.number, error = %error, "the proposal cannot be merged");
                     outcome.ending.fail(error);
@@ -149,7 +149,7 @@ impl Run<'_> {
                         outcome.postponed.insert(request.id());
                         continue;
                     }
-                    let target = proposal.target.as_str();
+                    let target = proposal.target.path();
                     let words = match self.take_merge_step(judged, &step).await? {
                         MergeAnswer::Done => {
                             if !matches!(step, MergeStep::Refuse(_) | MergeStep::Stands(_)) {

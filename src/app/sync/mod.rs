@@ -37,12 +37,13 @@ mod tree_status;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceId, SourceKind};
-use capstan_model::target::Target;
+use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
@@ -179,6 +180,8 @@ struct Run<'a> {
     /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
     /// wants to know.
     compared: &'a Mutex<Option<Compared>>,
+    /// The provider sets at the tip of the base branch, once they are known.
+    provider_sets: &'a OnceLock<BTreeSet<ClusterId>>,
 }
 
 /// What is planned, and for whom.
@@ -287,8 +290,16 @@ pub async fn sync_and_consumers(
         }
     };
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let compared = Mutex::default();
-    let run = Run { ports, repository, hints, today, facts: &facts, compared: &compared };
+    let (compared, provider_sets) = (Mutex::default(), OnceLock::new());
+    let run = Run {
+        ports,
+        repository,
+        hints,
+        today,
+        facts: &facts,
+        compared: &compared,
+        provider_sets: &provider_sets,
+    };
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
         return Ok((run.onboard().await?.synced(), None));
@@ -328,6 +339,13 @@ fn beyond_limits(why: String) -> FileError {
 }
 
 impl Run<'_> {
+    /// The proposal that brings the cluster or provider set of that folder to a newer release.
+    fn proposal_for(&self, id: ClusterId) -> ProposalId {
+        let is_set = self.provider_sets.get().is_some_and(|sets| sets.contains(&id));
+        let kind = if is_set { TargetKind::Providers } else { TargetKind::Cluster };
+        ProposalId::of_release(Target::new(kind, id))
+    }
+
     /// Asks the planner something that may take long.
     async fn ask_planner<T: Send + 'static>(
         self,
@@ -392,6 +410,9 @@ impl Run<'_> {
         let consumers = self.consumers_to_notify(&settings).await?;
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let scopes = by_target(fleet.scopes());
+        let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
+        let sets = scopes.keys().filter(is_set).map(|target| target.id().clone());
+        let _first_time = self.provider_sets.set(sets.collect());
         let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
         // Whoever asks for a preflight wants the check anew, as somebody who re-runs it on GitHub does.
         let hints = self.hints_with(&commands);

@@ -190,7 +190,7 @@ impl Run<'_> {
                 continue;
             };
             let Some(owner) = reporters.managed_by.owner(cluster) else { continue };
-            let Some(folders) = scope.folders() else { continue };
+            let folders = scope.folders();
             let of_owner = concerned.entry(owner.uid.clone());
             let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
             clusters.insert(cluster.clone(), folders);

@@ -109,7 +109,7 @@ impl Run<'_> {
                 right
             }
         };
-        let clusters = [target.to_string()];
+        let clusters = [target.path().to_owned()];
         let place = Place { clusters: &clusters, fork_author: None };
         Ok(self.denial(rights, (login, right), Verb::Approve, place).await?.is_none())
     }
@@ -128,7 +128,7 @@ impl Run<'_> {
         }
         // Of what nobody can read no cluster is known: then what holds for the repository decides.
         let concerned = self.concerned_by(request, scopes).await?.unwrap_or_default();
-        Ok(concerned.into_iter().map(|proposal| proposal.target.to_string()).collect())
+        Ok(concerned.into_iter().map(|proposal| proposal.target.path().to_owned()).collect())
     }
 
     /// Writes to the audit trail what became of each command of a comment.
@@ -136,7 +136,7 @@ impl Run<'_> {
         let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
         for (at, command) in request.commands.iter().enumerate() {
             let named = command.as_ref().ok().and_then(|command| command.cluster());
-            let proposal = named.cloned().map(ProposalId::of_release);
+            let proposal = named.cloned().map(|id| self.proposal_for(id));
             let (word, action) = match command {
                 Err(_) => ("?", "command-unknown"),
                 Ok(command) if carried_out.contains(&at) => (command.verb().word(), "command-carried-out"),

@@ -44,13 +44,11 @@ impl Run<'_> {
         request: &Request,
         back: &Back,
     ) -> Result<Result<(ProposalId, RollBack), String>, SyncError> {
-        let named = back.cluster.clone().map(ProposalId::of_release);
+        let named = back.cluster.clone().map(|id| self.proposal_for(id));
         let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
             return Ok(Err("name the cluster: this is no proposal of one".to_owned()));
         };
-        let Some(cluster) = proposal.target.cluster().cloned() else {
-            return Ok(Err(format!("{proposal} is no cluster")));
-        };
+        let cluster = proposal.target.id().clone();
         let (number, state, head) = match (&request.pull, &back.cluster) {
             (Some(pull), None) => (pull.number, pull.state, pull.head.clone()),
             _ => {

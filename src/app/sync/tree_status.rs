@@ -19,7 +19,8 @@ impl Run<'_> {
     /// Says which targets cannot be planned.
     pub(super) async fn report_tree(self, plans: &Plans) -> Result<(), SyncError> {
         let unplanned = plans.iter().filter(|(_, plan)| plan.is_err());
-        let mut targets: Vec<String> = unplanned.map(|(proposal, _)| proposal.target.to_string()).collect();
+        let mut targets: Vec<String> =
+            unplanned.map(|(proposal, _)| proposal.target.path().to_owned()).collect();
         targets.dedup();
         let description = match targets.as_slice() {
             [] => None,

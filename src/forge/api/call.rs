@@ -214,11 +214,13 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) body: Value,
     pub(crate) link: Option<String>,
+    /// Where it leads.
+    pub(crate) location: Option<String>,
 }
 
 impl Reply {
     pub(crate) fn new(status: u16, body: Value) -> Reply {
-        Reply { status, body, link: None }
+        Reply { status, body, link: None, location: None }
     }
 
     pub(crate) fn ok(body: Value) -> Reply {
@@ -227,6 +229,10 @@ impl Reply {
 
     pub(crate) fn created(body: Value) -> Reply {
         Reply::new(201, body)
+    }
+
+    pub(crate) fn found(location: String) -> Reply {
+        Reply { location: Some(location), ..Reply::new(302, Value::Null) }
     }
 
     pub(crate) fn no_content() -> Reply {

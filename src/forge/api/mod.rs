@@ -10,6 +10,7 @@ mod manifests;
 mod people;
 mod pulls;
 mod rate_limit;
+mod releases;
 mod routes;
 mod sidebar;
 

@@ -3,7 +3,8 @@
 use super::call::{Answer, Call, Reply};
 use super::issues::Reactable;
 use super::{
-    activity, checks, git_data, installations, issues, manifests, people, pulls, rate_limit, sidebar,
+    activity, checks, git_data, installations, issues, manifests, people, pulls, rate_limit, releases,
+    sidebar,
 };
 use crate::error::ApiError;
 
@@ -62,6 +63,9 @@ fn in_repository(call: &mut Call<'_>, method: &str, owner: &str, name: &str, pat
             ("GET", ["compare", range @ ..]) => git_data::compare(call, owner, name, &range.join("/")),
             ("GET", ["contents", path @ ..]) => git_data::contents(call, owner, name, &path.join("/")),
             ("GET", ["branches", branch @ ..]) => git_data::branch(call, owner, name, &branch.join("/")),
+            ("GET", ["releases"]) => releases::list(call, owner, name),
+            ("GET", ["releases", "tags", tag]) => releases::by_tag(call, owner, name, tag),
+            ("GET", ["releases", "assets", id]) => releases::asset(call, owner, name, number(id)?),
             ("POST", ["statuses", sha]) => checks::create_status(call, owner, name, sha),
             _ => Err(ApiError::not_found()),
         },

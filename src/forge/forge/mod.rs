@@ -5,6 +5,7 @@ mod inspect;
 mod merging;
 mod options;
 mod people;
+mod releases;
 mod running;
 mod sidebar;
 

@@ -557,6 +557,7 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
         suites: Vec::new(),
         statuses: Vec::new(),
         activities: Vec::new(),
+        releases: Vec::new(),
     };
     state.repositories.insert(full_name.to_ascii_lowercase(), repository);
     Ok(())

@@ -61,6 +61,7 @@ impl Forge {
         let url = format!("http://{}", listener.local_addr()?);
         let state = State {
             web: options.enterprise.as_ref().map_or_else(|| url.clone(), |server| server.web.clone()),
+            storage: None,
             enterprise: options.enterprise.as_ref().map(|server| server.version.clone()),
             folder: folder.path().to_owned(),
             last_id: 1000,

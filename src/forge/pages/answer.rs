@@ -16,6 +16,9 @@ pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
     let path: Vec<String> = request.path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let mut state = shared.lock();
+    if let ("GET", ["storage", id]) = (request.method.as_str(), path.as_slice()) {
+        return stored(&state, id);
+    }
     let shown = match (request.method.as_str(), path.as_slice()) {
         ("GET", []) => repository::home(&state),
         ("GET", [owner, name]) | ("GET", [owner, name, "pulls"]) => {
@@ -37,6 +40,15 @@ pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
     match shown {
         Ok(shown) => html(200, &shown),
         Err(error) => failed(&error),
+    }
+}
+
+/// A file of a release, as the server hands it out to which GitHub leads.
+fn stored(state: &State, id: &str) -> HttpResponse {
+    let mut assets = state.repositories.values().flat_map(|here| &here.releases).flat_map(|one| &one.assets);
+    match assets.find(|asset| asset.id.to_string() == id) {
+        Some(asset) => HttpResponse::new(200, "application/octet-stream", asset.content.clone()),
+        None => failed(&ApiError::not_found()),
     }
 }
 

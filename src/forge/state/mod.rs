@@ -6,6 +6,7 @@ mod app;
 mod checks;
 mod issue;
 mod pull;
+mod release;
 mod repository;
 mod whole;
 
@@ -17,6 +18,7 @@ pub(crate) use self::checks::{CheckRun, CheckSuite, Status};
 pub(crate) use self::issue::{Comment, Issue, Label, Reaction};
 pub(crate) use self::pull::{AutoMerge, Mergeability, Merged, Pull, Review, Size};
 pub use self::pull::{MergeMethod, ReviewState};
+pub(crate) use self::release::{Asset, Release};
 pub use self::repository::Protection;
 pub(crate) use self::repository::{Activity, BranchRule, Repository};
 pub(crate) use self::whole::{State, Team};

@@ -8,6 +8,7 @@ use super::account::{Account, Permission};
 use super::checks::{CheckRun, CheckSuite, Status};
 use super::issue::{Comment, Issue, Label};
 use super::pull::{MergeMethod, Pull};
+use super::release::Release;
 use crate::clock::Seconds;
 use crate::error::ApiError;
 use crate::store::{Store, parse_id};
@@ -88,6 +89,8 @@ pub(crate) struct Repository {
     pub(crate) suites: Vec<CheckSuite>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) activities: Vec<Activity>,
+    /// In the order in which they were published.
+    pub(crate) releases: Vec<Release>,
 }
 
 impl Repository {

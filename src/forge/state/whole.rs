@@ -22,6 +22,8 @@ pub(crate) struct Team {
 /// Everything; guarded by one lock.
 pub(crate) struct State {
     pub(crate) web: String,
+    /// The server that hands out files of releases, where it is another one.
+    pub(crate) storage: Option<String>,
     /// The version of a GitHub Enterprise Server, where it is one.
     pub(crate) enterprise: Option<String>,
     pub(crate) folder: PathBuf,

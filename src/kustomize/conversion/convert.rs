@@ -3,8 +3,9 @@
 use super::apply::{Did, apply_step};
 use super::refusal::{Refusal, Refusals, Unconvertible};
 use super::step::{Conversion, ConversionStep};
-use super::{cluster_api, definitions, older};
+use super::{cluster_api, definitions, older, operator};
 use crate::schema::{Fields, Schemas};
+use capstan_model::kinds::is_provider;
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::Node;
 
@@ -61,6 +62,10 @@ fn steps(
     let mut done = Done { object: object.clone(), steps: Vec::new() };
     let named = ConversionStep::Replace { at: FieldPath::root().key("apiVersion"), value: Node::string(to) };
     done.all([named]);
+    if is_provider(group, kind) {
+        done.all(operator::steps(object, version(from), version(to))?);
+        return Ok(done.steps);
+    }
     let own = |version: &str| Fields::of(kind, &format!("{group}/{version}"));
     let (Some((name, beta1)), Some((_, beta2))) = (own("v1beta1"), own("v1beta2")) else {
         definitions::same_shape(object, kind, from, to, schemas)?;

@@ -16,6 +16,7 @@
 //! | `rules` | what Cluster API changed between v1beta1 and v1beta2, type by type |
 //! | `cluster_api` | its own kinds: the walk with the rules |
 //! | `older` | its alpha versions |
+//! | `operator` | the Cluster API operator's provider objects |
 //! | `definitions` | everybody else's kinds, where definitions show the same shape |
 //! | `convert` | the steps of any kind |
 //!
@@ -30,6 +31,7 @@ mod cluster_api;
 mod convert;
 mod definitions;
 mod older;
+mod operator;
 mod paths;
 mod refusal;
 mod rounds;

@@ -446,3 +446,70 @@ fn every_field_of_v1beta1_goes_somewhere_and_every_rule_is_of_use() {
     ];
     assert_eq!(written, kubernetes);
 }
+
+/// A provider object's spec in v1alpha1, and in v1alpha2.
+const PROVIDERS: &[(&str, &str)] = &[
+    ("{version: v2.4.0, secretName: vars}", "{version: v2.4.0, configSecret: {name: vars}}"),
+    (
+        "{secretName: vars, secretNamespace: capi, fetchConfig: {url: u}}",
+        "{configSecret: {name: vars, namespace: capi}, fetchConfig: {url: u}}",
+    ),
+    (
+        "{deployment: {containers: [{name: manager, image: {repository: h.io/a/, name: b, tag: v1}}, {name: other, image: {name: c}}]}}",
+        "{deployment: {containers: [{name: manager, imageUrl: 'h.io/a/b:v1'}, {name: other, imageUrl: c}]}}",
+    ),
+    // Files that say v1alpha1 and write v1alpha2.
+    (
+        "{configSecret: {name: vars}, deployment: {containers: [{name: manager, imageUrl: 'h.io/b:v1'}]}}",
+        "{configSecret: {name: vars}, deployment: {containers: [{name: manager, imageUrl: 'h.io/b:v1'}]}}",
+    ),
+];
+
+fn provider(version: &str, more: &str) -> Node {
+    let group = "operator.cluster.x-k8s.io";
+    read(&format!("{{apiVersion: {group}/{version}, kind: InfrastructureProvider, {more}}}"))
+}
+
+#[test]
+fn provider_objects_become_v1alpha2() {
+    for (old, new) in PROVIDERS {
+        let object = provider("v1alpha1", &format!("metadata: {{name: aws}}, spec: {old}"));
+        let conversion = convert(&object, "operator.cluster.x-k8s.io/v1alpha2", Schemas::built_in()).unwrap();
+        let mut after = object.clone();
+        apply(&mut after, &conversion);
+        let wanted = provider("v1alpha2", &format!("metadata: {{name: aws}}, spec: {new}"));
+        assert_eq!(after.value(), wanted.value(), "{old}");
+    }
+}
+
+#[test]
+fn what_a_provider_object_says_twice_or_elsewhere_is_refused_by_name() {
+    for (version, more, field, why) in [
+        (
+            "v1alpha1",
+            "metadata: {name: aws}, spec: {secretName: a, configSecret: {name: b}}",
+            "/spec/secretName",
+            "it says the same as `configSecret`",
+        ),
+        (
+            "v1alpha1",
+            "metadata: {name: aws}, spec: {deployment: {containers: [{image: {name: a}, imageUrl: b}]}}",
+            "/spec/deployment/containers/0/image",
+            "it says the same as `imageUrl`",
+        ),
+        (
+            "v1alpha1",
+            "metadata: {name: aws, annotations: {cluster.x-k8s.io/conversion-data: '{}'}}, spec: {}",
+            "/metadata/annotations/cluster.x-k8s.io~1conversion-data",
+            "this annotation holds fields that only the newer version has",
+        ),
+    ] {
+        let object = provider(version, more);
+        let to = "operator.cluster.x-k8s.io/v1alpha2";
+        let refused = convert(&object, to, Schemas::built_in()).unwrap_err();
+        assert_eq!((refused.field.to_string().as_str(), refused.why.as_str()), (field, why));
+    }
+    let back =
+        convert(&provider("v1alpha2", "spec: {}"), "operator.cluster.x-k8s.io/v1alpha1", Schemas::built_in());
+    assert_eq!(back.unwrap_err().why, "the operator's API has v1alpha2 alone since v0.20.0");
+}

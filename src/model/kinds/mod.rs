@@ -31,6 +31,9 @@ pub use self::row::{Keys, KindRole, Loss, Machines, Stage, Treatment, VersionRol
 use self::table::TABLES;
 use crate::object::{FieldPath, ObjectId};
 
+/// The API group of the provider objects.
+const OPERATOR_GROUP: &str = "operator.cluster.x-k8s.io";
+
 fn rows() -> impl Iterator<Item = &'static Row> {
     TABLES.iter().flat_map(|rows| rows.iter())
 }
@@ -95,6 +98,22 @@ pub fn is_class(id: &ObjectId) -> bool {
 /// Whether an object is a template, of a kind that is known or not.
 pub fn is_template(id: &ObjectId) -> bool {
     matches!(role_of(id), Some(KindRole::Template | KindRole::DataTemplate))
+}
+
+/// Whether a kind is one of the Cluster API operator's provider objects.
+pub fn is_provider(group: &str, kind: &str) -> bool {
+    role(group, kind) == Some(KindRole::Provider)
+}
+
+/// Whether an API group is that of the provider objects.
+pub fn is_of_operator(group: &str) -> bool {
+    group == OPERATOR_GROUP
+}
+
+/// Where an object says the version of the component that it installs; `None` for kinds that install none. It is no
+/// version of Kubernetes, but moves with the others of its step group.
+pub fn component_version(id: &ObjectId) -> Option<FieldPath> {
+    is_provider(&id.group, &id.kind).then(|| FieldPath::of_keys(&["spec", "version"]))
 }
 
 /// Whether an object makes machines beside the control plane: MachineDeployments, MachineSets, MachinePools.

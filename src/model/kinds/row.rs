@@ -31,6 +31,8 @@ pub enum KindRole {
     ResourceSet,
     /// Credentials of an infrastructure provider.
     Identity,
+    /// A provider object of the Cluster API operator.
+    Provider,
     /// Kubernetes' own.
     Namespace,
     /// Kubernetes' own.

@@ -16,7 +16,8 @@ const INFRASTRUCTURE: Groups = Groups::Are(&["infrastructure.cluster.x-k8s.io"])
 const KUBERNETES: Groups = Groups::Are(&[""]);
 
 /// The tables of rows, in the order in which they are asked.
-pub(super) const TABLES: &[&[Row]] = &[CLUSTER_API, CONTROL_PLANES, templates::ROWS, PROVIDERS, OTHERS];
+pub(super) const TABLES: &[&[Row]] =
+    &[CLUSTER_API, CONTROL_PLANES, templates::ROWS, PROVIDERS, OPERATOR, OTHERS];
 
 /// Cluster API's own kinds.
 const CLUSTER_API: &[Row] = &[
@@ -225,6 +226,27 @@ const INFRASTRUCTURE_PART: Row = Row {
     stage: (Stage::Templates, 2),
     loss: Loss::Unknown,
 };
+
+/// The kinds of the Cluster API operator, by which a management cluster gets its providers
+/// (<https://cluster-api-operator.sigs.k8s.io/02_concepts/02_glossary>). What they say in `spec.version` is no version
+/// of Kubernetes ([`super::component_version`]).
+const OPERATOR: &[Row] = &[Row {
+    groups: Groups::Are(&[super::OPERATOR_GROUP]),
+    kinds: &[
+        "AddonProvider",
+        "BootstrapProvider",
+        "ControlPlaneProvider",
+        "CoreProvider",
+        "InfrastructureProvider",
+        "IPAMProvider",
+        "RuntimeExtensionProvider",
+    ],
+    role: KindRole::Provider,
+    versions: &[],
+    edit: None,
+    stage: (Stage::AddOns, 0),
+    loss: Loss::Unknown,
+}];
 
 /// What clusters need besides, of Kubernetes and of those who make Secrets.
 const OTHERS: &[Row] = &[

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Surroundings;
 use super::home::{Home, Scopes, place_in_namespaces};
 use super::selectors::{Labels, Selector, selectors};
-use crate::layout::{ClusterFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_model::ids::ClusterId;
@@ -63,9 +63,8 @@ impl Neighbours {
     /// The folders of a snapshot that a management cluster claims, as far as files tell. Renders each of them, or
     /// not, as `around` says: it is given a folder's cluster and what renders that.
     pub fn read(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings, around: Around<'_>) -> Self {
-        let claimed = |folder: &&ClusterFolder| settings.claimed_by(&folder.id).is_ok_and(|by| by.is_some());
-        let folders = layout.clusters.iter().map(AsRef::as_ref);
-        let claimed: Vec<&ClusterFolder> = folders.filter(claimed).collect();
+        let claimed = |folder: &&TargetFolder| folder.claimed_by(settings).is_ok_and(|by| by.is_some());
+        let claimed: Vec<&TargetFolder> = layout.clusters().filter(claimed).collect();
         let mut all = Self::default();
         // Who has nobody beside it reaches for nobody.
         if claimed.len() > 1 {
@@ -93,15 +92,15 @@ impl Neighbours {
         let mut all = self.clone();
         for id in changed {
             all.remove(id);
-            let claimed = settings.claimed_by(id).is_ok_and(|by| by.is_some());
-            if let Some(folder) = layout.cluster(id.as_str()).filter(|_| claimed) {
+            let claimed = layout.claimed_by(id, settings).is_ok_and(|by| by.is_some());
+            if let Some(folder) = layout.target(id.as_str()).filter(|_| claimed) {
                 around(id, &mut || all.read_folder(tree, folder));
             }
         }
         all
     }
 
-    fn read_folder(&mut self, tree: &dyn Tree, folder: &ClusterFolder) {
+    fn read_folder(&mut self, tree: &dyn Tree, folder: &TargetFolder) {
         let folders = Folders {
             cluster: folder.id.folder().clone(),
             base: folder.base.clone(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kustomizations::Kustomizations;
 use super::root::Root;
 use super::users::{ClassRef, class_name};
-use crate::layout::{ClusterFolder, Layout, may_hold};
+use crate::layout::{Layout, TargetFolder, may_hold};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, role};
@@ -118,7 +118,7 @@ struct Clusters<'a> {
 impl Clusters<'_> {
     /// The cluster whose base or overlay holds a file or folder, or is that folder. A folder of classes alone may
     /// look like one (`clusterclasses/base`), and is none.
-    fn around(&self, path: &RepoPath) -> Option<&ClusterFolder> {
+    fn around(&self, path: &RepoPath) -> Option<&TargetFolder> {
         self.shaped_around(path).filter(|folder| self.has_cluster(folder))
     }
 
@@ -127,14 +127,14 @@ impl Clusters<'_> {
         Some(folder.id.folder().clone())
     }
 
-    fn shaped_around(&self, path: &RepoPath) -> Option<&ClusterFolder> {
-        let folder = self.layout.cluster(path.as_str()).or_else(|| self.layout.cluster_around(path))?;
+    fn shaped_around(&self, path: &RepoPath) -> Option<&TargetFolder> {
+        let folder = self.layout.target(path.as_str()).or_else(|| self.layout.target_around(path))?;
         let is_part = |part: &RepoPath| path == part || path.is_in(part);
         let is_its = path == folder.id.folder() || is_part(&folder.base) || is_part(&folder.overlay);
         is_its.then_some(folder)
     }
 
-    fn has_cluster(&self, folder: &ClusterFolder) -> bool {
+    fn has_cluster(&self, folder: &TargetFolder) -> bool {
         let is_cluster = |group: &str, kind: &str| role(group, kind) == Some(KindRole::Cluster);
         let holds = |entry: &TreeEntry| {
             // What cannot be read may be anything.
@@ -176,7 +176,7 @@ fn is_class_kind(group: &str, kind: &str) -> bool {
 }
 
 /// Whether a file of a cluster's folder seems to hold a class.
-pub fn has_class(tree: &dyn Tree, folder: &ClusterFolder) -> bool {
+pub fn has_class(tree: &dyn Tree, folder: &TargetFolder) -> bool {
     let holds = |entry: &TreeEntry| {
         is_manifest(&entry.path) && tree.read(entry).is_ok_and(|bytes| may_hold(&bytes, is_class_kind))
     };

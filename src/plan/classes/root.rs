@@ -43,7 +43,7 @@ impl Root {
     /// That reason.
     pub fn render(&self, tree: &dyn Tree, layout: &Layout) -> Result<Vec<RenderedObject>, String> {
         let rendered = match self {
-            Self::Cluster(cluster) => match layout.cluster(cluster.as_str()) {
+            Self::Cluster(cluster) => match layout.target(cluster.as_str()) {
                 Some(folder) => render(tree, &folders_of(folder)).map(|rendered| rendered.objects),
                 None => Ok(Vec::new()),
             },
@@ -78,7 +78,7 @@ impl<'a> Manifests<'a> {
             .filter(|kustomized| kustomized != folder)
             .collect();
         let is_of_no_other_cluster = |path: &RepoPath| {
-            layout.cluster_around(path).is_none_or(|cluster| folder.is_in(cluster.id.folder()))
+            layout.target_around(path).is_none_or(|cluster| folder.is_in(cluster.id.folder()))
         };
         let counts = |entry: &&TreeEntry| {
             let parent = entry.path.parent().unwrap_or_default();

@@ -1,9 +1,10 @@
-//! A cluster folder, read: base, overlay, settings, current release.
+//! A cluster's or provider set's folder, read: base, overlay, settings, current release.
 //!
 //! Base files are parsed once and kept, so that whoever plans does not read them again.
 //!
 //! Deliberately absent: rendering ([`capstan_kustomize::render`]) and what an upgrade changes ([`crate::upgrade`]).
 
+mod provider_sets;
 mod read;
 mod record;
 #[cfg(test)]
@@ -15,19 +16,19 @@ pub use crate::giant_swarm::ReleaseScalar;
 pub use read::{Manifest, is_unread};
 pub use record::{RecordedBy, RecordedRelease};
 
-use crate::layout::ClusterFolder;
+use crate::layout::TargetFolder;
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::version::KubernetesVersion;
 
-/// A cluster, read.
+/// A cluster, read. A provider set is read as one, without infrastructure and without a version of Kubernetes.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     /// Its id.
     pub id: ClusterId,
     /// Its files.
-    pub folder: ClusterFolder,
+    pub folder: TargetFolder,
     /// Base's manifests (YAML and JSON), parsed, in the order of their paths.
     pub base: Vec<Manifest>,
     /// Its `capstan.yaml`.
@@ -42,6 +43,6 @@ pub struct Cluster {
     pub infrastructure_kinds: BTreeSet<String>,
     /// The version of Kubernetes that its base asks for: the control plane's, else the newest.
     pub kubernetes: Option<KubernetesVersion>,
-    /// What reading it found: `release-record-differs`.
+    /// What reading it found: `release-record-differs`, `providers-beside-others`, `overlay-changes-providers`.
     pub findings: Vec<Finding>,
 }

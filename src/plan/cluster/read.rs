@@ -1,17 +1,19 @@
-//! From a cluster's folder to a [`Cluster`].
+//! From a folder to a [`Cluster`].
 
 use std::collections::BTreeMap;
 
 use super::Cluster;
+use super::provider_sets;
 use super::record::{RecordedBy, RecordedRelease};
 use crate::giant_swarm::{self, ReleaseScalar};
-use crate::layout::ClusterFolder;
+use crate::layout::TargetFolder;
 use crate::release::{infrastructure_kinds, kubernetes_version};
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::ids::ReleaseName;
 use capstan_model::kinds::{KindRole, role};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
@@ -26,12 +28,12 @@ pub struct Manifest {
 }
 
 impl Cluster {
-    /// Reads a cluster: its settings and every manifest of its base.
+    /// Reads a cluster or provider set: its settings and every manifest of its base.
     ///
     /// # Errors
     /// The first file that cannot be read, is no YAML, or says what no settings can say. Such a cluster is
     /// refused by name; others go on.
-    pub fn read(tree: &dyn Tree, folder: &ClusterFolder) -> Result<Self, FileError> {
+    pub fn read(tree: &dyn Tree, folder: &TargetFolder) -> Result<Self, FileError> {
         let settings = Self::settings_of(tree, folder)?;
         let overlay_settings = match &folder.overlay_settings {
             Some(entry) => Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?),
@@ -45,17 +47,22 @@ impl Cluster {
                 Err(error) => return Err(error),
             }
         }
+        let is_set = folder.kind == TargetKind::Providers;
         let documents = || base.iter().flat_map(|manifest| manifest.file.documents());
         let roots = || documents().flat_map(|document| objects(&document.root)).map(|(_, object)| object);
         let release_scalar = giant_swarm::find(&files_of(&base));
         let recorded = recorded(release_scalar.as_ref(), settings.as_ref(), roots());
-        let findings = record_differs(release_scalar.as_ref(), settings.as_ref()).into_iter().collect();
+        let mut findings: Vec<Finding> =
+            record_differs(release_scalar.as_ref(), settings.as_ref()).into_iter().collect();
+        findings.extend(provider_sets::beside_others(folder.kind, &base));
+        findings.extend(provider_sets::overlay_changes(folder));
         Ok(Self {
             id: folder.id.clone(),
             folder: folder.clone(),
             infrastructure_kinds: roots().flat_map(infrastructure_kinds).collect(),
+            // What provider objects call their version is none of Kubernetes.
             kubernetes: kubernetes_version(
-                roots(),
+                roots().filter(|_| !is_set),
                 settings.as_ref().map_or(&BTreeMap::new(), |s| &s.variables),
             ),
             base,
@@ -71,10 +78,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A file that cannot be read, is no YAML, or says what no settings can say.
-    pub fn settings_of(
-        tree: &dyn Tree,
-        folder: &ClusterFolder,
-    ) -> Result<Option<ClusterSettings>, FileError> {
+    pub fn settings_of(tree: &dyn Tree, folder: &TargetFolder) -> Result<Option<ClusterSettings>, FileError> {
         let Some(entry) = &folder.settings else { return Ok(None) };
         Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
     }
@@ -83,7 +87,7 @@ impl Cluster {
 /// Whether nobody reads a file of a base: the base has a kustomization, and no kustomization there says the file's
 /// name. Asked of files that cannot be read, so it looks for the name anywhere rather than in the fields that
 /// kustomize knows today.
-pub fn is_unread(tree: &dyn Tree, folder: &ClusterFolder, file: &TreeEntry) -> bool {
+pub fn is_unread(tree: &dyn Tree, folder: &TargetFolder, file: &TreeEntry) -> bool {
     let kustomizations = || folder.base_files.iter().filter(|entry| is_kustomization(&entry.path));
     let name = file.path.name().as_bytes();
     let says = |entry: &TreeEntry| {

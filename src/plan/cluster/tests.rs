@@ -18,7 +18,7 @@ fn read(files: &[(&str, &str)]) -> Result<Cluster, FileError> {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     let tree = Files::new(&files);
     let layout = discover(&tree, &RepositorySettings::default());
-    Cluster::read(&tree, layout.cluster("gauss/peu01").unwrap())
+    Cluster::read(&tree, layout.target("gauss/peu01").unwrap())
 }
 
 fn recorded(files: &[(&str, &str)]) -> Option<(String, RecordedBy)> {
@@ -166,8 +166,9 @@ fn a_provider_comes_from_the_first_that_names_one() {
             files.iter().map(|(path, text)| (path.as_str(), *text)).chain(releases).collect();
         let tree = Files::new(&all);
         let layout = discover(&tree, &RepositorySettings::default());
-        let cluster = Cluster::read(&tree, layout.cluster("gauss/peu01").unwrap()).unwrap();
-        let mut settings = RepositorySettings::default().for_cluster(&cluster.id, None, None).unwrap();
+        let cluster = Cluster::read(&tree, layout.target("gauss/peu01").unwrap()).unwrap();
+        let mut settings =
+            RepositorySettings::default().for_target(&cluster.folder.target(), None, None).unwrap();
         settings.provider = (!rule.is_empty()).then(|| capstan_model::ids::Provider::new(rule));
         let standing = Standing::of(&cluster, &settings, &Catalogue::read(&tree, &layout));
         let provider = standing.provider.as_ref().map_or("unknown", |provider| provider.as_str());

@@ -27,6 +27,7 @@ use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, write};
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,7 @@ impl NewCluster<'_> {
     fn facts(&self, base: Vec<SourceFile>, record: String, path: &RepoPath) -> ClusterFacts {
         ClusterFacts {
             id: self.id.clone(),
+            kind: TargetKind::Cluster,
             base_folder: self.base.clone(),
             base,
             contents: Vec::new(),

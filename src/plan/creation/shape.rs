@@ -6,7 +6,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_yaml::{Node, YamlFile, write};
 
-use crate::layout::{ClusterFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 
 /// The name under which kustomize looks first.
 const FILE: &str = "kustomization.yaml";
@@ -31,11 +31,11 @@ enum Listing {
 impl FolderShape {
     /// As most of the clusters beside it have it: those of the same folder, else those that lie as deep, else all.
     pub fn of_neighbours(tree: &dyn Tree, layout: &Layout, id: &ClusterId) -> Self {
-        let all: Vec<&ClusterFolder> = layout.clusters.iter().map(AsRef::as_ref).collect();
+        let all: Vec<&TargetFolder> = layout.clusters().collect();
         let depth = |folder: &RepoPath| folder.parts().count();
-        let beside = |folder: &&ClusterFolder| folder.id.folder().parent() == id.folder().parent();
-        let as_deep = |folder: &&ClusterFolder| depth(folder.id.folder()) == depth(id.folder());
-        let mut neighbours: Vec<&ClusterFolder> = all.iter().copied().filter(beside).collect();
+        let beside = |folder: &&TargetFolder| folder.id.folder().parent() == id.folder().parent();
+        let as_deep = |folder: &&TargetFolder| depth(folder.id.folder()) == depth(id.folder());
+        let mut neighbours: Vec<&TargetFolder> = all.iter().copied().filter(beside).collect();
         if neighbours.is_empty() {
             neighbours = all.iter().copied().filter(as_deep).collect();
         }
@@ -85,7 +85,7 @@ fn own<'e>(entries: &'e [TreeEntry], folder: &RepoPath) -> Option<&'e TreeEntry>
 }
 
 /// The entry by which a cluster's overlay takes its base in.
-fn takes_base_in(tree: &dyn Tree, cluster: &ClusterFolder) -> Option<String> {
+fn takes_base_in(tree: &dyn Tree, cluster: &TargetFolder) -> Option<String> {
     let bytes = tree.read(own(&cluster.overlay_files, &cluster.overlay)?).ok()?;
     let file = YamlFile::read(std::str::from_utf8(&bytes).ok()?).ok()?;
     let root = &file.documents().first()?.root;

@@ -8,7 +8,7 @@ use capstan_test_support::Files;
 fn made(files: &[(&str, &str)]) -> Result<FirstRelease, String> {
     let tree = Files::new(files);
     let layout = discover(&tree, &RepositorySettings::default());
-    let cluster = Cluster::read(&tree, &layout.clusters[0]).unwrap();
+    let cluster = Cluster::read(&tree, &layout.targets[0]).unwrap();
     let folder = RepoPath::parse("aws/v1.0.0").unwrap();
     first_release(&tree, &cluster, &folder).map_err(|error| error.to_string())
 }
@@ -156,7 +156,7 @@ fn files_that_are_no_manifests_are_copied_where_a_kustomization_names_them_and_n
     let bytes = ("g/a/base/sub/bytes".to_owned(), vec![0xff, 0xfe]);
     let tree = Files::from_bytes(texts.into_iter().chain([bytes]));
     let layout = discover(&tree, &RepositorySettings::default());
-    let cluster = Cluster::read(&tree, &layout.clusters[0]).unwrap();
+    let cluster = Cluster::read(&tree, &layout.targets[0]).unwrap();
     let made = first_release(&tree, &cluster, &RepoPath::parse("aws/v1.0.0").unwrap()).unwrap();
     let copied: Vec<&str> = made.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(

@@ -187,7 +187,7 @@ fn candidates<'t>(tree: &'t dyn Tree, layout: &Layout) -> impl Iterator<Item = &
 fn is_candidate(layout: &Layout, entry: &TreeEntry) -> bool {
     // With `base: "."` the base is the whole folder of the cluster, Flux's own files included.
     let in_base = || {
-        let cluster = layout.cluster_around(&entry.path);
+        let cluster = layout.target_around(&entry.path);
         cluster.is_some_and(|cluster| cluster.base != *cluster.id.folder() && entry.path.is_in(&cluster.base))
     };
     is_manifest(&entry.path)

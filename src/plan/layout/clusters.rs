@@ -1,25 +1,26 @@
-//! Finding cluster folders.
+//! Finding the folders that receive change: clusters and provider sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::ClusterFolder;
+use super::TargetFolder;
 use super::files::{Files, files_in};
-use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
+use super::sniff::{Sniffed, content, has_cluster_object, is_broken, says_providers, sniff};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::ClusterId;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::version::ReleaseVersion;
 
-/// Every cluster folder; `releases` are the folders that are taken already.
+/// Every such folder; `releases` are the folders that are taken already.
 pub(super) fn find(
     tree: &dyn Tree,
     settings: &RepositorySettings,
     releases: &BTreeSet<RepoPath>,
     problems: &mut Vec<FileError>,
-) -> Vec<Arc<ClusterFolder>> {
-    let mut found: BTreeMap<RepoPath, ClusterFolder> = BTreeMap::new();
+) -> Vec<Arc<TargetFolder>> {
+    let mut found: BTreeMap<RepoPath, TargetFolder> = BTreeMap::new();
     for folder in candidates(tree.entries(), settings) {
         let with_ancestors = || std::iter::successors(Some(folder.clone()), RepoPath::parent);
         let is_release = ReleaseVersion::parse(folder.name()).is_some();
@@ -32,20 +33,22 @@ pub(super) fn find(
             continue;
         }
         let mut said = Vec::new();
-        let cluster = read(tree, settings, &folder, &mut said);
-        if !is_cluster(tree, settings, &cluster, problems) {
-            continue;
-        }
+        let mut cluster = read(tree, settings, &folder, &mut said);
+        let Some(kind) = kind_of(tree, settings, &cluster, problems) else { continue };
+        cluster.kind = kind;
+        let noun = kind.noun();
         let refusal = if let Some(outer) = outer {
             Some(format!(
-                "this folder is a cluster by its content, but lies in the cluster {}: a cluster never contains \
-                 another. Move one of them, or say in `clusters.paths` which folders are clusters",
+                "this folder is a {noun} by its content, but lies in the {} {}: a {noun} never lies in another folder \
+                 of its like. Move one of them, or say in `clusters.paths` which folders are clusters",
+                outer.kind.noun(),
                 outer.id
             ))
         } else if folder.is_root() {
-            Some("the repository's root holds a cluster's files: move them to a folder of their own, whose path is \
-                  then the cluster's id"
-                .to_owned())
+            Some(format!(
+                "the repository's root holds a {noun}'s files: move them to a folder of their own, whose path is then \
+                 the {noun}'s id"
+            ))
         } else {
             None
         };
@@ -62,17 +65,18 @@ pub(super) fn find(
     found.into_values().map(Arc::new).collect()
 }
 
-/// A known cluster's folder after files in it changed; `None` where a new search may find that it is none any
-/// more, or holds another one.
+/// A known folder after files in it changed; `None` where a new search may find that it is none any more, or one of
+/// another kind, or holds another one.
 pub(super) fn read_again(
     tree: &dyn Tree,
     settings: &RepositorySettings,
-    known: &ClusterFolder,
-) -> Option<ClusterFolder> {
+    known: &TargetFolder,
+) -> Option<TargetFolder> {
     let mut problems = Vec::new();
     let folder = known.id.folder();
-    let cluster = read(tree, settings, folder, &mut problems);
-    let stays = is_cluster(tree, settings, &cluster, &mut problems) && problems.is_empty();
+    let cluster = TargetFolder { kind: known.kind, ..read(tree, settings, folder, &mut problems) };
+    let kind = kind_of(tree, settings, &cluster, &mut problems);
+    let stays = kind == Some(known.kind) && problems.is_empty();
     let inside = candidates(tree.entries_in(folder), settings);
     let is_part = |inner: &RepoPath| {
         belongs_to(inner, &cluster, settings) && read_as_one(tree, inner, &cluster).is_none()
@@ -81,18 +85,27 @@ pub(super) fn read_again(
     (stays && alone).then_some(cluster)
 }
 
-fn is_cluster(
+/// What a folder is; `None` where it is nothing that receives change.
+fn kind_of(
     tree: &dyn Tree,
     settings: &RepositorySettings,
-    cluster: &ClusterFolder,
+    folder: &TargetFolder,
     problems: &mut Vec<FileError>,
-) -> bool {
+) -> Option<TargetKind> {
+    let says = |entry: &TreeEntry| content(tree, entry).is_ok_and(|bytes| says_providers(&bytes));
+    if settings.names_providers(&folder.id)
+        && folder.base_files.iter().filter(|entry| is_manifest(&entry.path)).any(says)
+    {
+        return Some(TargetKind::Providers);
+    }
     match &settings.clusters.paths {
         Some(patterns) => {
-            !cluster.base_files.is_empty()
-                && patterns.iter().any(|pattern| pattern.matches(cluster.id.as_str()))
+            let is_one = !folder.base_files.is_empty()
+                && patterns.iter().any(|pattern| pattern.matches(folder.id.as_str()));
+            // What cannot be told is a cluster: the settings say so.
+            is_one.then(|| shape(tree, folder, settings, &mut Vec::new()).unwrap_or_default())
         }
-        None => has_shape(tree, cluster, settings, problems),
+        None => shape(tree, folder, settings, problems),
     }
 }
 
@@ -130,7 +143,7 @@ pub(crate) fn holder(folder: &RepoPath, base: &RepoPath) -> Option<RepoPath> {
 }
 
 /// Whether a folder is a part of a cluster's base or overlay.
-fn belongs_to(folder: &RepoPath, cluster: &ClusterFolder, settings: &RepositorySettings) -> bool {
+fn belongs_to(folder: &RepoPath, cluster: &TargetFolder, settings: &RepositorySettings) -> bool {
     let is_at = |place: &RepoPath| folder == place || folder.is_in(place);
     is_at(&cluster.overlay) || !settings.clusters.base.is_here() && is_at(&cluster.base) || {
         // With `base: "."` subfolders are base; only one that a pattern names is a rival.
@@ -139,7 +152,7 @@ fn belongs_to(folder: &RepoPath, cluster: &ClusterFolder, settings: &RepositoryS
 }
 
 /// Two folders with a `Cluster` each that are read as one cluster, most likely by mistake.
-fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &ClusterFolder) -> Option<FileError> {
+fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &TargetFolder) -> Option<FileError> {
     let holds_cluster = |folder: &RepoPath| {
         outer
             .base_files
@@ -157,13 +170,16 @@ fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &ClusterFolder) -> Opt
     })
 }
 
-fn has_shape(
+/// What a folder is by its content. One with provider objects and others of Cluster API is a cluster, and
+/// [`crate::cluster`] says what is wrong with it.
+fn shape(
     tree: &dyn Tree,
-    cluster: &ClusterFolder,
+    cluster: &TargetFolder,
     settings: &RepositorySettings,
     problems: &mut Vec<FileError>,
-) -> bool {
+) -> Option<TargetKind> {
     let mut doubts = Vec::new();
+    let mut found = None;
     let recorded = cluster.settings.is_some();
     // With `base: "."` a folder above several clusters holds their files too: its own ones decide.
     let decides = |entry: &&TreeEntry| {
@@ -172,21 +188,33 @@ fn has_shape(
     };
     for entry in cluster.base_files.iter().filter(decides) {
         let doubt = match content(tree, entry).map(|bytes| (sniff(&bytes), bytes)) {
-            Ok((Sniffed::Cluster, _)) => return true,
+            Ok((Sniffed::Cluster, _)) => return Some(TargetKind::Cluster),
+            Ok((Sniffed::Providers, _)) => {
+                found = Some(TargetKind::Providers);
+                continue;
+            }
             // Where Capstan keeps a record, a broken file is a broken cluster: refused by name, not missed.
-            Ok((Sniffed::Other, bytes)) if recorded && is_broken(&bytes) => return true,
-            Ok((Sniffed::Unreadable(_), _)) | Err(_) if recorded => return true,
+            Ok((Sniffed::Other, bytes)) if recorded && is_broken(&bytes) => {
+                found = found.or(Some(TargetKind::Cluster));
+                continue;
+            }
+            Ok((Sniffed::Unreadable(_), _)) | Err(_) if recorded => {
+                found = found.or(Some(TargetKind::Cluster));
+                continue;
+            }
             Ok((Sniffed::Other, _)) => continue,
             Ok((Sniffed::Unreadable(error), _)) => (Some(error.position), error.message),
             Err(reason) => (None, reason),
         };
         doubts.push((entry.path.clone(), doubt));
     }
-    problems.extend(doubts.into_iter().map(|(path, (position, reason))| {
-        let message = format!("cannot tell whether {} is a cluster: {reason}", cluster.id);
-        FileError::new(rules::INVALID_LAYOUT, Place::maybe_at(path, position), message)
-    }));
-    false
+    if found.is_none() {
+        problems.extend(doubts.into_iter().map(|(path, (position, reason))| {
+            let message = format!("cannot tell whether {} is a cluster: {reason}", cluster.id);
+            FileError::new(rules::INVALID_LAYOUT, Place::maybe_at(path, position), message)
+        }));
+    }
+    found
 }
 
 fn read(
@@ -194,7 +222,7 @@ fn read(
     settings: &RepositorySettings,
     folder: &RepoPath,
     problems: &mut Vec<FileError>,
-) -> ClusterFolder {
+) -> TargetFolder {
     let base = settings.clusters.base.inside(folder);
     let overlay = settings.clusters.overlay.inside(folder);
     let file = |folder: &RepoPath| {
@@ -207,8 +235,9 @@ fn read(
     } else {
         Files::of(base.clone())
     };
-    ClusterFolder {
+    TargetFolder {
         id: ClusterId::new(folder.clone()),
+        kind: TargetKind::default(),
         base_files: files_in(tree, &base_files, problems),
         overlay_files: files_in(tree, &Files::of(overlay.clone()).without_file(FOLDER_FILE), problems),
         settings: own,

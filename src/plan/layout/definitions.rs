@@ -59,7 +59,7 @@ fn read(tree: &dyn Tree, entry: &TreeEntry, own: bool) -> Option<SchemaFile> {
 
 /// The folders of clusters and releases.
 fn taken(layout: &Layout) -> impl Iterator<Item = &RepoPath> {
-    let clusters = layout.clusters.iter().flat_map(|cluster| [&cluster.base, &cluster.overlay]);
+    let clusters = layout.targets.iter().flat_map(|cluster| [&cluster.base, &cluster.overlay]);
     clusters.chain(layout.releases.iter().map(|release| &release.folder))
 }
 

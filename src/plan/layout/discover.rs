@@ -1,21 +1,24 @@
 //! One walk over a snapshot.
 
 use super::files::not_followed;
-use super::{Layout, clusters, releases};
+use super::{Layout, clusters, provider_sets, releases};
 use crate::settings::RepositorySettings;
 use capstan_model::finding::FileError;
 use capstan_model::tree::Tree;
 
-/// Finds releases and clusters in a snapshot, as the settings say or by their shape.
+/// Finds releases, clusters and provider sets in a snapshot, as the settings say or by their shape.
 pub fn discover(tree: &dyn Tree, settings: &RepositorySettings) -> Layout {
     let mut problems = Vec::new();
     let releases = releases::find(tree, settings, &mut problems);
     let taken = releases.iter().map(|release| release.folder.clone()).collect();
-    let clusters = clusters::find(tree, settings, &taken, &mut problems);
+    let targets = clusters::find(tree, settings, &taken, &mut problems);
     problems.extend(linked_bases(tree, settings));
-    problems.sort();
-    problems.dedup();
-    Layout { releases, clusters, problems }
+    let mut layout = Layout { releases, targets, problems };
+    let misnamed = provider_sets::misnamed(tree, settings, &layout);
+    layout.problems.extend(misnamed);
+    layout.problems.sort();
+    layout.problems.dedup();
+    layout
 }
 
 /// A base or overlay that is itself a link would else look like one that is not there.

@@ -12,9 +12,9 @@ use capstan_model::tree::{RepoPath, Tree, is_manifest};
 /// A layout that was made from an earlier one.
 #[derive(Debug)]
 pub struct Followed {
-    /// What [`super::discover()`] would find; the clusters are those of the earlier layout, in its order.
+    /// What [`super::discover()`] would find; the targets are those of the earlier layout, in its order.
     pub layout: Layout,
-    /// Clusters in whose folders files came, went or changed: indexes into the layout's.
+    /// Targets in whose folders files came, went or changed: indexes into the layout's.
     pub touched: BTreeSet<usize>,
 }
 
@@ -44,12 +44,12 @@ pub fn follow(
             None => {}
         }
     }
-    let mut clusters = earlier.clusters.clone();
+    let mut targets = earlier.targets.clone();
     for at in &touched {
-        let folder = clusters.get_mut(*at)?;
+        let folder = targets.get_mut(*at)?;
         *folder = Arc::new(clusters::read_again(tree, settings, folder)?);
     }
-    let layout = Layout { releases: earlier.releases.clone(), clusters, problems: Vec::new() };
+    let layout = Layout { releases: earlier.releases.clone(), targets, problems: Vec::new() };
     Some(Followed { layout, touched })
 }
 
@@ -57,7 +57,7 @@ pub fn follow(
 fn cluster_of(layout: &Layout, path: &RepoPath) -> Option<usize> {
     let mut above = std::iter::successors(path.parent(), RepoPath::parent);
     let at = |folder: &RepoPath| {
-        layout.clusters.binary_search_by(|cluster| cluster.id.as_str().cmp(folder.as_str())).ok()
+        layout.targets.binary_search_by(|cluster| cluster.id.as_str().cmp(folder.as_str())).ok()
     };
     above.find_map(|folder| at(&folder))
 }

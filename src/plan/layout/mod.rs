@@ -1,8 +1,10 @@
-//! Which folders are releases and which are clusters: the meaning of the settings (DESIGN 5.1).
+//! Which folders are releases, and which receive them: clusters and provider sets. The meaning of the settings
+//! (DESIGN 5.1).
 //!
 //! [`discover()`] walks a snapshot once. By default the shape decides: a folder with `base/` or
 //! `release.yaml` whose name is a version is a release; any other folder with `base/` is a cluster
-//! where a document in it says so. Patterns in the settings replace the search for the shape.
+//! where a document in it says so, and a provider set where all that it says of Cluster API are provider objects.
+//! Patterns in the settings replace the search for the shape; besides, they may name provider sets.
 //!
 //! Deliberately absent: what the files mean ([`crate::release`], [`crate::cluster`]), and following
 //! symbolic links or submodules: those are problems.
@@ -14,6 +16,7 @@ mod files;
 mod follow;
 mod outside;
 mod patterns;
+mod provider_sets;
 mod releases;
 mod sniff;
 #[cfg(test)]
@@ -24,9 +27,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::FOLDER_FILE;
+use crate::settings::{ClaimedTwice, FOLDER_FILE, ManagementCluster, RepositorySettings};
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, Provider, ReleaseId};
+use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::{RepoPath, TreeEntry};
 use capstan_model::version::ReleaseVersion;
 
@@ -46,23 +50,29 @@ pub(crate) use unreached::is_name;
 pub struct Layout {
     /// Releases, ordered by provider, version, and then those in use before archived ones.
     pub releases: Vec<ReleaseFolder>,
-    /// Clusters, ordered by id; shared with the layouts of snapshots that have them too.
-    pub clusters: Vec<Arc<ClusterFolder>>,
+    /// Clusters and provider sets, ordered by id; shared with the layouts of snapshots that have them too.
+    pub targets: Vec<Arc<TargetFolder>>,
     /// What looks wrong, ordered by path and line.
     pub problems: Vec<FileError>,
 }
 
 impl Layout {
-    /// The cluster of that id.
-    pub fn cluster(&self, id: &str) -> Option<&ClusterFolder> {
-        let at = self.clusters.binary_search_by(|cluster| cluster.id.as_str().cmp(id)).ok()?;
-        self.clusters.get(at).map(AsRef::as_ref)
+    /// The clusters alone.
+    pub fn clusters(&self) -> impl Iterator<Item = &TargetFolder> {
+        let targets = self.targets.iter().map(AsRef::as_ref);
+        targets.filter(|folder| folder.kind == TargetKind::Cluster)
     }
 
-    /// The cluster in whose folder a file stands.
-    pub fn cluster_around(&self, path: &RepoPath) -> Option<&ClusterFolder> {
+    /// The cluster or provider set of that id.
+    pub fn target(&self, id: &str) -> Option<&TargetFolder> {
+        let at = self.targets.binary_search_by(|folder| folder.id.as_str().cmp(id)).ok()?;
+        self.targets.get(at).map(AsRef::as_ref)
+    }
+
+    /// The cluster or provider set in whose folder a file stands.
+    pub fn target_around(&self, path: &RepoPath) -> Option<&TargetFolder> {
         let mut above = std::iter::successors(path.parent(), RepoPath::parent);
-        above.find_map(|folder| self.cluster(folder.as_str()))
+        above.find_map(|folder| self.target(folder.as_str()))
     }
 
     /// The release in whose folder a file stands.
@@ -74,21 +84,36 @@ impl Layout {
         })
     }
 
-    /// Whether a file is the `capstan.yaml` of a cluster: settings of one document, which hold no objects.
-    pub fn is_record(&self, path: &RepoPath) -> bool {
-        let is = |cluster: &ClusterFolder| {
-            let files = [&cluster.settings, &cluster.overlay_settings];
-            files.into_iter().flatten().any(|entry| entry.path == *path)
-        };
-        path.name() == FOLDER_FILE && self.cluster_around(path).is_some_and(is)
+    /// The management cluster that applies what lies in a folder; `None` = others.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn claimed_by<'s>(
+        &self,
+        id: &ClusterId,
+        settings: &'s RepositorySettings,
+    ) -> Result<Option<&'s ManagementCluster>, ClaimedTwice> {
+        match self.target(id.as_str()) {
+            Some(folder) => folder.claimed_by(settings),
+            None => settings.claimed_by(id),
+        }
     }
 
-    /// Whether a file stands in a release, or in a cluster's base or overlay.
+    /// Whether a file is the `capstan.yaml` of a target: settings of one document, which hold no objects.
+    pub fn is_record(&self, path: &RepoPath) -> bool {
+        let is = |folder: &TargetFolder| {
+            let files = [&folder.settings, &folder.overlay_settings];
+            files.into_iter().flatten().any(|entry| entry.path == *path)
+        };
+        path.name() == FOLDER_FILE && self.target_around(path).is_some_and(is)
+    }
+
+    /// Whether a file stands in a release, or in a target's base or overlay.
     pub fn holds(&self, path: &RepoPath) -> bool {
         self.release_around(path).is_some()
             || self
-                .cluster_around(path)
-                .is_some_and(|cluster| path.is_in(&cluster.base) || path.is_in(&cluster.overlay))
+                .target_around(path)
+                .is_some_and(|folder| path.is_in(&folder.base) || path.is_in(&folder.overlay))
     }
 }
 
@@ -127,11 +152,13 @@ pub enum Shelf {
     Archived,
 }
 
-/// A folder that is a cluster.
+/// A folder that receives change: a cluster, or a provider set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClusterFolder {
-    /// Its id: the path.
+pub struct TargetFolder {
+    /// Its id: the path, whatever it is.
     pub id: ClusterId,
+    /// What it is.
+    pub kind: TargetKind,
     /// The folder of Capstan's files: `gauss/peu01/base`, or the cluster's own.
     pub base: RepoPath,
     /// The folder of the customer's files, whether it exists or not.
@@ -147,8 +174,24 @@ pub struct ClusterFolder {
     pub overlay_settings: Option<TreeEntry>,
 }
 
-impl ClusterFolder {
-    /// Where the cluster's `capstan.yaml` is, or would be.
+impl TargetFolder {
+    /// It as a target.
+    pub fn target(&self) -> Target {
+        Target::new(self.kind, self.id.clone())
+    }
+
+    /// The management cluster that applies it; `None` = others, as they do every provider set today.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn claimed_by<'s>(
+        &self,
+        settings: &'s RepositorySettings,
+    ) -> Result<Option<&'s ManagementCluster>, ClaimedTwice> {
+        settings.claims(&self.target())
+    }
+
+    /// Where the target's `capstan.yaml` is, or would be.
     pub fn settings_path(&self) -> RepoPath {
         let folder = self.id.folder();
         folder.join(FOLDER_FILE).unwrap_or_else(|_| folder.clone())

@@ -27,7 +27,7 @@ const PATTERNS: usize = 4;
 /// none, where control planes and workers do that nothing brings to a cluster. `None` where all have their place.
 pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
     // No pattern at all says that none is one.
-    let says = |paths: &Vec<Glob>| paths.is_empty() || !layout.clusters.is_empty();
+    let says = |paths: &Vec<Glob>| paths.is_empty() || layout.clusters().next().is_some();
     if settings.clusters.paths.as_ref().is_some_and(says) {
         return None;
     }
@@ -66,7 +66,7 @@ fn nor_at(others: &[RepoPath]) -> String {
 fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
     let (first, others) = found.split_first()?;
     let others: Vec<RepoPath> = others.iter().map(|file| file.path.clone()).collect();
-    let is_its = |name: &str| layout.clusters.iter().find(|cluster| cluster.id.folder().name() == name);
+    let is_its = |name: &str| layout.clusters().find(|cluster| cluster.id.folder().name() == name);
     let its = first.cluster.as_deref().and_then(is_its);
     let to = its.map_or_else(
         || format!("into the folder `{}` of its cluster", base_name(settings)),
@@ -100,7 +100,7 @@ fn may_be(entry: &TreeEntry, layout: &Layout) -> bool {
         && is_manifest(&entry.path)
         && !hidden()
         && !in_release()
-        && layout.cluster_around(&entry.path).is_none()
+        && layout.target_around(&entry.path).is_none()
         && layout.release_around(&entry.path).is_none()
 }
 
@@ -128,10 +128,10 @@ fn advice(
     folders: &BTreeMap<RepoPath, usize>,
 ) -> String {
     let base = base_name(settings);
-    if !layout.clusters.is_empty() && base != "." {
+    if let Some(first) = layout.clusters().next().filter(|_| base != ".") {
         return format!(
             "Move the manifests of each into a folder `{base}` in a folder of its own, as those of {} lie",
-            layout.clusters[0].id
+            first.id
         );
     }
     let crowded: Vec<&RepoPath> = folders

@@ -1,14 +1,14 @@
-//! Whether a file says that its folder is a cluster, at the least cost.
+//! Whether a file says that its folder is a cluster or a provider set, at the least cost.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::giant_swarm::names_giant_swarm_release;
-use capstan_model::kinds::{KindRole, is_cluster_api, role};
+use capstan_model::kinds::{KindRole, is_cluster_api, is_of_operator, role};
 use capstan_model::object::api_group;
 use capstan_model::tree::{Tree, TreeEntry};
 use capstan_yaml::manifest::objects;
-use capstan_yaml::{YamlError, YamlFile};
+use capstan_yaml::{Node, YamlError, YamlFile};
 
 /// Cluster API's own group; its providers' groups are subdomains of it.
 const CLUSTER_API: &str = "cluster.x-k8s.io";
@@ -18,6 +18,8 @@ const CLUSTER_API: &str = "cluster.x-k8s.io";
 pub(super) enum Sniffed {
     /// Its folder is a cluster.
     Cluster,
+    /// Its folder is a provider set, unless another file says otherwise.
+    Providers,
     /// Nothing about clusters.
     Other,
     /// It speaks of clusters, but cannot be read.
@@ -29,8 +31,12 @@ pub(super) enum Sniffed {
 /// A top-level `apiVersion:` line settles most files without parsing them, and lets a cluster with a
 /// broken file be refused by name later instead of not being found.
 pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
-    if top_level(b"apiVersion:", bytes).any(|version| is_cluster_api(api_group(version))) {
+    let versions = || top_level(b"apiVersion:", bytes);
+    if versions().any(|version| is_of_clusters(api_group(version))) {
         return Sniffed::Cluster;
+    }
+    if versions().any(|version| is_of_operator(api_group(version))) {
+        return Sniffed::Providers;
     }
     let mentions = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
     let may_be = mentions(CLUSTER_API)
@@ -46,12 +52,33 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
         Ok(file) => file,
         Err(error) => return Sniffed::Unreadable(error),
     };
-    let objects = file.documents().iter().flat_map(|document| objects(&document.root));
-    let says_so = objects.into_iter().any(|(_, object)| {
-        let version = object.get("apiVersion").and_then(|node| node.as_str());
-        version.is_some_and(|version| is_cluster_api(api_group(version))) || names_giant_swarm_release(object)
-    });
-    if says_so { Sniffed::Cluster } else { Sniffed::Other }
+    let objects: Vec<_> = file.documents().iter().flat_map(|document| objects(&document.root)).collect();
+    let group_of = |object: &Node| object.text_at("apiVersion").map(|version| api_group(version).to_owned());
+    let is_in = |object: &Node, is: fn(&str) -> bool| group_of(object).is_some_and(|group| is(&group));
+    if objects.iter().any(|(_, object)| is_in(object, is_of_clusters) || names_giant_swarm_release(object)) {
+        Sniffed::Cluster
+    } else if objects.iter().any(|(_, object)| is_in(object, is_of_operator)) {
+        Sniffed::Providers
+    } else {
+        Sniffed::Other
+    }
+}
+
+/// Whether an API group is Cluster API's, and not that of provider objects.
+fn is_of_clusters(group: &str) -> bool {
+    is_cluster_api(group) && !is_of_operator(group)
+}
+
+/// Whether a file holds provider objects, whatever else it holds.
+pub(super) fn says_providers(bytes: &[u8]) -> bool {
+    if top_level(b"apiVersion:", bytes).any(|version| is_of_operator(api_group(version))) {
+        return true;
+    }
+    let Ok(file) = YamlFile::read_bytes(bytes) else { return false };
+    let mut objects = file.documents().iter().flat_map(|document| objects(&document.root));
+    objects.any(|(_, object)| {
+        object.text_at("apiVersion").is_some_and(|version| is_of_operator(api_group(version)))
+    })
 }
 
 /// Whether a file is no YAML at all.
@@ -125,6 +152,34 @@ mod tests {
         ];
         for (text, is_cluster) in cases {
             assert_eq!(sniff(text.as_bytes()) == Sniffed::Cluster, is_cluster, "{text}");
+        }
+    }
+
+    #[test]
+    fn provider_objects_alone_say_that_a_folder_is_a_provider_set() {
+        let provider = "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\n";
+        let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\n";
+        for (text, said, holds_providers) in [
+            (provider.to_owned(), Sniffed::Providers, true),
+            (format!("{provider}---\napiVersion: v1\nkind: ConfigMap\n"), Sniffed::Providers, true),
+            (format!("{provider}---\n{cluster}"), Sniffed::Cluster, true),
+            (cluster.to_owned(), Sniffed::Cluster, false),
+            (
+                "{\"apiVersion\": \"operator.cluster.x-k8s.io/v1alpha1\", \"kind\": \"CoreProvider\"}"
+                    .to_owned(),
+                Sniffed::Providers,
+                true,
+            ),
+            (
+                "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: operator.cluster.x-k8s.io/v1alpha2}\n"
+                    .to_owned(),
+                Sniffed::Providers,
+                true,
+            ),
+            ("apiVersion: v1\nkind: ConfigMap\n".to_owned(), Sniffed::Other, false),
+        ] {
+            assert_eq!(sniff(text.as_bytes()), said, "{text}");
+            assert_eq!(says_providers(text.as_bytes()), holds_providers, "{text}");
         }
     }
 

@@ -17,7 +17,7 @@ fn settings(text: &str) -> RepositorySettings {
 fn ids(layout: &Layout) -> (Vec<&str>, Vec<&str>) {
     (
         layout.releases.iter().map(|release| release.folder.as_str()).collect(),
-        layout.clusters.iter().map(|cluster| cluster.id.as_str()).collect(),
+        layout.targets.iter().map(|cluster| cluster.id.as_str()).collect(),
     )
 }
 
@@ -69,7 +69,7 @@ fn the_shape_decides_where_no_pattern_does() {
     assert_eq!(names(&release.base_files), ["aws/v21.0.0/base/mp.yaml"]);
     assert_eq!(names(&release.overlay_files), ["aws/v21.0.0/overlay/patch.yaml"]);
     assert!(release.settings.is_some() && release.manifest.is_none());
-    let cluster = layout.cluster("gauss/peu01").unwrap();
+    let cluster = layout.target("gauss/peu01").unwrap();
     assert_eq!(
         names(&cluster.base_files),
         ["gauss/peu01/base/README.md", "gauss/peu01/base/cluster.yaml", "gauss/peu01/base/sub/more.yaml"]
@@ -113,7 +113,7 @@ fn files_may_lie_directly_in_a_clusters_folder() {
     ]);
     let layout = discover(&tree, &settings("clusters: {base: .}"));
     assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
-    let cluster = layout.cluster("gauss/peu01").unwrap();
+    let cluster = layout.target("gauss/peu01").unwrap();
     assert_eq!(names(&cluster.base_files), ["gauss/peu01/cluster.yaml", "gauss/peu01/pools/mp.yaml"]);
     assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
     assert_eq!(told(&layout), [""; 0]);
@@ -176,7 +176,7 @@ fn links_and_submodules_are_told_and_never_followed() {
     .with_kind("gauss/peu02/base", EntryKind::Submodule);
     let layout = discover(&tree, &RepositorySettings::default());
     assert_eq!(ids(&layout).1, ["gauss/peu01"]);
-    assert_eq!(names(&layout.clusters[0].base_files), ["gauss/peu01/base/a.yaml"]);
+    assert_eq!(names(&layout.targets[0].base_files), ["gauss/peu01/base/a.yaml"]);
     assert_eq!(
         told(&layout),
         [
@@ -216,7 +216,7 @@ fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
     let advised = problem.message.split('`').find(|part| part.starts_with("clusters: {")).unwrap_or_default();
     let taken = discover(&tree, &settings(advised));
     assert!(taken.problems.is_empty(), "{:?}", taken.problems);
-    (problem.to_string(), taken.clusters.iter().map(|cluster| cluster.id.to_string()).collect())
+    (problem.to_string(), taken.targets.iter().map(|cluster| cluster.id.to_string()).collect())
 }
 
 #[test]
@@ -373,4 +373,56 @@ fn classes_and_templates_may_lie_anywhere_as_may_what_is_no_whole_object() {
         ("gauss/peu01/overlay/workers.yaml", WORKERS),
     ];
     assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
+}
+
+const PROVIDER: &str =
+    "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
+
+fn kinds(layout: &Layout) -> Vec<(&str, TargetKind)> {
+    layout.targets.iter().map(|folder| (folder.id.as_str(), folder.kind)).collect()
+}
+
+#[test]
+fn a_folder_whose_cluster_api_objects_are_all_provider_objects_is_a_provider_set() {
+    use TargetKind::{Cluster, Providers};
+    let files = [
+        ("mc-eu/providers/base/core.yaml", PROVIDER),
+        ("mc-eu/providers/base/secret.yaml", OTHER),
+        ("mc-us/providers/base/core.yaml", PROVIDER),
+        ("mc-us/providers/base/more/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("mc/v1.0.0/base/core.yaml", PROVIDER),
+    ];
+    let tree = Files::new(&files);
+    let found = [("gauss/peu01", Cluster), ("mc-eu/providers", Providers), ("mc-us/providers", Cluster)];
+    for text in ["", "clusters: {paths: ['*/*']}\n"] {
+        let layout = discover(&tree, &settings(text));
+        assert_eq!(kinds(&layout), found, "{text}");
+        assert_eq!(layout.clusters().count(), 2);
+        assert_eq!(told(&layout), [""; 0]);
+    }
+    let uid = "uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab";
+    let named = |more: &str| {
+        settings(&format!(
+            "managementClusters: [{{name: a, {uid}, providers: {{path: mc-us/providers}}}}]\n{more}"
+        ))
+    };
+    let layout = discover(&tree, &named(""));
+    let both = [("gauss/peu01", Cluster), ("mc-eu/providers", Providers), ("mc-us/providers", Providers)];
+    assert_eq!(kinds(&layout), both, "the settings know better");
+    let layout = discover(&tree, &named("clusters: {paths: ['gauss/*']}\n"));
+    assert_eq!(kinds(&layout), [("gauss/peu01", Cluster), ("mc-us/providers", Providers)]);
+}
+
+#[test]
+fn a_change_that_makes_another_kind_of_a_folder_asks_for_a_new_search() {
+    let text = RepositorySettings::default();
+    let before = Files::new(&[("mc/set/base/core.yaml", PROVIDER)]);
+    let layout = discover(&before, &text);
+    let changed = |file: &str| [RepoPath::parse(file).unwrap()];
+    let after = Files::new(&[("mc/set/base/core.yaml", PROVIDER), ("mc/set/base/more.yaml", OTHER)]);
+    let followed = follow(&layout, &after, &text, &changed("mc/set/base/more.yaml")).unwrap();
+    assert_eq!(followed.layout, discover(&after, &text));
+    let after = Files::new(&[("mc/set/base/core.yaml", PROVIDER), ("mc/set/base/more.yaml", CLUSTER)]);
+    assert!(follow(&layout, &after, &text, &changed("mc/set/base/more.yaml")).is_none());
 }

@@ -81,7 +81,7 @@ impl Reached {
         for entry in tree.entries().iter().filter(is_kustomization) {
             reached.name_files(tree, entry);
         }
-        let of_clusters = layout.clusters.iter().flat_map(|cluster| &cluster.base_files);
+        let of_clusters = layout.targets.iter().flat_map(|cluster| &cluster.base_files);
         for entry in outside.iter().copied().chain(of_clusters).filter(|entry| is_manifest(&entry.path)) {
             reached.apply_folders(tree, entry);
         }

@@ -3,7 +3,7 @@
 use super::decision::{DecisionKind, Record, Stands};
 use crate::substitution::{Found, Missing};
 use capstan_model::finding::Place;
-use capstan_model::kinds::version_paths;
+use capstan_model::kinds::{component_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::Node;
@@ -161,7 +161,7 @@ impl NamedVersion {
     /// The versions that O and N name for an object.
     pub(crate) fn of(id: &ObjectId, old: Option<&Node>, new: Option<&Node>) -> Vec<Self> {
         let version = |side: Option<&Node>, path: &FieldPath| Some(side?.at(path)?.as_scalar()?.text.clone());
-        let named = version_paths(id).into_iter().map(|path| Self {
+        let named = version_paths(id).into_iter().chain(component_version(id)).map(|path| Self {
             old: version(old, &path),
             new: version(new, &path),
             path,

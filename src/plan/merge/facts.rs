@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::flux::PostBuild;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::{BlobId, RepoPath};
 use capstan_yaml::{YamlError, YamlFile};
 
@@ -87,8 +88,10 @@ pub struct OtherFile {
 /// overlay's files and both `capstan.yaml` out of `base`.
 #[derive(Debug, Clone)]
 pub struct ClusterFacts {
-    /// The cluster.
+    /// The cluster or provider set.
     pub id: ClusterId,
+    /// Which of them it is.
+    pub kind: TargetKind,
     /// The folder that is Capstan's: `gauss/peu01/base`.
     pub base_folder: RepoPath,
     /// The base's files, ordered by path.
@@ -109,6 +112,13 @@ pub struct ClusterFacts {
     pub applied: AppliedBy,
     /// Names of ClusterClasses of this folder that Clusters of other folders use.
     pub classes_used_elsewhere: Vec<String>,
+}
+
+impl ClusterFacts {
+    /// It as a target.
+    pub fn target(&self) -> Target {
+        Target::new(self.kind, self.id.clone())
+    }
 }
 
 /// Who applies what stands in a cluster's folder, which decides how templates are rotated ([U12](crate::templates#u12)).

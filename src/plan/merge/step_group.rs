@@ -8,13 +8,14 @@
 //! | field | |
 //! |---|---|
 //! | versions of Kubernetes | wherever the table of kinds says that one stands ([`version_paths`]), managed control planes included |
+//! | versions of components | `spec.version` of provider objects ([`component_version`]) |
 //! | images, in templates and in the infrastructure of MachinePools and Machines | `ami`, `imageLookup*`, `image`, `customImage`, `template` of vSphere; there also what names a version of Kubernetes that O or N names |
 //! | references to machines' infrastructure | the `name` of an `infrastructureRef` or `infrastructureTemplate` |
 //!
 //! | case | comes to |
 //! |---|---|
 //! | the release's version is newer than an object's, and older than none | the release wins inside of the group: its side of every conflict is taken, listed as `kept: release` |
-//! | the group moves and an object is ahead of the release | `kubernetes-downgrade` (cannot be off): the upgrade blocks |
+//! | the group moves and an object is ahead of the release | `kubernetes-downgrade` (cannot be off): the upgrade blocks; of a component, where it is ahead by a minor |
 //! | an owner rule, or `conflicts: keep` where the release does not win, holds a field back | `step-group-split`, naming it: the upgrade blocks |
 //! | somebody rolls back ([`Versions::Stay`](crate::upgrade::Versions)) | all of the group stays as the cluster has it, which a note tells; templates that bear images stay too |
 //! | machines that the release does not know name a template that moves | `step-group-split`: the upgrade blocks (`crate::upgrade::bystanders`) |
@@ -29,7 +30,7 @@ use std::cmp::Ordering;
 use super::cluster_merge::{ClusterMerge, NamedVersion};
 use super::cluster_objects::Base;
 use super::decision::Decision;
-use capstan_model::kinds::{bears_images, is_version, version_paths};
+use capstan_model::kinds::{bears_images, component_version, is_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::version::{KubernetesVersion, names_version};
 use capstan_yaml::{Node, NodeKind};
@@ -82,9 +83,14 @@ impl StepGroup {
             else {
                 continue;
             };
-            group.wanted.push(a.clone());
+            let is_component = component_version(id).as_ref() == Some(&path);
+            if !is_component {
+                group.wanted.push(a.clone());
+            }
             match a.compare(&b) {
                 Some(Ordering::Greater) => newer = true,
+                // Components go back a patch level where somebody wants that: rules say what it means.
+                Some(Ordering::Less) if is_component && a.minor() == b.minor() => {}
                 Some(Ordering::Less) => {
                     ahead.push(Ahead { object: merged.object, path, at: own.span.start, cluster, release });
                 }
@@ -106,6 +112,7 @@ impl StepGroup {
     pub(crate) fn holds(&self, id: &ObjectId, decision: &Decision) -> bool {
         let path = &decision.path;
         is_version(id, path)
+            || component_version(id).as_ref() == Some(path)
             || is_image(id, path)
             || is_template_reference(path)
             || (bears_images(id)
@@ -129,7 +136,7 @@ impl StepGroup {
 
 /// The cluster's own version, where the release names it, or where another version of the API does.
 fn own_version<'n>(id: &ObjectId, node: &'n Node, path: &FieldPath) -> Option<(FieldPath, &'n Node)> {
-    let paths = std::iter::once(path.clone()).chain(version_paths(id));
+    let paths = std::iter::once(path.clone()).chain(version_paths(id)).chain(component_version(id));
     paths.into_iter().find_map(|path| Some((path.clone(), node.at(&path)?)))
 }
 

@@ -65,7 +65,7 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         shared = vec!["**".to_owned()];
     }
     let found = text::Found { clusters: wanted.len(), shared: &shared, left: &units.left };
-    if wanted.is_empty() && !shaped.clusters.is_empty() {
+    if wanted.is_empty() && shaped.clusters().next().is_some() {
         // Without patterns the shape would make clusters of folders that are none.
         let text = text::without_clusters(found);
         let settings = read(&text)?;
@@ -99,13 +99,13 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
     }
     let mut chosen = chosen?;
     for (cluster, folder) in &way.taken {
-        if chosen.layout.cluster(cluster.as_str()).is_none() {
+        if chosen.layout.target(cluster.as_str()).is_none() {
             let place = units.folders.get(folder).cloned().unwrap_or_else(|| Place::whole(folder.clone()));
             let message = format!("no pattern of these settings finds {cluster}: add it to `clusters.paths`");
             left.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
         }
     }
-    for cluster in chosen.layout.clusters.iter().filter(|cluster| !wanted.contains(cluster.id.folder())) {
+    for cluster in chosen.layout.clusters().filter(|cluster| !wanted.contains(cluster.id.folder())) {
         let message =
             format!("these settings also match {}, which is no cluster: narrow `clusters.paths`", cluster.id);
         left.push(FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(cluster.base.clone()), message));
@@ -119,8 +119,8 @@ fn read(text: &str) -> Option<RepositorySettings> {
 }
 
 fn finds(layout: &Layout, wanted: &BTreeSet<RepoPath>) -> bool {
-    layout.clusters.len() == wanted.len()
-        && layout.clusters.iter().all(|cluster| wanted.contains(cluster.id.folder()))
+    layout.clusters().count() == wanted.len()
+        && layout.clusters().all(|cluster| wanted.contains(cluster.id.folder()))
 }
 
 /// The way that takes most; of equals that which the shape of folders says by itself.

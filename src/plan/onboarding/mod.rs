@@ -63,7 +63,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     left.extend(survey.unfinished.iter().cloned());
     left.extend(chosen.left);
     left.extend(chosen.layout.problems.iter().cloned());
-    let in_cluster = |error: &FileError| chosen.layout.cluster_around(error.place.file()).is_some();
+    let in_cluster = |error: &FileError| chosen.layout.target_around(error.place.file()).is_some();
     left.extend(survey.unreadable.iter().filter(|error| !in_cluster(error)).cloned());
     left.sort();
     left.dedup();
@@ -71,8 +71,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
         let applies = appliers.of_folder(folder).into_iter();
         applies.map(|applies| Applier::of(&applies.who, applies.place.clone())).collect()
     };
-    let clusters =
-        chosen.layout.clusters.iter().map(|cluster| (cluster.id.clone(), of_folder(&cluster.base)));
+    let clusters = chosen.layout.clusters().map(|cluster| (cluster.id.clone(), of_folder(&cluster.base)));
     let clusters = clusters.collect();
     Some(Proposed { text: chosen.text, settings: chosen.settings, clusters, left, layout: chosen.layout })
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::appliers::Appliers;
 use super::survey::{Seen, Survey, What, Who, Whole};
-use crate::layout::{ClusterFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{few, list};
@@ -48,7 +48,7 @@ pub(super) fn units(survey: &Survey, shaped: &Layout, appliers: &Appliers<'_>) -
     let known: BTreeSet<RepoPath> = found.folders.keys().flat_map(above).collect();
     for owner in &survey.owners {
         let Some(cluster) =
-            shaped.cluster_around(&owner.path).filter(|cluster| owner.path.is_in(&cluster.base))
+            shaped.target_around(&owner.path).filter(|cluster| owner.path.is_in(&cluster.base))
         else {
             continue;
         };
@@ -67,7 +67,7 @@ pub(super) fn units(survey: &Survey, shaped: &Layout, appliers: &Appliers<'_>) -
 fn by_folder<'s>(survey: &'s Survey, shaped: &Layout) -> BTreeMap<RepoPath, Vec<&'s Seen>> {
     let mut folders: BTreeMap<RepoPath, Vec<&Seen>> = BTreeMap::new();
     for seen in &survey.seen {
-        let cluster = shaped.cluster_around(&seen.path);
+        let cluster = shaped.target_around(&seen.path);
         let folder = match cluster {
             Some(cluster) if seen.path.is_in(&cluster.base) => cluster.base.clone(),
             _ => seen.path.parent().unwrap_or_default(),
@@ -137,7 +137,7 @@ impl Units {
         let takers = consumers.beside(folder, &files);
         let is_overlay = |taker: &&RepoPath| {
             shaped
-                .cluster(folder.parent().unwrap_or_default().as_str())
+                .target(folder.parent().unwrap_or_default().as_str())
                 .is_some_and(|cluster| cluster.overlay == **taker)
         };
         let changing: Vec<&RepoPath> = takers
@@ -350,8 +350,8 @@ fn example(folder: &RepoPath) -> Option<&str> {
 }
 
 /// The cluster by its shape that a folder is the base of.
-fn by_shape<'l>(shaped: &'l Layout, folder: &RepoPath) -> Option<&'l ClusterFolder> {
-    above(folder).find_map(|above| shaped.cluster(above.as_str()).filter(|cluster| cluster.base == *folder))
+fn by_shape<'l>(shaped: &'l Layout, folder: &RepoPath) -> Option<&'l TargetFolder> {
+    above(folder).find_map(|above| shaped.target(above.as_str()).filter(|cluster| cluster.base == *folder))
 }
 
 /// Who gives a folder's variables values.

@@ -7,6 +7,7 @@ use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, Track};
 use capstan_model::ids::{Provider, ReleaseId, ReleaseName};
 use capstan_model::spelling::nearest;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
 
@@ -33,7 +34,7 @@ pub fn offer(
         None => by_itself(standing, settings, catalogue, today, &mut notes),
     };
     if let Outcome::Step(step) = &outcome {
-        notes.extend(about(step));
+        notes.extend(about(step, standing.kind));
     }
     Ok(Offer { from: standing.release.clone(), outcome, notes })
 }
@@ -89,7 +90,7 @@ pub(super) fn next<'a>(
     provider: &Provider,
 ) -> Option<(&'a Release, Option<MinorSkip>)> {
     next_among(standing, || {
-        catalogue.of_provider(provider).filter(|release| {
+        standing.releases(catalogue, provider).filter(|release| {
             release.is_offered() && within(track, standing.version.as_ref(), &release.version)
         })
     })
@@ -152,7 +153,7 @@ fn follows(
 
 /// The cluster's own release, where its content is another than when it was taken.
 pub(super) fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
-    let release = catalogue.find(standing.release.as_ref()?)?;
+    let release = catalogue.find(standing.release.as_ref()?).filter(|found| found.kind == standing.kind)?;
     let (taken, now) = (standing.content.as_ref()?, release.content.as_ref()?);
     (release.is_offered() && !taken.may_be(now)).then(|| {
         Outcome::Step(Step {
@@ -171,17 +172,19 @@ pub(super) fn why_nothing(
     catalogue: &Catalogue,
     provider: &Provider,
 ) -> NotOffered {
-    let newest = catalogue.of_provider(provider).filter(|release| is_newer(release, standing)).last();
+    let newest = standing.releases(catalogue, provider).filter(|release| is_newer(release, standing)).last();
     let (Some(at), Some(newest)) = (&standing.release, newest) else {
         return NotOffered::Newest { at: standing.release.clone(), provider: provider.clone() };
     };
     // The best of what the state allows says more than an archived one that is newer still.
-    let active = catalogue
-        .of_provider(provider)
+    let active = standing
+        .releases(catalogue, provider)
         .filter(|release| release.is_offered() && is_newer(release, standing))
         .last();
     let (newest, by, why) = match active {
-        Some(active) => (active, Excludes::Track, format!("the cluster's track is `{track}`")),
+        Some(active) => {
+            (active, Excludes::Track, format!("the {}'s track is `{track}`", standing.kind.noun()))
+        }
         None => {
             let why = newest.why_not_offered().unwrap_or_else(|| "is newer".to_owned());
             (newest, Excludes::State, format!("it {why}"))
@@ -222,8 +225,12 @@ fn asked_for(
     }
     if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version)
     {
-        notes
-            .push(format!("The cluster's track is `{}`; {} lies outside of it.", settings.track, release.id));
+        notes.push(format!(
+            "The {}'s track is `{}`; {} lies outside of it.",
+            standing.kind.noun(),
+            settings.track,
+            release.id
+        ));
     }
     Ok(Outcome::Step(Step {
         to: release.id.clone(),
@@ -245,6 +252,14 @@ pub(super) fn find<'a>(
             standing.provider.as_ref().ok().and_then(|provider| catalogue.find_version(provider, version))
         }
     };
+    if let Some(other) = found.filter(|release| release.kind != standing.kind) {
+        let hint = format!(
+            " for {}: it is one for {}s, as the objects of its base say",
+            standing.cluster,
+            other.kind.noun()
+        );
+        return Err(NoSuchRelease { asked: name.to_string(), hint });
+    }
     found.ok_or_else(|| {
         let asked = name.to_string();
         let is_asked_for = |id: &ReleaseId| match name {
@@ -254,7 +269,8 @@ pub(super) fn find<'a>(
             }
         };
         let broken = catalogue.unreadable().iter().find(|(id, _)| is_asked_for(id));
-        let ids = catalogue.releases().iter().map(|release| release.id.as_str());
+        let fitting = catalogue.releases().iter().filter(|release| release.kind == standing.kind);
+        let ids = fitting.map(|release| release.id.as_str());
         let hint = match (broken, nearest(&asked, ids)) {
             (Some((_, error)), _) => format!(" that can be read: {error}"),
             (None, Some(meant)) => format!("; did you mean {meant}?"),
@@ -302,7 +318,7 @@ fn passed_over<'a>(
     catalogue: &'a Catalogue,
     provider: &'a Provider,
 ) -> impl Iterator<Item = String> + 'a {
-    let newer = catalogue.of_provider(provider).filter(|release| is_newer(release, standing));
+    let newer = standing.releases(catalogue, provider).filter(|release| is_newer(release, standing));
     newer.filter(|release| release.state == ReleaseState::Active).filter_map(|release| {
         let why = release.why_not_offered()?;
         Some(format!("{} is passed over, because it {why}.", release.id))
@@ -319,10 +335,10 @@ pub(super) fn requests_unreadable<'a>(
     problems.filter(move |problem| of_provider(problem.place.file())).map(|problem| format!("{problem}."))
 }
 
-fn about(step: &Step) -> Vec<String> {
+fn about(step: &Step, kind: TargetKind) -> Vec<String> {
     let mut notes = Vec::new();
     if step.direction == Direction::Refresh {
-        notes.push(format!("{} has other content than when the cluster took it.", step.to));
+        notes.push(format!("{} has other content than when the {} took it.", step.to, kind.noun()));
     }
     if let Some(MinorSkip { from, to }) = step.minor_skip {
         notes.push(format!("The step goes from Kubernetes {from} to {to} and leaves out what lies between."));

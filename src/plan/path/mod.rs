@@ -29,6 +29,9 @@
 //! | `minor` | the same major |
 //! | `patch` | the same minor |
 //!
+//! A release of provider objects is offered to provider sets alone, and they are offered no other; minors of Kubernetes
+//! say nothing of it.
+//!
 //! Archived, deprecated, work-in-progress, preview and pre-release versions are not offered, nor are releases that lack
 //! what their provider's requests ask for. Asked for by name (`--to`), every release may be taken, also an older
 //! one; what speaks against it is said. Releases compare as semver,
@@ -54,6 +57,7 @@ pub use upgrade_path::{PathStep, UpgradePath, path_to_json, upgrade_path};
 use crate::settings::Track;
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::rest::Rest;
+use capstan_model::target::TargetKind;
 use capstan_model::version::KubernetesMinor;
 
 /// What a cluster is offered.
@@ -192,32 +196,50 @@ impl NotOffered {
 
 impl fmt::Display for NotOffered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tell(TargetKind::Cluster, f)
+    }
+}
+
+/// A reason, told of a target of some kind.
+struct Told<'r>(&'r NotOffered, TargetKind);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.tell(self.1, f)
+    }
+}
+
+impl NotOffered {
+    /// The sentence, of a target of that kind.
+    pub fn told_of(&self, kind: TargetKind) -> String {
+        Told(self, kind).to_string()
+    }
+
+    fn tell(&self, kind: TargetKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = kind.noun();
         match self {
             Self::Held { reason, until: Some(until) } => {
                 write!(f, "The overlay holds upgrades back until {until}: {reason}.")
             }
             Self::Held { reason, until: None } => write!(f, "The overlay holds upgrades back: {reason}."),
-            Self::TrackNone => f.write_str("The cluster's track is `none`, so nothing is offered."),
-            Self::Provider(unknown) => unknown.fmt(f),
+            Self::TrackNone => write!(f, "The {noun}'s track is `none`, so nothing is offered."),
+            Self::Provider(unknown) => unknown.tell(kind, f),
             Self::ReleaseUnknown { track } => write!(
                 f,
-                "The cluster's release is unknown, so what its track `{track}` allows cannot be told: \
+                "The {noun}'s release is unknown, so what its track `{track}` allows cannot be told: \
                  record `release` in its capstan.yaml."
             ),
             Self::Newest { at: Some(at), .. } => {
-                write!(f, "The cluster is at {at}, and no newer release is there.")
+                write!(f, "The {noun} is at {at}, and no newer release is there.")
             }
             Self::Newest { at: None, provider } => {
                 write!(f, "The provider {provider} has no release that is offered.")
             }
             Self::Excluded { at, newest, why, .. } => {
-                write!(
-                    f,
-                    "The cluster is at {at}; the newest release {newest} is not offered, because {why}."
-                )
+                write!(f, "The {noun} is at {at}; the newest release {newest} is not offered, because {why}.")
             }
             Self::AlreadyThere { at } => {
-                write!(f, "The cluster is at {at} already, and the release is unchanged.")
+                write!(f, "The {noun} is at {at} already, and the release is unchanged.")
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::cluster::{Cluster, RecordedBy};
 use crate::release::{Catalogue, Release};
 use crate::settings::EffectiveSettings;
 use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
+use capstan_model::target::TargetKind;
 use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 
 /// Where a cluster is.
@@ -13,6 +14,8 @@ use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 pub struct Standing {
     /// The cluster.
     pub cluster: ClusterId,
+    /// What kind of target it is: releases of another kind do not count.
+    pub kind: TargetKind,
     /// Its release; `None` = unknown.
     pub release: Option<ReleaseId>,
     /// That release's version; known even where its provider is not.
@@ -44,26 +47,34 @@ pub enum ProviderUnknown {
     },
 }
 
-impl fmt::Display for ProviderUnknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ProviderUnknown {
+    /// The sentence, of a target of that kind.
+    pub(super) fn tell(&self, kind: TargetKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = kind.noun();
         match self {
+            Self::NoReleases if kind == TargetKind::Providers => {
+                f.write_str("No releases of provider objects were found.")
+            }
             Self::NoReleases => f.write_str("No releases were found."),
             Self::Named { provider, by } => {
-                write!(
-                    f,
-                    "The provider of the cluster is {provider} by {by}, and no release of it was found."
-                )
+                write!(f, "The provider of the {noun} is {provider} by {by}, and no release of it was found.")
             }
             Self::Several { providers } => {
                 let names: Vec<String> = providers.iter().map(ToString::to_string).collect();
                 write!(
                     f,
-                    "The cluster could follow the releases of {}: say which with `provider` in a rule of \
+                    "The {noun} could follow the releases of {}: say which with `provider` in a rule of \
                      `clusters.rules`.",
                     names.join(" or ")
                 )
             }
         }
+    }
+}
+
+impl fmt::Display for ProviderUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tell(TargetKind::Cluster, f)
     }
 }
 
@@ -76,6 +87,7 @@ impl Standing {
         let known = release.as_ref().and_then(|id| catalogue.find(id));
         Self {
             cluster: cluster.id.clone(),
+            kind: cluster.folder.kind,
             version: recorded.and_then(|recorded| recorded.name.version()),
             content: recorded.and_then(|recorded| recorded.content.clone()),
             kubernetes: cluster
@@ -87,12 +99,23 @@ impl Standing {
         }
     }
 
+    /// The releases of a provider that are for such a target, oldest first.
+    pub(super) fn releases<'c>(
+        &self,
+        catalogue: &'c Catalogue,
+        provider: &Provider,
+    ) -> impl Iterator<Item = &'c Release> {
+        let kind = self.kind;
+        catalogue.of_provider(provider).filter(move |release| release.kind == kind)
+    }
+
     /// The same cluster, known to be at `release`: for one whose release was inferred, and for looking
     /// ahead.
     #[must_use]
     pub fn at(&self, release: &Release) -> Self {
         Self {
             cluster: self.cluster.clone(),
+            kind: self.kind,
             release: Some(release.id.clone()),
             version: Some(release.version.clone()),
             content: release.content.clone(),
@@ -109,8 +132,9 @@ fn provider(
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
 ) -> Result<Provider, ProviderUnknown> {
+    let for_kind = catalogue.providers_for(cluster.folder.kind);
     let existing = |provider: &Provider, by: &'static str| {
-        let found = catalogue.find_provider(provider).cloned();
+        let found = catalogue.find_provider(provider).filter(|found| for_kind.contains(found)).cloned();
         found.ok_or_else(|| ProviderUnknown::Named { provider: provider.clone(), by })
     };
     if let Some(named) = &settings.provider {
@@ -131,9 +155,9 @@ fn provider(
     if let Some(id) = written {
         return existing(&id.provider(), "its release");
     }
-    let all = catalogue.providers();
-    let fitting = catalogue.providers_with(&cluster.infrastructure_kinds);
-    let candidates = if fitting.is_empty() { all } else { fitting };
+    let mut fitting = catalogue.providers_with(&cluster.infrastructure_kinds);
+    fitting.retain(|provider| for_kind.contains(provider));
+    let candidates = if fitting.is_empty() { for_kind } else { fitting };
     let mut candidates: Vec<Provider> = candidates.into_iter().cloned().collect();
     match (candidates.pop(), candidates.is_empty()) {
         (None, _) => Err(ProviderUnknown::NoReleases),

@@ -73,7 +73,7 @@ fn newest<'a>(standing: &Standing, track: Track, catalogue: &'a Catalogue) -> Op
             && within(track, current, version)
     };
     let readable = standing.provider.as_ref().ok().and_then(|provider| {
-        let offered = catalogue.of_provider(provider).filter(|release| release.is_offered());
+        let offered = standing.releases(catalogue, provider).filter(|release| release.is_offered());
         offered.map(|release| &release.version).filter(|version| is_next(version)).last()
     });
     let broken = catalogue.unreadable().iter().filter_map(|(id, error)| {

@@ -90,7 +90,7 @@ pub fn upgrade_path(
 }
 
 fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &Catalogue) {
-    let end = |reason: NotOffered| reason.to_string();
+    let end = |reason: NotOffered| reason.told_of(standing.kind);
     if track == Track::None {
         path.end = end(NotOffered::TrackNone);
         return;
@@ -120,7 +120,7 @@ fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &C
         && let Some(Outcome::Step(step)) = refresh(&at, catalogue)
         && let Some(release) = catalogue.find(&step.to)
     {
-        let why = format!("{} has other content than when the cluster took it.", release.id);
+        let why = format!("{} has other content than when the {} took it.", release.id, at.kind.noun());
         path.steps.push(path_step(&at, release, Direction::Refresh, step.minor_skip, why, catalogue));
         at = at.at(release);
     }
@@ -135,7 +135,7 @@ fn walk_to(path: &mut UpgradePath, standing: &Standing, catalogue: &Catalogue, g
         let up_to_goal = || {
             let up_to = move |release: &&Release| release.version <= goal.version;
             let counts = move |release: &&Release| release.is_offered() || release.version == goal.version;
-            catalogue.of_provider(&goal.provider).filter(up_to).filter(counts)
+            standing.releases(catalogue, &goal.provider).filter(up_to).filter(counts)
         };
         let Some((release, skip)) = next_among(&at, up_to_goal) else { break };
         let why = if release.version == goal.version {
@@ -210,15 +210,14 @@ fn why_this(
 ) -> String {
     let mut reasons = Vec::new();
     reasons.extend(skip.map(|skip| why_skipped(skip, catalogue, provider)));
-    let newer = || catalogue.of_provider(provider).filter(|release| release.version > chosen.version);
+    let newer = || at.releases(catalogue, provider).filter(|release| release.version > chosen.version);
     let in_track = |release: &&Release| within(track, at.version.as_ref(), &release.version);
     let far = newer().filter(|release| release.is_offered()).filter(in_track).last();
     reasons.extend(far.and_then(|release| leaves_out(at, release)));
     let outside = newer().filter(|release| release.is_offered() && !in_track(release)).last();
-    reasons.extend(
-        outside
-            .map(|release| format!("The cluster's track is `{track}`; {} lies outside of it.", release.id)),
-    );
+    reasons.extend(outside.map(|release| {
+        format!("The {}'s track is `{track}`; {} lies outside of it.", at.kind.noun(), release.id)
+    }));
     // One that lies behind what is offered anyway explains nothing.
     let newest_offered = [far, outside].into_iter().flatten().max_by(|a, b| a.version.cmp(&b.version));
     let explains = |release: &&Release| {

@@ -1,6 +1,6 @@
 //! What a cluster's `delete:` takes away, and where it contradicts what is rendered.
 
-use crate::layout::ClusterFolder;
+use crate::layout::TargetFolder;
 use crate::settings::{Deletion, Tombstone};
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::finding::{Finding, Place, rules};
@@ -18,7 +18,7 @@ pub(super) struct Deletions {
 }
 
 impl Deletions {
-    pub(super) fn of(tree: &dyn Tree, folder: &ClusterFolder, deletion: Deletion) -> Self {
+    pub(super) fn of(tree: &dyn Tree, folder: &TargetFolder, deletion: Deletion) -> Self {
         let read = || YamlFile::read_bytes(&tree.read(folder.settings.as_ref()?).ok()?).ok();
         let file = if deletion == Deletion::Nothing { None } else { read() };
         Self { deletion, path: folder.settings_path(), file }

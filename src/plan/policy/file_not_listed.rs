@@ -1,7 +1,7 @@
 //! `file-not-listed`, found by `validate`.
 
 use super::rule::{About, Rule};
-use crate::layout::ClusterFolder;
+use crate::layout::TargetFolder;
 use capstan_kustomize::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -20,7 +20,7 @@ impl Rule for FileNotListed {
 
 /// Manifests of a cluster that its render did not read, though the kustomization beside or above them
 /// was read; `read` is what the render read.
-pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFiles) -> Vec<Finding> {
+pub(super) fn unlisted(tree: &dyn Tree, folder: &TargetFolder, read: &ParsedFiles) -> Vec<Finding> {
     let manifests = || {
         let files = folder.base_files.iter().chain(&folder.overlay_files);
         files.filter(|entry| is_manifest(&entry.path) && !is_kustomization(&entry.path))

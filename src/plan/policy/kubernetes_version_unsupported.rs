@@ -1,8 +1,8 @@
 //! `kubernetes-version-unsupported`
 
-use super::cluster_api::{Verdict as Support, supports};
 use super::evidence::Survey;
 use super::rule::{About, Rule};
+use capstan_model::cluster_api::{Role, Verdict as Support, supports};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
 use capstan_model::version::LooseVersion;
@@ -23,7 +23,7 @@ impl Rule for KubernetesVersionUnsupported {
         for wanted in &cluster.versions {
             let minor = wanted.version.minor();
             let core = cluster.cluster_api.as_ref();
-            let support = core.map_or(Support::Supported, |core| supports(core, minor));
+            let support = core.map_or(Support::Supported, |core| supports(core, Role::Workload, minor));
             let topology = is_cluster(wanted.object);
             let why = match (support, core) {
                 (Support::OutOf { first, last }, Some(core)) => format!(

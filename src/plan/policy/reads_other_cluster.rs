@@ -1,7 +1,7 @@
 //! `reads-other-cluster`, found by `validate`.
 
 use super::rule::{About, Rule};
-use crate::layout::{ClusterFolder, Layout};
+use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{Finding, Place, rules};
@@ -25,14 +25,14 @@ pub(super) fn verdicts(
     tree: &dyn Tree,
     layout: &Layout,
     settings: &RepositorySettings,
-    folder: &ClusterFolder,
+    folder: &TargetFolder,
     found: &[TreeEntry],
 ) -> Vec<Finding> {
     let of_another = |entry: &&TreeEntry| !entry.path.is_in(folder.id.folder());
     let mut others: Vec<(&ClusterId, Vec<&RepoPath>)> = Vec::new();
     // Ordered by path, so that a folder's files follow one another.
     for entry in found.iter().filter(of_another) {
-        let Some(other) = layout.cluster_around(&entry.path).map(|other| &other.id) else { continue };
+        let Some(other) = layout.target_around(&entry.path).map(|other| &other.id) else { continue };
         match others.last_mut().filter(|(last, _)| *last == other) {
             Some((_, files)) => files.push(&entry.path),
             None => others.push((other, vec![&entry.path])),
@@ -50,7 +50,7 @@ fn may_read(settings: &RepositorySettings, reader: &ClusterId, other: &ClusterId
 
 fn verdict(
     tree: &dyn Tree,
-    folder: &ClusterFolder,
+    folder: &TargetFolder,
     other: &ClusterId,
     files: &[&RepoPath],
     found: &[TreeEntry],

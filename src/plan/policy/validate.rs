@@ -16,8 +16,11 @@ use super::{reads_other_cluster, release_breaks_requests, release_reads_outside,
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
-use crate::layout::{ClusterFolder, Layout, not_followed, outside};
+use crate::layout::{Layout, TargetFolder, not_followed, outside};
 use crate::merge::AppliedBy;
+use crate::provider_set::{
+    SetFacts, SetState, applied_by as applied_by_of, judge_set, objects_of, workload, workloads_of,
+};
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_kustomize::render::{
@@ -26,6 +29,7 @@ use capstan_kustomize::render::{
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{YamlError, YamlFile};
 
@@ -34,7 +38,7 @@ use capstan_yaml::{YamlError, YamlFile};
 pub struct Snapshot<'a> {
     /// The tree.
     pub tree: &'a dyn Tree,
-    /// Its releases and clusters.
+    /// Its releases, clusters and provider sets.
     pub layout: &'a Layout,
     /// What its definitions say of objects' fields.
     pub schemas: &'a Schemas,
@@ -92,11 +96,11 @@ pub fn validate(
         Scope::Clusters(ids) => ids.contains(id),
         Scope::Releases => false,
     };
-    for folder in now.layout.clusters.iter().filter(|folder| wanted(&folder.id)) {
+    for folder in now.layout.targets.iter().filter(|folder| wanted(&folder.id)) {
         checked.cluster(now, before, folder, settings, &severities);
     }
-    for gone in before.iter().flat_map(|before| &before.layout.clusters).filter(|folder| wanted(&folder.id)) {
-        if now.layout.cluster(gone.id.as_str()).is_none() {
+    for gone in before.iter().flat_map(|before| &before.layout.targets).filter(|folder| wanted(&folder.id)) {
+        if now.layout.target(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
             checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
@@ -108,15 +112,15 @@ pub fn validate(
     checked.finish(&severities)
 }
 
-fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
-    match settings.claimed_by(&folder.id) {
+fn applied_by(settings: &RepositorySettings, folder: &TargetFolder) -> AppliedBy {
+    match folder.claimed_by(settings) {
         Ok(None) => AppliedBy::Others,
         Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
     }
 }
 
 /// The folders that a cluster is rendered from.
-pub fn folders_of(folder: &ClusterFolder) -> Folders {
+pub fn folders_of(folder: &TargetFolder) -> Folders {
     Folders {
         cluster: folder.id.folder().clone(),
         base: folder.base.clone(),
@@ -160,7 +164,7 @@ impl Checked<'_> {
             self.verdicts.push(Finding::from(&problem));
         }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
-        let ids = now.layout.clusters.iter().map(|cluster| &cluster.id);
+        let ids = now.layout.clusters().map(|cluster| &cluster.id);
         let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
         let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         for error in settings.check_claims(&file, text, ids) {
@@ -218,7 +222,7 @@ impl Checked<'_> {
         &mut self,
         now: Snapshot<'_>,
         before: Option<Snapshot<'_>>,
-        folder: &ClusterFolder,
+        folder: &TargetFolder,
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
@@ -270,7 +274,7 @@ impl Checked<'_> {
         // A cluster that is new, or could not be rendered before, is compared with itself: the
         // comparing rules then have nothing to say.
         let old = before.and_then(|before| {
-            let old_folder = before.layout.cluster(folder.id.as_str())?;
+            let old_folder = before.layout.target(folder.id.as_str())?;
             let old = render(before.tree, &folders_of(old_folder)).ok()?;
             if let Some(deletions) = &deletions {
                 let said = Cluster::settings_of(before.tree, old_folder).ok().flatten();
@@ -279,8 +283,46 @@ impl Checked<'_> {
             }
             Some(old)
         });
+        if folder.kind == TargetKind::Providers {
+            self.provider_set(now, before, folder, settings, &after);
+        }
         let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
         self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
+    }
+
+    /// What the rules of provider sets find.
+    fn provider_set(
+        &mut self,
+        now: Snapshot<'_>,
+        before: Option<Snapshot<'_>>,
+        folder: &TargetFolder,
+        settings: &RepositorySettings,
+        after: &Rendered,
+    ) {
+        let old = before.and_then(|before| {
+            let old_folder = before.layout.target(folder.id.as_str())?;
+            let rendered = render(before.tree, &folders_of(old_folder)).ok()?;
+            Some((before, rendered))
+        });
+        let record = Cluster::settings_of(now.tree, folder).ok().flatten();
+        let clusters: Vec<_> = match settings.providers_of(&folder.id) {
+            Some(_) => {
+                let of = |one: &TargetFolder| Some((one.id.clone(), workload(now.tree, one)?));
+                now.layout.clusters().filter_map(of).collect()
+            }
+            None => Vec::new(),
+        };
+        let workloads =
+            workloads_of(settings, &folder.id, clusters.iter().map(|(id, workload)| (id, workload)));
+        let judged = judge_set(&SetFacts {
+            before: old.as_ref().map(|(before, rendered)| SetState { tree: before.tree, rendered }),
+            after: SetState { tree: now.tree, rendered: after },
+            record: (&folder.settings_path(), record.as_ref()),
+            by: applied_by_of(settings, &folder.id),
+            objects: &objects_of(now.tree, settings, &workloads),
+            workloads: &workloads,
+        });
+        self.verdicts.extend(judged.findings);
     }
 
     fn failed(&mut self, error: &RenderError) {
@@ -294,7 +336,7 @@ impl Checked<'_> {
 
     fn judge(
         &mut self,
-        folder: &ClusterFolder,
+        folder: &TargetFolder,
         before: &Rendered,
         after: &Rendered,
         inside: &[RenderedObject],
@@ -334,7 +376,7 @@ impl Checked<'_> {
 }
 
 /// A broken file that no kustomization names is nobody's, and told as `file-not-listed`.
-fn is_unreadable_and_unread(tree: &dyn Tree, folder: &ClusterFolder, entry: &TreeEntry) -> bool {
+fn is_unreadable_and_unread(tree: &dyn Tree, folder: &TargetFolder, entry: &TreeEntry) -> bool {
     let is_broken = || tree.read(entry).is_ok_and(|bytes| YamlFile::read_bytes(&bytes).is_err());
     is_manifest(&entry.path) && is_unread(tree, folder, entry) && is_broken()
 }

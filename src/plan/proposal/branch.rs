@@ -2,7 +2,8 @@
 //!
 //! | change from | branch |
 //! |---|---|
-//! | a release | `capstan/upgrade/<target>` |
+//! | a release, to a cluster | `capstan/upgrade/<cluster>` |
+//! | a release, to a provider set | `capstan/providers/<provider set>` |
 //! | a source of another kind | `capstan/<kind>/<target>` |
 //!
 //! So the newer release takes the place of the older one on its branch, and a change from another kind of source
@@ -12,7 +13,7 @@ use std::fmt;
 
 use super::source::decode;
 use capstan_model::source::SourceKind;
-use capstan_model::target::Target;
+use capstan_model::target::{Target, TargetKind};
 use serde::{Deserialize, Serialize};
 
 /// What all branches of proposals begin with. People may have branches that begin so too: only those of
@@ -45,21 +46,32 @@ impl ProposalId {
     /// Its branch. What Git does not allow in the name of a reference is written as `%XX`, and an empty part as `%`,
     /// so that two proposals never share a branch.
     pub fn branch(&self) -> String {
-        let kind = if self.kind == SourceKind::RELEASE { RELEASES } else { self.kind.as_str() };
-        let target: Vec<String> = self.target.as_str().split('/').map(encode).collect();
+        let (kind, target) = match (self.kind == SourceKind::RELEASE, self.target.kind()) {
+            (true, TargetKind::Cluster) => (RELEASES, self.target.path().to_owned()),
+            (true, TargetKind::Providers) => (TargetKind::PROVIDERS, self.target.path().to_owned()),
+            (false, _) => (self.kind.as_str(), self.target.to_string()),
+        };
+        let target: Vec<String> = target.split('/').map(encode).collect();
         format!("{BRANCH_PREFIX}{kind}/{}", target.join("/"))
     }
 
     /// The proposal that stands on a branch; `None` for a branch that Capstan never makes.
     pub fn of_branch(branch: &str) -> Option<Self> {
         let (kind, target) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
-        let kind = match kind {
-            RELEASES => SourceKind::RELEASE,
-            kind => SourceKind::parse(kind).filter(|kind| *kind != SourceKind::RELEASE)?,
-        };
         let part = |part: &str| if part == "%" { Some(String::new()) } else { decode(part) };
         let target: Vec<String> = target.split('/').map(part).collect::<Option<_>>()?;
-        let id = Self { target: Target::parse(&target.join("/"))?, kind };
+        let target = Target::parse(&target.join("/"))?;
+        let id = match kind {
+            RELEASES => Self { target, kind: SourceKind::RELEASE },
+            TargetKind::PROVIDERS => {
+                let target = Target::Providers(target.id().clone());
+                Self { target, kind: SourceKind::RELEASE }
+            }
+            kind => {
+                let kind = SourceKind::parse(kind).filter(|kind| *kind != SourceKind::RELEASE)?;
+                Self { target, kind }
+            }
+        };
         (id.branch() == branch).then_some(id)
     }
 }
@@ -142,6 +154,21 @@ mod tests {
     }
 
     #[test]
+    fn a_provider_set_has_branches_of_its_own() {
+        for (kind, target, branch) in [
+            ("release", "providers://mc-eu/providers", "capstan/providers/mc-eu/providers"),
+            ("release", "providers://a b", "capstan/providers/a%20b"),
+            ("values", "providers://mc-eu/providers", "capstan/values/providers%3A/%/mc-eu/providers"),
+        ] {
+            let id = id(kind, target);
+            assert_eq!(id.branch(), branch);
+            assert_eq!(ProposalId::of_branch(branch), Some(id));
+        }
+        let cluster = id("release", "mc-eu/providers");
+        assert_ne!(cluster.branch(), id("release", "providers://mc-eu/providers").branch());
+    }
+
+    #[test]
     fn a_branch_that_capstan_never_makes_carries_no_proposal() {
         for branch in [
             "capstan/upgrade/%2",
@@ -149,6 +176,8 @@ mod tests {
             "capstan/upgrade",
             "capstan/release/gauss/peu01",
             "capstan/Values/gauss/peu01",
+            "capstan/upgrade/providers%3A/%/mc-eu",
+            "capstan/providers/providers%3A/%/mc-eu",
             "feature/gauss/peu01",
         ] {
             assert_eq!(ProposalId::of_branch(branch), None, "{branch}");

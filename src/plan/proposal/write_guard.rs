@@ -23,10 +23,10 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The folders that its cluster is rendered from; `None` of a target that is no cluster.
-    pub fn folders(&self) -> Option<Folders> {
-        let cluster = self.target.cluster()?.folder().clone();
-        Some(Folders { cluster, base: self.base.clone(), overlay: self.overlay.clone() })
+    /// The folders that its target is rendered from.
+    pub fn folders(&self) -> Folders {
+        let cluster = self.target.folder().clone();
+        Folders { cluster, base: self.base.clone(), overlay: self.overlay.clone() }
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Release, ReleaseError};
 use crate::layout::Layout;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_yaml::YamlFile;
@@ -105,11 +106,18 @@ impl Catalogue {
         self.releases.iter().map(|release| &release.provider).collect()
     }
 
+    /// The providers that have releases for targets of that kind.
+    pub fn providers_for(&self, kind: TargetKind) -> BTreeSet<&Provider> {
+        let fitting = self.releases.iter().filter(|release| release.kind == kind);
+        fitting.map(|release| &release.provider).collect()
+    }
+
     /// A provider's releases, oldest first; of one that lies twice (also archived) the one in use.
-    pub fn of_provider(&self, provider: &Provider) -> impl Iterator<Item = &Release> {
+    pub fn of_provider<'c>(&'c self, provider: &Provider) -> impl Iterator<Item = &'c Release> + use<'c> {
+        let provider = provider.clone();
         let mut last: Option<&ReleaseVersion> = None;
         self.releases.iter().filter(move |release| {
-            let is_first = release.provider == *provider && last != Some(&release.version);
+            let is_first = release.provider == provider && last != Some(&release.version);
             if is_first {
                 last = Some(&release.version);
             }

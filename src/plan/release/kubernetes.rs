@@ -1,12 +1,15 @@
-//! What objects and fragments say about Kubernetes' version and about infrastructure.
+//! What objects and fragments say about Kubernetes' version, about infrastructure and about providers.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::kinds::{Keys, VersionRole, version_fields_of_fragment};
+use capstan_model::kinds::{
+    Keys, KindRole, VersionRole, is_of_operator, role_of_fragment, version_fields_of_fragment,
+};
 use capstan_model::object::api_group;
 use capstan_model::version::KubernetesVersion;
+use capstan_yaml::manifest::objects;
 use capstan_yaml::{Node, YamlFile};
 
 /// The version that documents ask for: the control plane's, else the newest of the workers'; `None`
@@ -47,6 +50,20 @@ pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
     };
     let documents = unwrapped(root).into_iter().filter(|document| is_infrastructure(document));
     documents.filter_map(|document| Some(document.get("kind")?.as_str()?.to_owned())).collect()
+}
+
+/// Whether a document holds or wraps a provider object of the Cluster API operator. A fragment without `apiVersion`
+/// counts by its kind alone: nobody else has such.
+pub(super) fn holds_providers(root: &Node) -> bool {
+    let is_provider = |document: &Node| match document.text_at("apiVersion") {
+        Some(version) => is_of_operator(api_group(version)),
+        None => document
+            .text_at("kind")
+            .is_some_and(|kind| role_of_fragment(None, kind) == Some(KindRole::Provider)),
+    };
+    let documents = unwrapped(root);
+    let objects = || documents.iter().flat_map(|document| objects(document));
+    objects().any(|(_, object)| is_provider(object))
 }
 
 /// A document, and what it wraps where it is a ConfigMap.

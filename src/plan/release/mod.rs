@@ -40,6 +40,7 @@ pub use step::{Downgrade, downgrades, goes_back_in_time};
 pub(crate) use watched::Watched;
 
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, TreeEntry};
 use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 
@@ -54,6 +55,8 @@ pub struct Release {
     pub provider: Provider,
     /// Its version.
     pub version: ReleaseVersion,
+    /// What kind of target it is for: one whose objects are provider objects is for provider sets.
+    pub kind: TargetKind,
     /// Whether it is meant to be used.
     pub state: ReleaseState,
     /// Its content's id.

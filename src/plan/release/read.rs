@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::giant_swarm::{self, Manifest};
-use super::kubernetes::{infrastructure_kinds, kubernetes_version};
+use super::kubernetes::{holds_providers, infrastructure_kinds, kubernetes_version};
 use super::{Release, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, Shelf};
 use crate::settings::ReleaseSettings;
+use crate::strangers::first_stranger;
 use capstan_kustomize::render::{RenderError, Trouble};
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::ids::ContentId;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{Tree, TreeEntry, is_manifest};
 use capstan_model::version::KubernetesVersion;
 use capstan_yaml::{Node, YamlError, YamlFile};
@@ -67,10 +69,11 @@ impl Release {
         let (mut kinds, mut kubernetes) = (BTreeSet::new(), manifest.kubernetes());
         let rendering = Rendering::of(tree, &folder.folder, &folder.base_files, &folder.overlay_files)
             .map_err(ReleaseError::Render)?;
-        let mut files = Vec::new();
+        let (mut files, mut paths) = (Vec::new(), Vec::new());
         let own_files = folder.base_files.iter().chain(&folder.overlay_files);
         for entry in own_files.filter(|entry| is_manifest(&entry.path) && rendering.reads(&entry.path)) {
             files.push(template(tree, entry)?);
+            paths.push(entry.path.clone());
         }
         let rendered: Vec<Node> = rendering.nodes().collect();
         let of_files = || files.iter().flat_map(YamlFile::documents).map(|document| &document.root);
@@ -78,7 +81,17 @@ impl Release {
         for root in roots() {
             kinds.extend(infrastructure_kinds(root));
         }
-        kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));
+        let kind = if roots().any(holds_providers) { TargetKind::Providers } else { TargetKind::Cluster };
+        if kind == TargetKind::Providers {
+            let named = files.iter().zip(&paths).map(|(file, path)| (path, file));
+            if let Some((place, message)) = first_stranger(TargetKind::Cluster, named) {
+                return Err(FileError::new(rules::PROVIDERS_BESIDE_OTHERS, place, message).into());
+            }
+            // What provider objects call their version is none of Kubernetes.
+            kubernetes = None;
+        } else {
+            kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));
+        }
         let content = tree.folder_id(&folder.folder);
         Ok(Self {
             state: state(folder, manifest.state),
@@ -87,6 +100,7 @@ impl Release {
             folder: folder.folder.clone(),
             provider: folder.provider.clone(),
             version: folder.version.clone(),
+            kind,
             date: manifest.date,
             kubernetes,
             components: manifest.components,

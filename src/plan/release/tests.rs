@@ -202,7 +202,7 @@ fn every_real_release_is_read() {
     let layout = discover(&tree, &RepositorySettings::default());
     let catalogue = Catalogue::read(&tree, &layout);
     assert_eq!(layout.problems, []);
-    assert_eq!(layout.clusters, []);
+    assert_eq!(layout.targets, []);
     assert!(catalogue.unreadable().is_empty(), "{:?}", catalogue.unreadable());
     assert_eq!(catalogue.releases().len(), 253);
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();

@@ -9,13 +9,13 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
-use super::values::{calendar_date, release_id, release_reads};
+use super::values::{calendar_date, release_id, release_reads, sha256};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{BlobId, OutsidePath, TreeId};
 
-/// `<cluster>/capstan.yaml`: the platform team's record of one cluster. The bot keeps `release`, `releaseTree`
-/// and `releaseReads` current in its proposals.
+/// `<cluster>/capstan.yaml`: the platform team's record of one cluster or provider set. The bot keeps `release`,
+/// `releaseTree`, `releaseReads` and `components` current in its proposals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClusterSettings {
@@ -38,6 +38,9 @@ pub struct ClusterSettings {
     #[serde(deserialize_with = "release_reads")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub release_reads: BTreeMap<OutsidePath, BlobId>,
+    /// Of a provider set: what its providers install, by the label that clusterctl gives them
+    /// (`infrastructure-aws`), as far as it was at hand in the repository.
+    pub components: BTreeMap<String, ComponentsRecord>,
     /// How far the cluster follows new releases; wins over `.capstan.yaml`.
     pub track: Option<Track>,
     /// Values for `${VARIABLES}` of releases.
@@ -51,6 +54,18 @@ impl ClusterSettings {
     pub fn release_content(&self) -> Option<ContentId> {
         Some(ContentId { tree: self.release_tree.clone()?, reads: self.release_reads.clone() })
     }
+}
+
+/// The components of one provider, as a provider set records them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ComponentsRecord {
+    /// Their version: `v1.13.4`.
+    pub version: String,
+    /// SHA-256 of the unpacked components, before variables have values: 64 hex digits in lower case.
+    #[serde(deserialize_with = "sha256")]
+    #[schemars(extend("pattern" = "^[0-9a-f]{64}$"))]
+    pub sha256: String,
 }
 
 /// `<cluster>/overlay/capstan.yaml`: the customer's brake. It may hold back, never loosen.

@@ -1,16 +1,17 @@
-//! What holds for one cluster, once every file has had its say.
+//! What holds for one cluster or provider set, once every file has had its say.
 
 use jiff::civil::Date;
 
 use super::cluster::{ClusterSettings, Hold, OverlaySettings};
 use super::fields::Track;
 use super::key_path::{KeyPath, find};
-use super::repository::{ManagementCluster, RepositorySettings};
+use super::repository::{ManagementCluster, ProviderSetSettings, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ClusterId, Provider};
+use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 
-/// What holds for one cluster.
+/// What holds for one cluster or provider set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveSettings {
     /// How far it follows new releases.
@@ -19,7 +20,7 @@ pub struct EffectiveSettings {
     pub hold: Option<Hold>,
     /// The provider that the settings name; `None` where it is to be found out.
     pub provider: Option<Provider>,
-    /// Who applies it; `None` = other tools.
+    /// The management cluster whose reconciler applies it; `None` = other tools, as they do every provider set today.
     pub claimed_by: Option<ManagementCluster>,
     /// What was written but has no effect, one sentence each.
     pub notes: Vec<String>,
@@ -48,17 +49,20 @@ pub struct ClaimedTwice {
 }
 
 impl RepositorySettings {
-    /// What holds for a cluster: rules in their order, over them its own `capstan.yaml`, and at last
+    /// What holds for a target: rules in their order, over them its own `capstan.yaml`, and at last
     /// the overlay's, which may only narrow.
-    pub fn for_cluster(
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn for_target(
         &self,
-        cluster: &ClusterId,
+        target: &Target,
         own: Option<&ClusterSettings>,
         overlay: Option<&OverlaySettings>,
     ) -> Result<EffectiveSettings, ClaimedTwice> {
         let mut track = Track::default();
         let mut provider = None;
-        for rule in self.clusters.rules.iter().filter(|rule| rule.matches.matches(cluster.as_str())) {
+        for rule in self.clusters.rules.iter().filter(|rule| rule.matches.matches(target.path())) {
             track = rule.track.unwrap_or(track);
             provider = rule.provider.as_deref().map(Provider::new).or(provider);
         }
@@ -76,13 +80,53 @@ impl RepositorySettings {
             track,
             hold: overlay.and_then(|overlay| overlay.hold.clone()),
             provider,
-            claimed_by: self.claimed_by(cluster)?.cloned(),
+            claimed_by: self.claims(target)?.cloned(),
             notes,
         })
     }
 
+    /// The management cluster whose reconciler applies a target; `None` = other tools. Reconcilers apply clusters:
+    /// a provider set is nobody's yet.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn claims(&self, target: &Target) -> Result<Option<&ManagementCluster>, ClaimedTwice> {
+        target.cluster().map_or(Ok(None), |cluster| self.claimed_by(cluster))
+    }
+
+    /// The management cluster whose provider set a folder is, as far as the settings say so, and what they say of it.
+    pub fn providers_of(&self, id: &ClusterId) -> Option<(&ManagementCluster, &ProviderSetSettings)> {
+        let mut named =
+            self.management_clusters.iter().filter_map(|one| Some((one, one.providers.as_ref()?)));
+        named.find(|(_, providers)| providers.path.path() == id.folder())
+    }
+
+    /// Whether they name that folder as a provider set.
+    pub fn names_providers(&self, id: &ClusterId) -> bool {
+        self.providers_of(id).is_some()
+    }
+
+    /// What is wrong with the provider set of the management cluster at `index`, at its path in the file's text.
+    pub(crate) fn error_at_providers(
+        &self,
+        file: &RepoPath,
+        text: &str,
+        index: usize,
+        why: &str,
+    ) -> FileError {
+        let place = KeyPath::root().key("managementClusters").index(index).key("providers").key("path");
+        let path = self.management_clusters.get(index).and_then(|one| Some(&one.providers.as_ref()?.path));
+        let path = path.map(ToString::to_string).unwrap_or_default();
+        let position = find(text, &place).map(|found| found.value);
+        let message = format!("`managementClusters[{index}].providers.path`: `{path}` {why}");
+        FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
+    }
+
     /// The management cluster that applies a cluster; `None` = other tools.
     pub fn claimed_by(&self, cluster: &ClusterId) -> Result<Option<&ManagementCluster>, ClaimedTwice> {
+        if self.names_providers(cluster) {
+            return Ok(None);
+        }
         let claims = |management: &&ManagementCluster| {
             management.clusters.iter().any(|pattern| pattern.matches(cluster.as_str()))
         };

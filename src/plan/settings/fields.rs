@@ -144,6 +144,24 @@ text_type!(
 );
 
 text_type!(
+    /// A host, and its port where that is not the scheme's own: `registry.example.com:5000`.
+    HostName,
+    |text| {
+        let (name, port) = text.rsplit_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        name.len() <= 253
+            && name.split('.').all(is_label)
+            && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+    },
+    "a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)"
+);
+
+text_type!(
     /// What a slash-command begins with: `/capstan`.
     CommandPrefix,
     |text| {
@@ -217,5 +235,45 @@ impl TryFrom<String> for FolderName {
 impl fmt::Display for FolderName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_here() { "." } else { self.0.as_str() })
+    }
+}
+
+/// A folder of the repository, by its path from the root; never the root itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct FolderPath(RepoPath);
+
+impl FolderPath {
+    /// Reads `mc-eu/providers`; a slash at the end does not count.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match RepoPath::parse(text.strip_suffix('/').unwrap_or(text)) {
+            Ok(path) if !path.is_root() && path.as_str() != "." => Ok(Self(path)),
+            _ => Err(format!("`{text}` is not a folder of the repository (`mc-eu/providers`)")),
+        }
+    }
+
+    /// The path.
+    pub const fn path(&self) -> &RepoPath {
+        &self.0
+    }
+}
+
+impl Serialize for FolderPath {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for FolderPath {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl fmt::Display for FolderPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

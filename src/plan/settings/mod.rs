@@ -2,7 +2,7 @@
 //!
 //! Everything is optional and has a default; what is written must be right, so unknown keys, wrong
 //! types and contradictions are errors that name file, line, column and the nearest right key.
-//! [`RepositorySettings::for_cluster`] says what holds for one cluster.
+//! [`RepositorySettings::for_target`] says what holds for one cluster or provider set.
 //!
 //! | file | owner | keys |
 //! |---|---|---|
@@ -33,23 +33,28 @@ mod tests;
 mod title;
 mod values;
 
-pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
+pub use cluster::{
+    ClusterSettings, ComponentsRecord, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone,
+};
 pub use commands::{CommandPermission, CommandSettings, Principal};
 pub use dashboard::DashboardSettings;
 pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use fields::{
-    CommandPrefix, FolderName, GitHubLogin, LabelName, ManagementClusterUid, RepositoryName, Reviewer, Track,
+    CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
+    RepositoryName, Reviewer, Track,
 };
 pub use glob::{Glob, InvalidGlob};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
 pub(crate) use record::heading;
-pub use record::{Record, RecordError, record_deletion, record_first_release, record_release};
+pub use record::{
+    Record, RecordError, record_components, record_deletion, record_first_release, record_release,
+};
 pub use repository::{
     ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
-    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ReleasesSettings,
-    RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
+    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProviderSetSettings, ProvidersBy,
+    ProvidersSettings, ReleasesSettings, RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
 pub use title::{TitleField, TitleTemplate};

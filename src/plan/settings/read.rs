@@ -7,7 +7,7 @@ use serde_saphyr::Error as YamlError;
 
 use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
-use super::repository::RepositorySettings;
+use super::repository::{ManagementCluster, RepositorySettings};
 use capstan_model::finding::{Change, FileError, Level, Place, RuleEntry, rules};
 use capstan_model::spelling::hint;
 use capstan_model::tree::RepoPath;
@@ -79,6 +79,14 @@ impl RepositorySettings {
                 if earlier.uid == cluster.uid {
                     let message = format!("`{}` and `{}` have the same uid", earlier.name, cluster.name);
                     return Err((place("uid"), message));
+                }
+                let path = |management: &ManagementCluster| Some(management.providers.as_ref()?.path.clone());
+                if let Some(shared) = path(cluster).filter(|own| path(earlier).as_ref() == Some(own)) {
+                    let message = format!(
+                        "`{}` and `{}` name one provider set, `{shared}`: a set is one management cluster's",
+                        earlier.name, cluster.name
+                    );
+                    return Err((place("providers").key("path"), message));
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Writing a cluster's record in its `capstan.yaml`: its release and that release's content.
 
-use super::cluster::ClusterSettings;
+use std::collections::BTreeMap;
+
+use super::cluster::{ClusterSettings, ComponentsRecord};
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::FieldPath;
@@ -186,4 +188,49 @@ pub fn record_release(
     let edits: Vec<DocumentEdit> =
         record.edits(root).into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
     Ok(edit(&yaml, &edits)?.text().to_owned())
+}
+
+/// The text of a provider set's `capstan.yaml` that has these digests of components; `None` where there is neither a
+/// file nor a digest. Comments and everything else stay.
+///
+/// # Errors
+/// As [`record_release`].
+pub fn record_components(
+    file: &RepoPath,
+    text: Option<&str>,
+    name: &str,
+    components: &BTreeMap<String, ComponentsRecord>,
+) -> Result<Option<String>, RecordError> {
+    const KEY: &str = "components";
+    let one = |record: &ComponentsRecord| {
+        Node::mapping([
+            ("version", Node::string(record.version.as_str())),
+            ("sha256", Node::string(record.sha256.as_str())),
+        ])
+    };
+    let all = || Node::mapping(components.iter().map(|(label, record)| (label.clone(), one(record))));
+    let alone = || format!("{}{}", write(&heading(name)), write(&Node::mapping([(KEY, all())])));
+    let Some(text) = text else { return Ok((!components.is_empty()).then(alone)) };
+    ClusterSettings::read(file, text)?;
+    let yaml = YamlFile::read(text)?;
+    let root = yaml.documents().first().map(|document| &document.root).filter(|root| !root.is_null());
+    let Some(root) = root else {
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let made = if components.is_empty() { String::new() } else { alone() };
+        return Ok(Some(format!("{text}{gap}{made}")));
+    };
+    let path = FieldPath::root().key(KEY);
+    let wanted = match (root.get(KEY), components.is_empty()) {
+        (Some(node), false) if node.value() == all().value() => None,
+        (Some(_), false) => Some(Edit::Set { path, node: all() }),
+        (Some(_), true) => Some(Edit::Remove { path }),
+        (None, true) => None,
+        (None, false) => {
+            let keys = ["releaseReads", "releaseTree", "release", "metadata", "kind", "apiVersion"];
+            let after = keys.into_iter().find(|key| root.get(key).is_some()).map(str::to_owned);
+            Some(Edit::Insert { parent: FieldPath::root(), key: KEY.to_owned(), node: all(), after })
+        }
+    };
+    let Some(wanted) = wanted else { return Ok(Some(text.to_owned())) };
+    Ok(Some(edit(&yaml, &[DocumentEdit::Edit { document: 0, edit: wanted }])?.text().to_owned()))
 }

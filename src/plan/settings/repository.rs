@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::CommandSettings;
 use super::dashboard::DashboardSettings;
-use super::fields::{FolderName, ManagementClusterUid, RepositoryName, Track};
+use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
@@ -39,6 +39,8 @@ pub struct RepositorySettings {
     pub commands: CommandSettings,
     /// The dashboard issue.
     pub dashboard: DashboardSettings,
+    /// Components of providers.
+    pub providers: ProvidersSettings,
 }
 
 impl RepositorySettings {
@@ -165,6 +167,45 @@ pub struct ManagementCluster {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub clusters: Vec<Glob>,
+    /// Its provider set; without it the shape alone decides which folders are such.
+    #[serde(default)]
+    pub providers: Option<ProviderSetSettings>,
+}
+
+/// The provider set of a management cluster: the objects of `operator.cluster.x-k8s.io` that install its providers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProviderSetSettings {
+    /// The folder with the set's `base/`, from the repository's root; no two management clusters have one.
+    #[schemars(with = "String")]
+    pub path: FolderPath,
+    /// Who applies the set; `others` by default.
+    #[serde(default)]
+    pub by: ProvidersBy,
+}
+
+/// Who applies a provider set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProvidersBy {
+    /// Capstan's reconciler, which takes the operator's place.
+    Capstan,
+    /// The reconciler applies the provider objects, the Cluster API operator what they install.
+    Operator,
+    /// Other tools (default).
+    #[default]
+    Others,
+}
+
+impl ProvidersBy {
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Capstan => "capstan",
+            Self::Operator => "operator",
+            Self::Others => "others",
+        }
+    }
 }
 
 /// How upgrades are computed and offered.
@@ -224,6 +265,16 @@ impl MergeMethod {
             Self::Rebase => "rebase",
         }
     }
+}
+
+/// Components of providers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ProvidersSettings {
+    /// Hosts from which components of providers may be fetched; none by default. With a port where that is not the
+    /// scheme's own.
+    #[schemars(with = "Vec<String>")]
+    pub hosts: Vec<HostName>,
 }
 
 /// What happens where cluster and release changed the same field.

@@ -66,6 +66,7 @@ policy: {component-downgrade: off, kubernetes-minor-skip: warning}
 preflight: {mode: required, timeout_seconds: 90}
 consumers: [acme/gitops]
 commands: {prefix: /fleet}
+providers: {hosts: [github.com, "registry.example.com:5000"]}
 "#;
 
 #[test]
@@ -92,6 +93,7 @@ fn every_setting_is_read() {
     assert_eq!(settings.preflight, PreflightSettings { mode: PreflightMode::Required, timeout_seconds: 90 });
     assert_eq!(settings.consumers[0].as_str(), "acme/gitops");
     assert_eq!(settings.commands.prefix.as_str(), "/fleet");
+    assert_eq!(settings.providers.hosts[1].as_str(), "registry.example.com:5000");
 }
 
 #[test]
@@ -118,6 +120,10 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         (
             "mode: observ",
             "1:7: `mode` must be propose or observe, found the string \"observ\"; did you mean `observe`?",
+        ),
+        (
+            "providers:\n  hosts: [https://github.com]",
+            "2:11: `https://github.com` is not a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)",
         ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),
@@ -354,10 +360,11 @@ fn later_rules_win_the_clusters_own_wins_over_them_and_an_overlay_only_narrows()
     ];
     for (id, own, customer, track, notes) in cases {
         let (own, customer) = (cluster(own).unwrap(), overlay(customer).unwrap());
-        let effective = settings.for_cluster(&ClusterId::new(path(id)), Some(&own), Some(&customer)).unwrap();
+        let effective =
+            settings.for_target(&ClusterId::new(path(id)).into(), Some(&own), Some(&customer)).unwrap();
         assert_eq!((effective.track, effective.notes.len()), (track, notes), "{id} {own:?} {customer:?}");
     }
-    let peu01 = settings.for_cluster(&ClusterId::new(path("gauss/peu01")), None, None).unwrap();
+    let peu01 = settings.for_target(&ClusterId::new(path("gauss/peu01")).into(), None, None).unwrap();
     assert_eq!(peu01.provider, Some(Provider::new("aws")), "a later rule that names no provider leaves it");
 }
 
@@ -454,6 +461,80 @@ fn what_a_release_reads_elsewhere_is_recorded_beside_its_tree() {
         "releaseReads: {pool.yaml: abababababababababababababababababababab}",
         "releaseReads: {../p.yaml: 1}",
     ] {
+        assert!(ClusterSettings::read(&file, wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn the_provider_set_of_a_management_cluster_has_a_folder_and_who_applies_it() {
+    let of = |providers: &str| {
+        repository(&format!(
+            "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    clusters: ['*/*']\n    providers: {providers}\n"
+        ))
+    };
+    let settings = of("{path: mc-eu/providers/}").unwrap();
+    let providers = settings.management_clusters[0].providers.as_ref().unwrap();
+    assert_eq!((providers.path.to_string().as_str(), providers.by), ("mc-eu/providers", ProvidersBy::Others));
+    let set = ClusterId::new(path("mc-eu/providers"));
+    assert!(settings.names_providers(&set));
+    assert_eq!(settings.claimed_by(&set), Ok(None), "a pattern over clusters does not fit it");
+    assert_eq!(settings.claimed_by(&ClusterId::new(path("mc-eu/other"))).unwrap().unwrap().name, "a");
+    for (written, by) in [("capstan", ProvidersBy::Capstan), ("operator", ProvidersBy::Operator)] {
+        let settings = of(&format!("{{path: a, by: {written}}}")).unwrap();
+        let providers = settings.management_clusters[0].providers.as_ref().unwrap();
+        assert_eq!((providers.by, providers.by.as_str()), (by, written));
+    }
+    for (wrong, told) in [
+        ("{path: a, by: capstain}", "did you mean `capstan`?"),
+        (
+            "{paht: a}",
+            ".capstan.yaml:5:17: unknown key `paht` in `managementClusters[0].providers`; did you mean `path`?",
+        ),
+        ("{by: capstan}", "lacks the key `path`"),
+        ("{path: .}", "`.` is not a folder of the repository (`mc-eu/providers`)"),
+        ("{path: ../a}", "`../a` is not a folder of the repository (`mc-eu/providers`)"),
+    ] {
+        let error = of(wrong).unwrap_err();
+        assert!(error.starts_with(".capstan.yaml:5:") && error.contains(told), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn two_management_clusters_with_one_provider_set_are_refused_at_the_second() {
+    let text = "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    providers: {path: mc/providers}\n  \
+                - name: b\n    uid: 7f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    providers: {path: mc/providers/, by: capstan}\n";
+    assert_eq!(
+        repository(text).unwrap_err(),
+        ".capstan.yaml:7:17: `a` and `b` name one provider set, `mc/providers`: a set is one management cluster's"
+    );
+}
+
+#[test]
+fn digests_of_components_stand_after_the_release_and_nothing_else_moves() {
+    let file = path("mc-eu/providers/capstan.yaml");
+    let (one, other) = ("ab".repeat(32), "cd".repeat(32));
+    let record = |version: &str, sha256: &str| ComponentsRecord {
+        version: version.to_owned(),
+        sha256: sha256.to_owned(),
+    };
+    let components = [("cluster-api".to_owned(), record("v1.13.4", &one))].into();
+    let write = |text: Option<&str>, components: &std::collections::BTreeMap<String, ComponentsRecord>| {
+        record_components(&file, text, "providers", components).unwrap()
+    };
+    let before = "release: mc/v2.0.0 # theirs\ntrack: patch\n";
+    let after = format!(
+        "release: mc/v2.0.0 # theirs\ncomponents:\n  cluster-api:\n    version: v1.13.4\n    sha256: {one}\ntrack: patch\n"
+    );
+    assert_eq!(write(Some(before), &components).as_deref(), Some(after.as_str()));
+    assert_eq!(write(Some(&after), &components).as_deref(), Some(after.as_str()));
+    assert_eq!(write(Some(&after), &[].into()).as_deref(), Some(before), "nothing stale stays");
+    let newer = [("cluster-api".to_owned(), record("v1.14.2", &other))].into();
+    let wanted = after.replace("v1.13.4", "v1.14.2").replace(&one, &other);
+    assert_eq!(write(Some(&after), &newer).as_deref(), Some(wanted.as_str()));
+    assert_eq!(write(None, &[].into()), None);
+    assert!(write(None, &components).unwrap().contains("name: providers\n"));
+    assert_eq!(ClusterSettings::read(&file, &after).unwrap().components, components);
+    for wrong in ["components: {a: {version: v1}}", "components: {a: {version: v1, sha256: AB}}"] {
         assert!(ClusterSettings::read(&file, wrong).is_err(), "{wrong}");
     }
 }

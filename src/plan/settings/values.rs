@@ -99,3 +99,13 @@ pub(super) fn release_reads<'de, D: Deserializer<'de>>(
     }
     Ok(reads)
 }
+
+/// A SHA-256 in hex digits.
+pub(super) fn sha256<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if text.len() == 64 && text.bytes().all(is_hex) {
+        return Ok(text);
+    }
+    Err(de::Error::custom(format!("`{text}` is not a SHA-256 (64 hex digits in lower case)")))
+}

@@ -29,7 +29,7 @@ pub(super) fn plan(
     };
     let recorded = || cluster.release.as_ref().map(SourceId::from);
     let mut upgrade = Upgrade {
-        target: cluster.id.clone().into(),
+        target: cluster.target(),
         from: old.map(|source| source.id().clone()).or_else(recorded),
         to: Some(request.new.id().clone()),
         rest: Rest::default(),
@@ -42,6 +42,7 @@ pub(super) fn plan(
         findings: Vec::new(),
         rollouts: Vec::new(),
         components: Vec::new(),
+        providers: Vec::new(),
         blocked: Vec::new(),
         notes: Vec::new(),
     };

@@ -14,6 +14,7 @@ use crate::merge::decision::Decision;
 use crate::merge::step_group::StepGroup;
 use capstan_kustomize::conversion::convert_or_all;
 use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::kinds::component_version;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
 
@@ -93,11 +94,21 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
     }
 }
 
-/// The cluster is ahead of the release: no Kubernetes version ever goes back.
+/// The cluster is ahead of the release: no Kubernetes version ever goes back, nor does a minor of Cluster API.
 pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
     for ahead in &group.ahead {
-        let id = context.base.objects[ahead.object].id.to_string();
+        let object = &context.base.objects[ahead.object].id;
+        let id = object.to_string();
         let (cluster, release) = (&ahead.cluster, &ahead.release);
+        if component_version(object).is_some() {
+            said.blocked.push(format!("{id} is at {cluster}, which is newer than the release's {release}."));
+            let message = format!(
+                "{id} is at {cluster}, the release at {release}. No provider goes back a minor: choose a release of {cluster} or newer."
+            );
+            let rule = rules::PROVIDER_DOWNGRADE;
+            said.findings.push(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path));
+            continue;
+        }
         said.blocked
             .push(format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}."));
         let message = format!(

@@ -7,6 +7,7 @@ use super::redact::redact;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
 use capstan_model::object::ObjectId;
+use capstan_model::target::TargetKind;
 use capstan_yaml::Value;
 
 /// One element of the array that `plan -o json` prints. Values at secret paths are redacted.
@@ -14,8 +15,8 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
     // A rollout replaces machines, and the contract knows no more of it; what only scales, and how
     // machines come and go, is part of the explanation.
     let replacing = upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
-    json!({
-        "cluster": upgrade.target.as_str(),
+    let mut out = json!({
+        "cluster": upgrade.target.path(),
         "from": upgrade.from.as_ref().map(ToString::to_string),
         "to": upgrade.to.as_ref().map(ToString::to_string),
         "basis": upgrade.basis,
@@ -24,7 +25,11 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "conflicts": upgrade.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
         "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
         "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
-    })
+    });
+    if let (TargetKind::Providers, Value::Object(fields)) = (upgrade.target.kind(), &mut out) {
+        fields.insert("providers".into(), json!(upgrade.providers));
+    }
+    out
 }
 
 fn file_json(file: &FileChange) -> Value {

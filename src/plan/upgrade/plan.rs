@@ -159,7 +159,7 @@ impl Done {
         }
         blocked.dedup();
         let upgrade = Upgrade {
-            target: cluster.id.clone().into(),
+            target: cluster.target(),
             from: work.input.old.map(|source| source.id.clone()),
             to: Some(request.new.id().clone()),
             to_content: request.new.content(),
@@ -172,6 +172,7 @@ impl Done {
             findings,
             rollouts: Vec::new(),
             components: Vec::new(),
+            providers: Vec::new(),
             blocked,
             notes,
         };

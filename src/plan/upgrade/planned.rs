@@ -1,10 +1,14 @@
 //! An upgrade that was thought through, and what the rendered objects add to it.
 
+use std::collections::BTreeMap;
+
 use super::model::{Rollout, Upgrade};
 use super::provenance::Provenance;
+use crate::settings::{ComponentsRecord, RecordError, record_components};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::ObjectId;
+use capstan_model::tree::RepoPath;
 
 /// A merge that was thought through, before anything rendered was looked at.
 #[derive(Debug, Clone)]
@@ -21,6 +25,34 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Puts the digests of a provider set's components into its `capstan.yaml`. `file` is where that is or would be,
+    /// with its text as it stands.
+    ///
+    /// # Errors
+    /// The file cannot be edited; nothing is changed then.
+    pub fn record_components(
+        &mut self,
+        (file, text): (&RepoPath, Option<&str>),
+        components: &BTreeMap<String, ComponentsRecord>,
+    ) -> Result<(), RecordError> {
+        let change = self.intended.iter_mut().find(|change| change.path == *file);
+        let current = change.as_ref().map_or(text, |change| change.after.as_deref());
+        let name = file.parent().map(|folder| folder.name().to_owned()).unwrap_or_default();
+        let after = record_components(file, current, &name, components)?;
+        if current == after.as_deref() {
+            return Ok(());
+        }
+        match change {
+            Some(change) => change.after = after,
+            None => {
+                let before = text.map(str::to_owned);
+                self.intended.push(FileChange { path: file.clone(), before, after });
+                self.intended.sort_by(|a, b| a.path.cmp(&b.path));
+            }
+        }
+        Ok(())
+    }
+
     /// The upgrade with what was seen in the rendered objects: more findings, and rollouts. Nothing is
     /// written where it blocks. Orders everything as the contract says.
     #[must_use]

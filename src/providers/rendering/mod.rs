@@ -12,20 +12,23 @@
 //! | 11 | `patches` or `manifestPatches` |
 //! | 12 | overrides of images from the operator's own configuration |
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::Tree;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::images::{self, Overrides, Short};
 use super::objects::{self, Object};
 use super::placing::{self, Owner};
+use super::pods::{self, Container};
 use super::refusal::Refusal;
 use super::set::ProviderSet;
 use super::source::{self, Components};
 use super::spec::Provider;
-use super::variables::{self, Substituted, Trouble, Values};
+use super::variables::{self, Fallback, Substituted, Trouble, Values};
 use super::{deployment, patches};
 
 /// The key of a config Secret that holds overrides of images.
@@ -62,6 +65,44 @@ pub struct Rendered {
     pub images: BTreeSet<String>,
     /// What a person should know besides, one sentence each.
     pub notes: Vec<String>,
+    /// What was found on the way.
+    pub(crate) traces: Traces,
+}
+
+/// What is found while rendering, and does not stand in the objects any more.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Traces {
+    /// SHA-256 of the components' text, in hex digits.
+    pub(crate) sha256: String,
+    /// Feature gates that the components name, before the provider object changes them.
+    pub(crate) listed_gates: BTreeSet<String>,
+    /// The variables of the text.
+    pub(crate) variables: BTreeMap<String, Variable>,
+    /// Those that have values, with them.
+    pub(crate) values: Values,
+}
+
+/// Where a variable has its value from. The value itself is never told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Variable {
+    /// The config Secret, or what stands in for it.
+    Bound,
+    /// Its default in the text.
+    Default,
+    /// It has no default, and the config Secret is not at hand.
+    Unseen,
+    /// It has neither value nor default.
+    Unbound,
+}
+
+/// What becomes of variables that have neither value nor default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gaps {
+    /// They are refused, as the operator does.
+    Refused,
+    /// They are left empty, to see the rest: never to be applied.
+    Empty,
 }
 
 /// Renders a provider of the set.
@@ -70,15 +111,28 @@ pub struct Rendered {
 /// Components that are not at hand; and whatever cannot be rendered as the operator would: with the place, the object,
 /// and what to do. Values of variables are never told.
 pub fn render(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal> {
-    rendered(provider, inputs).map_err(|refusal| refusal.of(provider.subject()).at(provider.place.clone()))
+    render_with(provider, inputs, Gaps::Refused)
 }
 
-fn rendered(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal> {
+/// As [`render`] does, but for variables that have neither value nor default.
+pub(crate) fn render_with(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rendered, Refusal> {
+    rendered(provider, inputs, gaps)
+        .map_err(|refusal| refusal.of(provider.subject()).at(provider.place.clone()))
+}
+
+fn rendered(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rendered, Refusal> {
     let Components { version, contract, text, place, mut notes } =
         source::find(inputs.tree, inputs.set, provider)?;
-    let values = values(provider, inputs, &mut notes)?;
+    let sha256 = sha256(&text);
+    let mut values = values(provider, inputs, &mut notes)?;
     let text = with_manifests(text, provider, inputs.set)?;
     let of_text = |refusal: Refusal| refusal.of("its components").at(place.clone());
+    let variables = states(&text, provider, inputs.set, &values).map_err(of_text)?;
+    if gaps == Gaps::Empty {
+        let gap = |name: &&String| values.get(name).is_none() && variables[*name] != Variable::Default;
+        let gaps: Vec<String> = variables.keys().filter(gap).cloned().collect();
+        gaps.into_iter().for_each(|name| values.insert(name, ""));
+    }
     let text = substituted(&text, provider, &values).map_err(of_text)?;
     let mut objects = objects::read(&text).map_err(of_text)?;
 
@@ -100,6 +154,7 @@ fn rendered(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal
         let owner = Owner { kind: provider.kind.name(), name: &provider.name, uid };
         objects.iter_mut().for_each(|object| placing::own(&mut object.value, &owner));
     }
+    let listed_gates = listed_gates(&objects);
     deployment::customize(&mut objects, &provider.spec)?;
     notes.extend(patches::apply(&mut objects, &provider.spec.patches)?);
     if let Some(overrides) = inputs.configuration {
@@ -110,7 +165,36 @@ fn rendered(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal
     refuse_twins(&objects)?;
     let objects: Vec<Value> = objects.into_iter().map(|object| object.value).collect();
     let images = objects.iter().flat_map(images::of_object).collect();
-    Ok(Rendered { label, version, contract, objects, images, notes })
+    let traces = Traces { sha256, listed_gates, variables, values };
+    Ok(Rendered { label, version, contract, objects, images, notes, traces })
+}
+
+fn listed_gates(objects: &[Object]) -> BTreeSet<String> {
+    let containers = objects.iter().flat_map(|object| pods::containers(&object.value));
+    containers.flat_map(Container::feature_gates).map(|(gate, _)| gate.to_owned()).collect()
+}
+
+/// Where each variable of a text has its value from. Of an encrypted Secret the names are known.
+fn states(
+    text: &str,
+    provider: &Provider,
+    set: &ProviderSet,
+    values: &Values,
+) -> Result<BTreeMap<String, Variable>, Refusal> {
+    let secret = provider.spec.config_secret.as_ref();
+    let names = secret.map(|secret| set.secret_names(secret));
+    let state = |(name, fallback): (String, Fallback)| {
+        let is_bound =
+            values.get(&name).is_some() || names.iter().flatten().any(|names| names.contains(&name));
+        let state = match (fallback, &names) {
+            _ if is_bound => Variable::Bound,
+            (Fallback::Given, _) => Variable::Default,
+            (Fallback::Missing, Some(None)) => Variable::Unseen,
+            (Fallback::Missing, _) => Variable::Unbound,
+        };
+        (name, state)
+    };
+    Ok(variables::uses(text)?.into_iter().map(state).collect())
 }
 
 /// What the provider's config Secret gives its variables. Where it names none, they have no values.

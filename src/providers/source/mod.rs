@@ -1,17 +1,22 @@
-//! Where a provider's components and metadata are at hand: ConfigMaps of the set, or a folder laid out as clusterctl's
-//! local repository. What needs the network is said to be not at hand, and where to put it.
+//! Where a provider's components and metadata are at hand: ConfigMaps of the set, a folder laid out as clusterctl's
+//! local repository, or what was fetched before. What is in none of them is said to be not at hand, and where to put it.
 
 mod config_maps;
 mod folder;
 mod metadata;
 
+use std::collections::BTreeMap;
+
+use capstan_model::digest::sha256;
 use capstan_model::finding::Place;
 use capstan_model::tree::Tree;
 use capstan_model::version::ReleaseVersion;
 
+use super::origin::without_credentials;
+use super::published::Published;
 use super::refusal::Refusal;
 use super::set::ProviderSet;
-use super::spec::{Provider, Source};
+use super::spec::{Provider, Source, Spec};
 
 /// Components of one version, and what its metadata says.
 #[derive(Debug)]
@@ -41,6 +46,45 @@ struct Found<'a> {
 /// # Errors
 /// Nothing at hand, and where to put it; ConfigMaps or folders that are none; a version that no release series has.
 pub(crate) fn find(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Components, Refusal> {
+    let (found, notes) = look(tree, set, provider)?;
+    let found = found.ok_or_else(|| not_at_hand(provider))?;
+    let (metadata, place) = &found.metadata;
+    let contract =
+        metadata::contract(metadata, &found.version).map_err(|refusal| refusal.at(place.clone()))?;
+    let (text, place) = (found.components)()?;
+    Ok(Components { version: found.version, contract, text, place, notes })
+}
+
+/// What is at hand of a provider, as it was published; `None` where it has to be fetched.
+///
+/// # Errors
+/// As for rendering, but that nothing is at hand.
+pub fn at_hand(
+    tree: &dyn Tree,
+    set: &ProviderSet,
+    provider: &Provider,
+) -> Result<Option<Published>, Refusal> {
+    let of_provider = |refusal: Refusal| refusal.of(provider.subject()).at(provider.place.clone());
+    let Some(found) = look(tree, set, provider).map_err(of_provider)?.0 else { return Ok(None) };
+    let (components, place) = (found.components)().map_err(of_provider)?;
+    let (metadata, _) = found.metadata;
+    Ok(Some(Published { version: found.version, metadata, components, from: place.to_string() }))
+}
+
+/// Whether the release series of a provider's metadata have a version, with a contract that is understood.
+///
+/// # Errors
+/// Why not.
+pub fn check_metadata(published: &Published) -> Result<(), Refusal> {
+    metadata::contract(&published.metadata, &published.version).map(|_contract| ())
+}
+
+/// The version that counts, and what a person should know of the choice.
+fn look<'a>(
+    tree: &'a dyn Tree,
+    set: &'a ProviderSet,
+    provider: &Provider,
+) -> Result<(Option<Found<'a>>, Vec<String>), Refusal> {
     let wanted = provider.spec.version.as_deref();
     let (is_selected, maps) = match &provider.spec.source {
         Some(Source::Selector(selector)) => (true, config_maps::selected(set, provider, selector)?),
@@ -61,20 +105,61 @@ pub(crate) fn find(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> R
             ));
         }
     }
-    let Some(found) = found else {
-        return Err(match wanted {
-            Some(wanted) if is_selected && has_maps => Refusal::new(format!(
-                "the ConfigMaps that meet its selector have {}, and `spec.version` is `{wanted}`: add a ConfigMap of that version, or change the version",
-                known.join(", ")
-            )),
-            _ => not_at_hand(provider),
-        });
+    if found.is_none() && !is_selected {
+        found = choose(set.fetched(provider).map(|published| fetched(published, provider)).collect(), wanted);
+    }
+    match (&found, wanted) {
+        (None, Some(wanted)) if is_selected && has_maps => Err(Refusal::new(format!(
+            "the ConfigMaps that meet its selector have {}, and `spec.version` is `{wanted}`: add a ConfigMap of that version, or change the version",
+            known.join(", ")
+        ))),
+        _ => Ok((found, notes)),
+    }
+}
+
+fn fetched<'a>(published: &'a Published, provider: &Provider) -> Found<'a> {
+    let place = provider.place.clone();
+    Found {
+        version: published.version.clone(),
+        metadata: (published.metadata.clone(), place.clone()),
+        components: Box::new(move || Ok((published.components.clone(), place.clone()))),
+    }
+}
+
+/// The versions of a provider that are at hand, whichever it asks for, each with its contract. The metadata of the newest
+/// one says it for all, since a release names every series before it.
+///
+/// # Errors
+/// ConfigMaps or folders that are none; metadata that is none.
+pub(crate) fn releases(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Releases, Refusal> {
+    let any = Provider { spec: Spec { version: None, ..provider.spec.clone() }, ..provider.clone() };
+    let mut all = match &provider.spec.source {
+        Some(Source::Selector(selector)) => config_maps::selected(set, provider, selector)?,
+        _ => config_maps::downloaded(set, provider)?,
     };
-    let (metadata, place) = &found.metadata;
-    let contract =
-        metadata::contract(metadata, &found.version).map_err(|refusal| refusal.at(place.clone()))?;
-    let (text, place) = (found.components)()?;
-    Ok(Components { version: found.version, contract, text, place, notes })
+    all.extend(folder::versions(tree, &any)?);
+    all.extend(set.fetched(provider).map(|published| fetched(published, provider)));
+    let Some(newest) = all.iter().max_by_key(|found| ReleaseVersion::parse(&found.version)) else {
+        return Ok(Releases::default());
+    };
+    let (metadata, place) = &newest.metadata;
+    let contract = |version: &str| metadata::contract(metadata, version);
+    let releases =
+        all.iter().filter_map(|found| Some((found.version.clone(), contract(&found.version).ok()?)));
+    let asked = provider.spec.version.as_deref().map(contract).transpose();
+    Ok(Releases {
+        at_hand: releases.collect(),
+        asked: asked.map_err(|refusal| refusal.at(place.clone())).ok().flatten(),
+    })
+}
+
+/// What is known of a provider's versions.
+#[derive(Debug, Default)]
+pub(crate) struct Releases {
+    /// Version and contract of each that is at hand.
+    pub(crate) at_hand: BTreeMap<String, String>,
+    /// The contract of the version that is asked for, at hand or not.
+    pub(crate) asked: Option<String>,
 }
 
 /// The version that is asked for, to the letter; else the newest.
@@ -97,18 +182,24 @@ fn not_at_hand(provider: &Provider) -> Refusal {
         None => "they come from the releases that clusterctl knows for this name".to_owned(),
     };
     let version = provider.spec.version.as_deref().unwrap_or("VERSION");
+    let fetch = match &provider.spec.source {
+        Some(Source::Selector(_)) => "",
+        _ => "fetch them with `capstan providers fetch`, or ",
+    };
     Refusal::new(format!(
-        "its components are not at hand: {from}, and nothing is fetched; put `metadata.yaml` and `{}` of the release into {}/{version}/",
+        "its components are not at hand: {from}; {fetch}put `metadata.yaml` and `{}` of the release into {}/{version}/",
         provider.kind.components_file(),
         folder::of(provider)
     ))
+    .not_at_hand()
 }
 
-/// An address without the user and password that may stand in it.
-fn without_credentials(address: &str) -> String {
-    let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
-    let host = rest.find('/').unwrap_or(rest.len());
-    let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
-    let separator = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{separator}{}", &rest[begin..])
+/// Version and SHA-256 of the components of every provider of a set of which they are at hand, by label: of their text,
+/// unpacked, before variables have values.
+pub fn digests(tree: &dyn Tree, set: &ProviderSet) -> BTreeMap<String, (String, String)> {
+    let found = set.providers().iter().filter_map(|provider| {
+        let components = find(tree, set, provider).ok()?;
+        Some((provider.label(), (components.version, sha256(&components.text))))
+    });
+    found.collect()
 }

@@ -10,7 +10,7 @@ mod workload;
 
 pub(crate) use workload::{AdditionalDeployment, Container, Deployment, LeaderElection, Manager};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::Place;
@@ -67,6 +67,20 @@ pub(crate) struct Spec {
     pub(crate) additional_manifests: Option<Reference>,
     pub(crate) patches: Patches,
     pub(crate) additional_deployments: BTreeMap<String, AdditionalDeployment>,
+}
+
+impl Spec {
+    /// The feature gates that it sets, in `manager` and in arguments of containers.
+    pub(crate) fn feature_gates(&self) -> BTreeSet<String> {
+        let additional = self.additional_deployments.values();
+        let managers = self.manager.iter().chain(additional.clone().filter_map(|one| one.manager.as_ref()));
+        let deployments = self.deployment.iter().chain(additional.filter_map(|one| one.deployment.as_ref()));
+        let named = managers.flat_map(|manager| manager.feature_gates.keys().cloned());
+        let arguments = deployments.flat_map(|deployment| &deployment.containers).flat_map(|one| &one.args);
+        let written = arguments.filter(|(name, _)| name.trim_start_matches('-') == "feature-gates");
+        let written = written.flat_map(|(_, gates)| gates.split(',')).filter_map(|gate| gate.split_once('='));
+        named.chain(written.map(|(gate, _)| gate.to_owned())).collect()
+    }
 }
 
 /// An object by name and namespace.

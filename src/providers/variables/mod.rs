@@ -56,6 +56,11 @@ impl Values {
         }
     }
 
+    /// Names and values, by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -123,19 +128,7 @@ impl From<Refusal> for Trouble {
 /// What is no expression, with its line; all variables that have neither value nor default; a function that cannot be
 /// computed.
 pub(crate) fn substitute(text: &str, values: &Values) -> Result<Substituted, Trouble> {
-    let text = parse::without_blanks(text);
-    if let Some(at) = text.find('\0') {
-        return Err(
-            Refusal::new(format!("line {} has a NUL character: take it out", line_of(&text, at))).into()
-        );
-    }
-    let nodes = parse::parse(&text).map_err(|broken| {
-        let line = line_of(&text, broken.at);
-        Refusal::new(format!(
-            "line {line} has an expression that is none to clusterctl: {}; write `$${{…}}` for the text itself",
-            broken.message
-        ))
-    })?;
+    let nodes = read(text)?;
     let missing = missing(&nodes, values);
     if !missing.is_empty() {
         return Err(Trouble::Missing(missing));
@@ -147,6 +140,39 @@ pub(crate) fn substitute(text: &str, values: &Values) -> Result<Substituted, Tro
     Ok(out)
 }
 
+/// The variables of a text, by name, and whether the first use of each has a default.
+///
+/// # Errors
+/// What is no expression, with its line.
+pub(crate) fn uses(text: &str) -> Result<BTreeMap<String, Fallback>, Refusal> {
+    let nodes = read(text)?;
+    let uses = first_uses(&nodes).into_iter();
+    Ok(uses.map(|(name, default)| (name.to_owned(), default)).collect())
+}
+
+/// Whether a variable has a default where it is used first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fallback {
+    /// It has.
+    Given,
+    /// It has none, or an empty one.
+    Missing,
+}
+
+fn read(text: &str) -> Result<Vec<Node>, Refusal> {
+    let text = parse::without_blanks(text);
+    if let Some(at) = text.find('\0') {
+        return Err(Refusal::new(format!("line {} has a NUL character: take it out", line_of(&text, at))));
+    }
+    parse::parse(&text).map_err(|broken| {
+        let line = line_of(&text, broken.at);
+        Refusal::new(format!(
+            "line {line} has an expression that is none to clusterctl: {}; write `$${{…}}` for the text itself",
+            broken.message
+        ))
+    })
+}
+
 /// Line of a byte, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
@@ -155,18 +181,24 @@ fn line_of(text: &str, at: usize) -> usize {
 /// Names of the variables that have no value and whose first use has no default. What stands inside of an argument is
 /// never asked for, as in clusterctl.
 fn missing(nodes: &[Node], values: &Values) -> Vec<String> {
-    let mut first_use: BTreeMap<&str, bool> = BTreeMap::new();
+    let is_missing =
+        |(name, default): &(&str, Fallback)| *default == Fallback::Missing && values.get(name).is_none();
+    first_uses(nodes).into_iter().filter(is_missing).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn first_uses(nodes: &[Node]) -> BTreeMap<&str, Fallback> {
+    let mut uses = BTreeMap::new();
     for node in nodes {
         if let Node::Function { variable, arguments, .. } = node {
             let has_default = arguments.iter().any(|argument| match argument {
                 Node::Function { .. } => true,
                 Node::Text(text) => !text.is_empty(),
             });
-            first_use.entry(variable).or_insert(has_default);
+            let default = if has_default { Fallback::Given } else { Fallback::Missing };
+            uses.entry(variable.as_str()).or_insert(default);
         }
     }
-    let is_missing = |(name, has_default): (&str, bool)| !has_default && values.get(name).is_none();
-    first_use.into_iter().filter(|use_| is_missing(*use_)).map(|(name, _)| name.to_owned()).collect()
+    uses
 }
 
 fn evaluate(node: &Node, values: &Values, out: &mut Substituted) -> Result<(), Refusal> {

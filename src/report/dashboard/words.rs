@@ -193,7 +193,7 @@ fn row(entry: &Entry) -> String {
         "proposed" => String::new(),
         _ => format!(": {}", prose(&entry.why, LONGEST_REASON)),
     };
-    let mut text = format!("{lead}{}{to}{pull}{kind}{why}\n", code(entry.proposal.target.as_str(), 200));
+    let mut text = format!("{lead}{}{to}{pull}{kind}{why}\n", code(entry.proposal.target.path(), 200));
     if entry.word == "blocked" {
         text.push_str(&conflicts(entry));
     }

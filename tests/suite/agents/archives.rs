@@ -61,7 +61,7 @@ async fn an_archive_holds_the_claimed_folders_and_their_sources_alone() {
         );
         assert_eq!(text(&*fetched.tree, ".capstan.yaml"), SETTINGS);
         let layout = capstan_plan::layout::discover(&*fetched.tree, &RepositorySettings::default());
-        let rendered = render::render(&*fetched.tree, &folders_of(layout.cluster("gauss/peu01").unwrap())).unwrap();
+        let rendered = render::render(&*fetched.tree, &folders_of(layout.target("gauss/peu01").unwrap())).unwrap();
         let check = rendered.objects.iter().any(|object| object.id.kind == "MachineHealthCheck");
         assert!(check, "rendered as the bot renders it: {:?}", rendered.notes);
         assert!(fetched.tree.folder_id(&path("gauss/peu01")).is_some());
@@ -112,7 +112,7 @@ async fn what_lies_in_another_clusters_folder_does_not_travel_though_a_folder_na
         paths(&*fetched.tree).into_iter().filter(|path| path.starts_with("euler/")).collect();
     assert_eq!(theirs, [""; 0]);
     let layout = capstan_plan::layout::discover(&*fetched.tree, &RepositorySettings::default());
-    let rendered = render::render(&*fetched.tree, &folders_of(layout.cluster("gauss/peu01").unwrap()));
+    let rendered = render::render(&*fetched.tree, &folders_of(layout.target("gauss/peu01").unwrap()));
     assert!(rendered.is_err(), "a render without it would be of another cluster");
 }
 
@@ -262,7 +262,7 @@ async fn links_and_submodules_are_named_and_never_followed() {
     assert!(fetched.tree.read(link).is_err(), "its target does not travel");
     assert!(fetched.tree.entry(&path("euler/x/base/cluster.yaml")).is_none());
     let layout = capstan_plan::layout::discover(&*fetched.tree, &RepositorySettings::default());
-    let rendered = render::render(&*fetched.tree, &folders_of(layout.cluster("gauss/peu01").unwrap()));
+    let rendered = render::render(&*fetched.tree, &folders_of(layout.target("gauss/peu01").unwrap()));
     assert!(rendered.is_err(), "a render without the link would be of another cluster");
     for entry in walk(state.path()) {
         assert!(!entry.to_string_lossy().contains("passwd"), "nothing is unpacked: {entry:?}");

@@ -19,6 +19,7 @@ mod merging;
 mod onboarding;
 mod processes;
 mod proposals;
+mod provider_sets;
 mod refusals;
 mod retarget;
 mod retention;

@@ -13,6 +13,7 @@ mod naming;
 mod old_releases;
 mod paths;
 mod planning;
+mod provider_sets;
 mod providers;
 mod refusals;
 pub(crate) mod sandbox;

@@ -1,5 +1,6 @@
-//! `capstan providers render` and `capstan providers images`.
+//! `capstan providers render`, `images`, `fetch` and `rights`.
 
+use capstan_forge::{Forge, Options};
 use serde_json::json;
 
 use super::sandbox::Sandbox;
@@ -130,4 +131,113 @@ fn what_is_wrong_is_told_and_nothing_printed() {
         2,
         "error: `--variable` wants `NAME=VALUE`, with the name before the first `=`",
     );
+}
+
+/// A forge that released an IPAM provider, its host, and a provider object that asks for it.
+fn released() -> (Forge, String, Sandbox) {
+    let forge = Forge::start(Options::default()).unwrap();
+    forge.create_organization("acme").unwrap();
+    forge.create_repository("acme/ipam").unwrap();
+    publish(&forge, COMPONENTS);
+    let host = forge.url().trim_start_matches("http://").to_owned();
+    let object = SET.replace(
+        "version: v1.0.3,",
+        &format!("version: v1.0.3, fetchConfig: {{url: 'http://{host}/acme/ipam/releases'}},"),
+    );
+    let sandbox = Sandbox::with(&[
+        ("mc/providers/ipam.yaml", &object),
+        (".capstan.yaml", &format!("providers: {{hosts: ['{host}']}}\n")),
+    ]);
+    (forge, host, sandbox)
+}
+
+fn publish(forge: &Forge, components: &str) {
+    let metadata = b"releaseSeries: [{major: 1, minor: 0, contract: v1beta1}]\n";
+    let files = [("metadata.yaml", &metadata[..]), ("ipam-components.yaml", components.as_bytes())];
+    forge.publish_release("acme/ipam", "v1.0.3", &files).unwrap();
+}
+
+/// `sha256sum` of the components.
+const SHA256: &str = "5af0ee3b3ac3c041ba7a3376308553b7082faac6c68ccceeb9a2835aa71dcad5";
+
+#[test]
+fn components_are_fetched_into_the_folder_from_hosts_of_the_settings_alone() {
+    let (forge, host, sandbox) = released();
+    let folder = ".capstan/providers/ipam-in-cluster/v1.0.3";
+    let from = format!("http://{host}/acme/ipam/releases/v1.0.3/ipam-components.yaml");
+    let said = sandbox.capstan(&["providers", "fetch"]);
+    assert_eq!(
+        said.ended(0).out,
+        format!("ipam-in-cluster v1.0.3 sha256:{SHA256} from {from} to {folder}\n")
+    );
+    assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
+    let images = sandbox.capstan(&["providers", "images", "--variable", "VERBOSITY=5"]);
+    assert!(images.ended(0).out.starts_with("registry.k8s.io/ipam/init:v1.0.3\n"), "{images:?}");
+    // Again: the same. Something else under the same version: refused, and nothing is written.
+    sandbox.capstan(&["providers", "fetch"]).ended(0);
+    publish(&forge, "a: 1\n");
+    let moved = sandbox.capstan(&["providers", "fetch"]);
+    assert!(moved.ended(1).err.contains("moved: its components have SHA-256"), "{}", moved.err);
+    assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
+
+    sandbox.write(".capstan.yaml", "providers: {hosts: [github.com]}\n");
+    let refused = sandbox.capstan(&["providers", "fetch"]);
+    assert!(
+        refused
+            .ended(1)
+            .err
+            .contains(&format!("{host} is not among the hosts that may be spoken to (github.com)")),
+        "{}",
+        refused.err
+    );
+    publish(&forge, COMPONENTS);
+    let rows = sandbox.capstan(&["providers", "fetch", "--host", &host, "-o", "json"]).json(0);
+    assert_eq!(
+        rows,
+        json!([{"label": "ipam-in-cluster", "version": "v1.0.3", "sha256": SHA256, "from": from, "to": folder}])
+    );
+}
+
+#[test]
+fn components_are_printed_as_config_maps_for_the_operator() {
+    let (_forge, _, sandbox) = released();
+    let said = sandbox.capstan(&["providers", "fetch", "--config-maps"]);
+    assert!(
+        said.ended(0).out.starts_with(
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ipam-in-cluster-v1.0.3\n  namespace: ipam-system\n"
+        ),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.err.starts_with(&format!("note: ipam-in-cluster v1.0.3 sha256:{SHA256} from ")),
+        "{}",
+        said.err
+    );
+    // What was printed is what rendering reads.
+    sandbox.write("mc/providers/components.yaml", &said.out);
+    let images = sandbox.capstan(&["providers", "images", "mc/providers", "--variable", "VERBOSITY=5"]);
+    assert!(images.ended(0).out.contains("registry.k8s.io/ipam/manager:v1.0.3"), "{images:?}");
+}
+
+#[test]
+fn rights_are_those_of_the_set_by_name() {
+    let sandbox = set();
+    let roles = sandbox.capstan(&["providers", "rights", "--variable", "VERBOSITY=5"]);
+    assert!(
+        roles.ended(0).out.contains(
+            "  - apiGroups:\n      - apps\n    resources:\n      - deployments\n    resourceNames:\n      - manager\n"
+        ),
+        "{}",
+        roles.out
+    );
+    let json = sandbox.capstan(&["providers", "rights", "--variable", "VERBOSITY=5", "-o", "json"]).json(0);
+    assert_eq!(
+        json["installer"][1]["metadata"],
+        json!({"name": "capstan-providers", "namespace": "ipam-system"})
+    );
+    assert_eq!(json["providers"], json!([]));
+    sandbox
+        .capstan(&["providers", "rights", "-o", "diff"])
+        .refused(2, "error: `capstan providers rights` does not print diff; use -o yaml, json or text");
 }

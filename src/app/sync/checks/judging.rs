@@ -197,7 +197,7 @@ impl Run<'_> {
             }
         }
         for exemption in &remarks.exemptions {
-            let of_it = |judged: &&mut JudgedCluster| judged.cluster.as_str() == exemption.target.as_str();
+            let of_it = |judged: &&mut JudgedCluster| judged.cluster.as_str() == exemption.target.path();
             if let Some(cluster) = judged.clusters.iter_mut().find(of_it) {
                 judged.notes.extend(exemption.apply(&made, &mut cluster.judgement.after));
             }

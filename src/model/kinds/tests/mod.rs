@@ -57,6 +57,32 @@ const NONE: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn provider_objects_say_the_version_of_a_component_and_none_of_kubernetes() {
+    for kind in [
+        "AddonProvider",
+        "BootstrapProvider",
+        "ControlPlaneProvider",
+        "CoreProvider",
+        "InfrastructureProvider",
+        "IPAMProvider",
+        "RuntimeExtensionProvider",
+    ] {
+        let id = ObjectId {
+            group: "operator.cluster.x-k8s.io".to_owned(),
+            kind: kind.to_owned(),
+            namespace: None,
+            name: "a".to_owned(),
+        };
+        assert!(is_provider(&id.group, kind) && is_of_operator(&id.group), "{kind}");
+        assert_eq!(component_version(&id).unwrap().to_string(), "/spec/version", "{kind}");
+        assert_eq!(version_paths(&id), [], "{kind}");
+        assert_eq!(loss(&id), Loss::Unknown, "{kind}");
+    }
+    assert!(!is_provider("cluster.x-k8s.io", "CoreProvider"));
+    assert!(!is_provider("operator.cluster.x-k8s.io", "WidgetProvider"));
+}
+
+#[test]
 fn every_known_kind_says_its_version_where_the_table_says() {
     for (group, kind, role, versions) in KNOWN {
         let group = format!("{group}cluster.x-k8s.io");

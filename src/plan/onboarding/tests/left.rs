@@ -197,7 +197,7 @@ fn an_example_with_the_shape_of_a_cluster_does_not_become_one() {
         &format!("{NOTHING_YET}{NO_CLUSTERS}"),
         &[],
     );
-    assert!(proposed.layout.clusters.is_empty());
+    assert!(proposed.layout.targets.is_empty());
     assert_eq!(
         told(&proposed),
         [

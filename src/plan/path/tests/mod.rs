@@ -13,6 +13,7 @@ use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, RepositorySettings};
 use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_model::rest::Rest;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_model::version::KubernetesVersion;
 use capstan_test_support::Files;
@@ -34,6 +35,7 @@ pub(super) fn release(row: &str) -> Release {
         Some(other) => panic!("{other}"),
     };
     Release {
+        kind: TargetKind::Cluster,
         folder: RepoPath::parse(id.as_str()).unwrap(),
         provider: id.provider(),
         version: id.version().unwrap(),
@@ -63,6 +65,7 @@ pub(super) fn catalogue(rows: &[&str]) -> Catalogue {
 pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
     let id = (at != "-").then(|| ReleaseId::from_path(at));
     Standing {
+        kind: TargetKind::Cluster,
         cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
         version: id.as_ref().and_then(ReleaseId::version),
         content: Some(TreeId::parse(&"1".repeat(40)).unwrap().into()),
@@ -389,4 +392,37 @@ fn what_a_cluster_needs_and_nobody_can_read_is_its_error() {
         assert_eq!(file.as_deref(), expected, "{standing:?}");
         assert!(found.is_none_or(|error| error.place().line().is_some()));
     }
+}
+
+#[test]
+fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
+    let mut rows: Vec<Release> =
+        ["mc/v1.0.0 -", "mc/v2.0.0 -", "mc/v3.0.0 -", "aws/v9.0.0 1.30"].into_iter().map(release).collect();
+    for row in &mut rows[..2] {
+        row.kind = TargetKind::Providers;
+    }
+    let catalogue = Catalogue::new(rows);
+    let set = Standing { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v1.0.0", "1.30") };
+    let offered = |at: &Standing, asked: Option<&ReleaseName>| {
+        offer(at, &settings(Track::Any), &catalogue, asked, TODAY).map(|offer| said(&offer))
+    };
+    assert_eq!(offered(&set, None).unwrap(), "mc/v2.0.0", "mc/v3.0.0 is one for clusters");
+    let asked = ReleaseName::parse("mc/v3.0.0");
+    assert_eq!(
+        offered(&set, asked.as_ref()).unwrap_err().to_string(),
+        "there is no release mc/v3.0.0 for gauss/peu01: it is one for clusters, as the objects of its base say"
+    );
+    let at_the_end =
+        Standing { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v2.0.0", "1.30") };
+    let nothing = offer(&at_the_end, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
+    let Outcome::Nothing(why) = nothing.outcome else { panic!("{nothing:?}") };
+    assert_eq!(
+        why.told_of(TargetKind::Providers),
+        "The provider set is at mc/v2.0.0, and no newer release is there."
+    );
+    let cluster = standing("mc/v3.0.0", "1.30");
+    assert_eq!(
+        offered(&cluster, None).unwrap(),
+        "The cluster is at mc/v3.0.0, and no newer release is there."
+    );
 }

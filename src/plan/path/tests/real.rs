@@ -188,7 +188,7 @@ fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
     let tree = Files::from_bytes(files);
     let layout = discover(&tree, &RepositorySettings::default());
     let catalogue = Catalogue::read(&tree, &layout);
-    let cluster = Cluster::read(&tree, &layout.clusters[0]).unwrap();
+    let cluster = Cluster::read(&tree, &layout.targets[0]).unwrap();
     let at = Standing::of(&cluster, &settings(Track::Any), &catalogue);
     let told = upgrade_path(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     let steps: Vec<(&str, &str)> = told

@@ -19,6 +19,7 @@ use crate::upgrade::{
 use capstan_kustomize::render::{Edited, render};
 use capstan_model::finding::{FileError, Finding, Severities, rules};
 use capstan_model::ids::ReleaseName;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, Tree, TreeEntry};
 use capstan_test_support::Files;
 
@@ -175,7 +176,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
     let settings = settings_of(files)?;
     let tree = tree_of(files);
     let layout = discover(&tree, &settings);
-    let [folder] = layout.clusters.as_slice() else { panic!("one cluster: {files:?}") };
+    let [folder] = layout.targets.as_slice() else { panic!("one cluster: {files:?}") };
     let cluster = Cluster::read(&tree, folder).unwrap();
     let schemas = schemas_of(&tree, &layout);
     let catalogue = Catalogue::read(&tree, &layout);
@@ -187,6 +188,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
     let (old, new) = (from.map(|release| source(&tree, release)), source(&tree, to));
     let facts = ClusterFacts {
         id: cluster.id.clone(),
+        kind: TargetKind::Cluster,
         base_folder: folder.base.clone(),
         base: sources(&tree, &folder.base_files),
         contents: Vec::new(),

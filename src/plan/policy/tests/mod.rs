@@ -18,6 +18,7 @@ use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Change, Finding, Level, Severities, Severity, SeverityRefused, rules};
 use capstan_model::ids::{Provider, ReleaseId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 use capstan_test_support::Files;
@@ -81,6 +82,7 @@ fn judged(
 
 fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &[(&str, &str)]) -> Release {
     Release {
+        kind: TargetKind::Cluster,
         id: ReleaseId::from_path(&format!("capa/{version}")),
         folder: path(&format!("capa/{version}")),
         provider: Provider::new("capa"),

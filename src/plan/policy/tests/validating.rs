@@ -245,7 +245,7 @@ fn the_whole_corpus_is_judged_without_a_panic() {
         assert!(!finding.message.is_empty() && finding.file().is_some(), "{finding:?}");
         *counts.entry(finding.rule.id()).or_default() += 1;
     }
-    println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
+    println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.targets.len());
     assert!(layout.releases.len() > 200);
 }
 
@@ -261,7 +261,7 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
         let bytes = corpus.read(entry).unwrap();
         let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
         let layout = discover(&tree, &settings);
-        clusters += layout.clusters.len();
+        clusters += layout.targets.len();
         let schemas = Schemas::built_in();
         let now = Snapshot {
             tree: &tree,
@@ -323,7 +323,8 @@ fn which_cluster_api_manages_is_read_where_exactly_one_is_installed() {
     let clusterctl = "providers:\n- {name: cluster-api, type: CoreProvider, url: \"https://github.com/kubernetes-sigs/cluster-api/releases/v1.9.4/core-components.yaml\"}\n";
     let (one, other) = (core("v1.8.3"), core("v1.10.0"));
     type Files<'a> = &'a [(&'a str, &'a str)];
-    let cases: [(Files<'_>, Option<&str>); 4] = [
+    let cases: [(Files<'_>, Option<&str>); 5] = [
+        (&[("mc-eu/set/base/core.yaml", &one), ("aws/v1.0.0/base/core.yaml", &other)], Some("1.8.3")),
         (&[("mgmt/capi/core.yaml", &one)], Some("1.8.3")),
         (&[("mgmt/clusterctl.yaml", clusterctl)], Some("1.9.4")),
         (&[("a/capi/core.yaml", &one), ("b/capi/core.yaml", &other)], None),
@@ -560,6 +561,6 @@ fn names_that_cannot_be_read_are_findings_of_their_cluster() {
             "unreadable-file Error peu01/overlay/more%5C - -",
         ]
     );
-    let folders = folders_of(&layout.clusters[0]);
+    let folders = folders_of(&layout.targets[0]);
     assert!(capstan_kustomize::render::render(&tree, &folders).is_err(), "nothing is applied without it");
 }

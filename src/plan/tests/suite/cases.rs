@@ -13,6 +13,7 @@ use capstan_live::rollout::rollouts;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::FieldPath;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::flux::{FluxIndex, PostBuild};
@@ -270,6 +271,11 @@ fn run(folder: &Path) -> Vec<String> {
     let base_folder = root.join("base").unwrap();
     let cluster = ClusterFacts {
         id: ClusterId::new(root.clone()),
+        kind: match case.text("kind", "cluster").as_str() {
+            "cluster" => TargetKind::Cluster,
+            "providers" => TargetKind::Providers,
+            other => panic!("no kind of target is called `{other}`"),
+        },
         base_folder: base_folder.clone(),
         base: files_in(&case.folder.join("cluster/base"), &base_folder, &[]),
         contents: every_file_in(&case.folder.join("cluster/base"), &base_folder)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, MadeCluster, NewCluster, NotMade, make, variables};
 use capstan_plan::flux::PostBuild;
@@ -42,6 +43,7 @@ fn upgraded(release: &Source, made: &MadeCluster, variables: &BTreeMap<String, S
     };
     let cluster = ClusterFacts {
         id: ClusterId::new(path("a/b")),
+        kind: TargetKind::Cluster,
         base_folder: path("a/b/base"),
         base: made.files.iter().filter(file("base")).map(source).collect(),
         contents: Vec::new(),

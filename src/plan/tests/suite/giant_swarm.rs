@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
@@ -33,6 +34,7 @@ fn upgraded(files: &[(&str, &str)], old: &GiantSwarmRelease, new: &GiantSwarmRel
         .collect();
     let cluster = ClusterFacts {
         id: ClusterId::new(path("org/dev01")),
+        kind: TargetKind::Cluster,
         base_folder: path("org/dev01/base"),
         base,
         contents: Vec::new(),

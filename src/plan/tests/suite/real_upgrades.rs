@@ -8,6 +8,7 @@ use std::path::Path;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, apply, convert};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
@@ -83,6 +84,7 @@ pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
     let base_folder = path("a/b/base");
     let cluster = ClusterFacts {
         id: ClusterId::new(path("a/b")),
+        kind: TargetKind::Cluster,
         base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), cluster)],
         base_folder,
         contents: Vec::new(),

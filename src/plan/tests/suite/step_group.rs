@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::{FieldPath, api_group};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
@@ -173,6 +174,7 @@ impl Trial<'_> {
         let base_folder = path("gauss/peu01/base");
         let cluster = ClusterFacts {
             id: ClusterId::new(path("gauss/peu01")),
+            kind: TargetKind::Cluster,
             base: files(&base_folder, &self.files(owners, "v1.29.0")),
             base_folder,
             contents: Vec::new(),

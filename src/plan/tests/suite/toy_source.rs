@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{BlobId, RepoPath};
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
@@ -77,6 +78,7 @@ fn path(text: &str) -> RepoPath {
 fn planned(base: &str) -> Planned {
     let cluster = ClusterFacts {
         id: ClusterId::new(path("gauss/peu01")),
+        kind: TargetKind::Cluster,
         base_folder: path("gauss/peu01/base"),
         base: vec![SourceFile::new(path("gauss/peu01/base/workers.yaml"), base)],
         contents: Vec::new(),

@@ -19,6 +19,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_test_support::shared_data;
 use capstan_yaml::manifest::identity;
@@ -93,6 +94,7 @@ impl Case {
         let base_folder = path("a/b/base");
         let cluster = ClusterFacts {
             id: ClusterId::new(path("a/b")),
+            kind: TargetKind::Cluster,
             base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), cluster)],
             base_folder,
             contents: Vec::new(),

@@ -124,7 +124,7 @@ fn a_folder_is_laid_out_as_clusterctls_local_repository() {
     for (spec, said) in [
         (
             "version: v1.0.11",
-            "they come from the releases that clusterctl knows for this name, and nothing is fetched; put `metadata.yaml` and `ipam-components.yaml` of the release into .capstan/providers/ipam-in-cluster/v1.0.11/",
+            "they come from the releases that clusterctl knows for this name; fetch them with `capstan providers fetch`, or put `metadata.yaml` and `ipam-components.yaml` of the release into .capstan/providers/ipam-in-cluster/v1.0.11/",
         ),
         (
             "version: v2.0.0, fetchConfig: {url: 'https://me:secret@github.com/a/b/releases'}",

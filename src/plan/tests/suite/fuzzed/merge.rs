@@ -9,6 +9,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::{FieldPath, Step};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
@@ -81,6 +82,7 @@ fn source(id: &str, text: &str) -> Result<Source, ()> {
 fn folder(text: &str, applied: AppliedBy) -> ClusterFacts {
     ClusterFacts {
         id: ClusterId::new(path("acme/peu01")),
+        kind: TargetKind::Cluster,
         base_folder: path("acme/peu01/base"),
         base: vec![SourceFile::new(path("acme/peu01/base/a.yaml"), text)],
         contents: Vec::new(),

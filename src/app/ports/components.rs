@@ -1,0 +1,337 @@
+//! Components of providers, from wherever they are published.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_providers::{OciArtifact, Origin, Provider, Published, Scheme};
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// Fetches components, and puts them into registries.
+#[async_trait]
+pub trait ComponentSource: Send + Sync {
+    /// Fetches the components of a provider with their metadata.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    async fn fetch(&self, wanted: &WantedComponents<'_>) -> Result<Published, FetchError>;
+
+    /// Puts files into an artifact of a registry, each a layer with its title, and gives the digest of its manifest.
+    /// An artifact of that tag is replaced.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    async fn push(
+        &self,
+        artifact: &OciArtifact,
+        files: &[(String, Vec<u8>)],
+        credentials: &SourceCredentials,
+    ) -> Result<String, FetchError>;
+}
+
+/// What is fetched.
+#[derive(Debug, Clone)]
+pub struct WantedComponents<'a> {
+    /// For whom.
+    pub provider: &'a Provider,
+    /// From where.
+    pub origin: Origin,
+    /// Who asks.
+    pub credentials: SourceCredentials,
+    /// The SHA-256 of the components that was recorded of this version, if one was.
+    pub recorded: Option<String>,
+}
+
+/// What sources want to know of who asks; shown by nothing that prints this.
+#[derive(Debug, Clone, Default)]
+pub struct SourceCredentials {
+    /// A user of an OCI registry.
+    pub oci_username: Option<SecretString>,
+    /// The user's password.
+    pub oci_password: Option<SecretString>,
+    /// What a registry takes as it is.
+    pub oci_access_token: Option<SecretString>,
+    /// What a registry's token server exchanges for such a one.
+    pub oci_refresh_token: Option<SecretString>,
+    /// A token of GitHub.
+    pub github_token: Option<SecretString>,
+    /// A token of GitLab.
+    pub gitlab_token: Option<SecretString>,
+}
+
+impl SourceCredentials {
+    /// The names under which config Secrets, and clusterctl's environment, have them.
+    pub const NAMES: [&str; 8] = [
+        "OCI_USERNAME",
+        "OCI_PASSWORD",
+        "OCI_ACCESS_TOKEN",
+        "OCI_REFRESH_TOKEN",
+        "github-token",
+        "GITHUB_TOKEN",
+        "gitlab-access-token",
+        "GITLAB_ACCESS_TOKEN",
+    ];
+
+    /// Those that a source of values has; the first name of two counts.
+    pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
+        let secret = |names: &[&str]| {
+            let found = names.iter().find_map(|name| value(name).filter(|value| !value.is_empty()));
+            // A line break at the end is a file's.
+            found.map(|value| SecretString::from(value.trim_end_matches(['\n', '\r']).to_owned()))
+        };
+        Self {
+            oci_username: secret(&["OCI_USERNAME"]),
+            oci_password: secret(&["OCI_PASSWORD"]),
+            oci_access_token: secret(&["OCI_ACCESS_TOKEN"]),
+            oci_refresh_token: secret(&["OCI_REFRESH_TOKEN"]),
+            github_token: secret(&["github-token", "GITHUB_TOKEN"]),
+            gitlab_token: secret(&["gitlab-access-token", "GITLAB_ACCESS_TOKEN"]),
+        }
+    }
+
+    /// User and password, where a user is known.
+    pub fn basic(&self) -> Option<(&str, &str)> {
+        let password = self.oci_password.as_ref().map_or("", |password| password.expose_secret());
+        self.oci_username.as_ref().map(|user| (user.expose_secret(), password))
+    }
+}
+
+/// The hosts that may be spoken to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedHosts(Vec<String>);
+
+/// Hosts that belong to another one: its API, and where it keeps what it hands out.
+const COMPANIONS: [(&str, &[&str]); 3] = [
+    (
+        "github.com",
+        &["api.github.com", "objects.githubusercontent.com", "release-assets.githubusercontent.com"],
+    ),
+    ("ghcr.io", &["pkg-containers.githubusercontent.com"]),
+    ("docker.io", &["registry-1.docker.io", "auth.docker.io", "production.cloudflare.docker.com"]),
+];
+
+impl AllowedHosts {
+    /// Of hosts with or without a port.
+    pub fn new(hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(hosts.into_iter().map(|host| host.into().to_ascii_lowercase()).collect())
+    }
+
+    /// Whether a host may be spoken to: it is named, or belongs to one that is. One that is named without a port is
+    /// meant at the scheme's own.
+    pub fn allow(&self, host: &str, port: u16, scheme: Scheme) -> bool {
+        let own_port = match scheme {
+            Scheme::Https => 443,
+            Scheme::Http => 80,
+        };
+        let is_named = |host: &str| {
+            self.0.iter().any(|named| match named.rsplit_once(':') {
+                Some((named, at)) => named == host && at.parse() == Ok(port),
+                None => named == host && port == own_port,
+            })
+        };
+        let host = host.to_ascii_lowercase();
+        let owner = COMPANIONS.iter().find(|(_, companions)| companions.contains(&host.as_str()));
+        is_named(&host) || owner.is_some_and(|(owner, _)| is_named(owner))
+    }
+}
+
+impl fmt::Display for AllowedHosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("none") } else { f.write_str(&self.0.join(", ")) }
+    }
+}
+
+/// Bounds of what fetching may cost.
+#[derive(Debug, Clone)]
+pub struct FetchLimits {
+    /// How long one answer may take, its body included.
+    pub timeout: Duration,
+    /// How long the components of one provider may take, waits included.
+    pub whole: Duration,
+    /// How long a host may ask to be left alone; longer is an error.
+    pub longest_wait: Duration,
+    /// How often an answer may lead elsewhere.
+    pub redirects: usize,
+    /// Pages of a list of releases.
+    pub pages: usize,
+}
+
+impl Default for FetchLimits {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            whole: Duration::from_secs(600),
+            longest_wait: Duration::from_secs(300),
+            redirects: 5,
+            pages: 10,
+        }
+    }
+}
+
+/// Why components are not fetched. Addresses in it hold no credentials and no queries.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// The host is not named.
+    #[error(
+        "{host} is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {host}`"
+    )]
+    HostNotAllowed {
+        /// Host and port.
+        host: String,
+        /// Those that are named.
+        allowed: String,
+    },
+    /// An answer leads to a host that is not named.
+    #[error(
+        "{from} leads to {to}, which is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {to}`"
+    )]
+    RedirectedElsewhere {
+        /// What was asked for.
+        from: String,
+        /// Host and port that it leads to.
+        to: String,
+        /// Those that are named.
+        allowed: String,
+    },
+    /// Answers lead on and on.
+    #[error("{from} leads on more than {most} times: correct the address")]
+    RedirectedTooOften {
+        /// What was asked for.
+        from: String,
+        /// The bound.
+        most: usize,
+    },
+    /// 401 or 403.
+    #[error("{address}: {status}, {names}")]
+    Unauthorized {
+        /// What was asked for.
+        address: String,
+        /// The status.
+        status: u16,
+        /// Which credentials to give.
+        names: &'static str,
+    },
+    /// 404.
+    #[error("{address} is not there (404): correct address or version, or give credentials that may see it")]
+    NotFound {
+        /// What was asked for.
+        address: String,
+    },
+    /// The host asks to be left alone for longer than is waited.
+    #[error("{address}: the limit of requests is reached for another {} s, and {} s are waited: try later, or give credentials", wait.as_secs(), most.as_secs())]
+    RateLimited {
+        /// What was asked for.
+        address: String,
+        /// For how long.
+        wait: Duration,
+        /// The bound.
+        most: Duration,
+    },
+    /// More bytes than are taken.
+    #[error("{address} has more than {most} bytes: take another source")]
+    TooLarge {
+        /// What was asked for.
+        address: String,
+        /// The bound.
+        most: usize,
+    },
+    /// It took too long.
+    #[error("{address} took longer than {} s: try again", after.as_secs())]
+    TooSlow {
+        /// What was asked for.
+        address: String,
+        /// The bound.
+        after: Duration,
+    },
+    /// No answer, or one that is none.
+    #[error("{address}: {reason}")]
+    Unexpected {
+        /// What was asked for.
+        address: String,
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// Metadata or components are missing where the rest is.
+    #[error("{address} has no {what}: it wants {wanted}")]
+    Lacks {
+        /// Where it was looked for.
+        address: String,
+        /// `metadata` or `components`.
+        what: &'static str,
+        /// The names that would do.
+        wanted: String,
+    },
+    /// Layers of an artifact without names.
+    #[error(
+        "{address} has no layer with the annotation `org.opencontainers.image.title`: push it with a client that names files, such as oras or `capstan providers fetch --push`"
+    )]
+    NoTitles {
+        /// The artifact.
+        address: String,
+    },
+    /// The same version was something else before.
+    #[error(
+        "{address} moved: its components have SHA-256 {found}, and {recorded} was recorded of {version}: somebody published other components under the same version; find out why before you take them"
+    )]
+    Moved {
+        /// What was asked for.
+        address: String,
+        /// The version.
+        version: String,
+        /// What was recorded.
+        recorded: String,
+        /// What is there.
+        found: String,
+    },
+    /// What was fetched is none of it.
+    #[error("{address}: {reason}")]
+    Refused {
+        /// What was asked for.
+        address: String,
+        /// What was wrong, and what to do.
+        reason: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_allowed_by_name_and_port_and_brings_those_that_belong_to_it() {
+        let hosts = AllowedHosts::new(["github.com", "Registry.example.com:5000", "127.0.0.1"]);
+        for (host, port, scheme, allowed) in [
+            ("github.com", 443, Scheme::Https, true),
+            ("GitHub.com", 443, Scheme::Https, true),
+            ("github.com", 8443, Scheme::Https, false),
+            ("api.github.com", 443, Scheme::Https, true),
+            ("release-assets.githubusercontent.com", 443, Scheme::Https, true),
+            ("evil.githubusercontent.com", 443, Scheme::Https, false),
+            ("pkg-containers.githubusercontent.com", 443, Scheme::Https, false),
+            ("registry.example.com", 5000, Scheme::Https, true),
+            ("registry.example.com", 5000, Scheme::Http, true),
+            ("registry.example.com", 443, Scheme::Https, false),
+            ("127.0.0.1", 80, Scheme::Http, true),
+            ("127.0.0.1", 443, Scheme::Http, false),
+            ("sub.github.com", 443, Scheme::Https, false),
+        ] {
+            assert_eq!(hosts.allow(host, port, scheme), allowed, "{host}:{port}");
+        }
+        assert!(!AllowedHosts::default().allow("github.com", 443, Scheme::Https));
+    }
+
+    #[test]
+    fn credentials_are_read_by_name_and_never_shown() {
+        let credentials = SourceCredentials::read(|name| match name {
+            "OCI_USERNAME" => Some("me".to_owned()),
+            "OCI_PASSWORD" => Some("s3cret\n".to_owned()),
+            "GITHUB_TOKEN" => Some("t0ken".to_owned()),
+            "OCI_ACCESS_TOKEN" => Some(String::new()),
+            _ => None,
+        });
+        assert_eq!(credentials.basic(), Some(("me", "s3cret")));
+        assert!(credentials.oci_access_token.is_none());
+        let shown = format!("{credentials:?}");
+        assert!(!shown.contains("s3cret") && !shown.contains("t0ken"), "{shown}");
+    }
+}

@@ -1,0 +1,213 @@
+//! `capstan providers fetch [PATH]`
+
+use std::env;
+
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::settings::HostName;
+use capstan_providers::{OciArtifact, Provider, ProviderSet, Published, Values, at_hand};
+use capstan_report::Refusal;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+use super::arguments::ProvidersFetch;
+use super::providers::{failed, of_file, set};
+use super::{Connect, Context, Failure, Format, Outcome, output};
+use crate::app::components::{NotFetched, config_map, fetch, files, layers};
+use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
+
+/// A provider's components, and what became of them.
+struct Row<'a> {
+    provider: &'a Provider,
+    published: Published,
+    /// Where they are now.
+    to: String,
+}
+
+pub(super) fn run(
+    context: &Context<'_>,
+    connect: Connect<'_>,
+    command: &ProvidersFetch,
+) -> Result<Outcome, Failure> {
+    if !matches!(command.output, Format::Text | Format::Json) {
+        return Err(output::unsupported("providers fetch", command.output, "text or json"));
+    }
+    let values = credentials(command)?;
+    let fleet = context.fleet()?;
+    let workspace = context.workspace()?;
+    let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
+    let set = set(tree.as_ref(), command.path.as_deref())?;
+    let into = RepoPath::parse(command.into.trim_start_matches("./").trim_end_matches('/'));
+    let into = into.map_err(|error| Failure::Usage(Refusal::Usage, format!("--into: {error}")))?;
+    let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());
+    let hosts = AllowedHosts::new(of_settings.chain(typed_hosts(command)?));
+    let source = connect(hosts).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+
+    let work = Work { command, source: source.as_ref(), runtime, set: &set, tree: tree.as_ref(), values };
+    let mut rows = work.fetched(&into)?;
+    if command.config_maps {
+        for row in &rows {
+            output::print("---\n")?;
+            output::print_yaml(&config_map(row.provider, &row.published))?;
+            anstream::eprintln!("note: {}", line(row));
+        }
+        return Ok(Outcome::Done);
+    }
+    match &command.push {
+        Some(address) => work.push(address, &mut rows)?,
+        None => write(workspace.as_ref(), tree.as_ref(), &into, &mut rows)?,
+    }
+    if command.output == Format::Json {
+        output::print_json(&rows.iter().map(as_json).collect::<Value>())?;
+    } else {
+        rows.iter().try_for_each(|row| output::print(&format!("{}\n", line(row))))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// What fetching and pushing needs.
+struct Work<'a> {
+    command: &'a ProvidersFetch,
+    source: &'a dyn ComponentSource,
+    runtime: Runtime,
+    set: &'a ProviderSet,
+    tree: &'a dyn Tree,
+    values: Values,
+}
+
+impl<'a> Work<'a> {
+    /// All providers' components, or all that is wrong. What is not kept in the repository is taken from there where
+    /// it is; what is, is asked for again, so that one hears of a version that moved.
+    fn fetched(&self, into: &RepoPath) -> Result<Vec<Row<'a>>, Failure> {
+        let is_kept = !self.command.config_maps && self.command.push.is_none();
+        let (mut rows, mut refused) = (Vec::new(), Vec::new());
+        for provider in self.set.providers() {
+            let found = if is_kept && !matches!(provider.origin(), Ok(None)) {
+                Ok(None)
+            } else {
+                at_hand(self.tree, self.set, provider)
+            };
+            let published = match found {
+                Ok(Some(published)) => Ok(published),
+                Ok(None) => {
+                    let recorded = if is_kept { recorded(self.tree, into, provider) } else { None };
+                    self.runtime.block_on(fetch(self.source, self.set, provider, &self.values, recorded))
+                }
+                Err(refusal) => Err(NotFetched::from(refusal)),
+            };
+            match published {
+                Ok(published) => rows.push(Row { provider, published, to: String::new() }),
+                Err(error) => refused.push(error),
+            }
+        }
+        if refused.is_empty() { Ok(rows) } else { Err(failed(&refused)) }
+    }
+
+    fn push(&self, address: &str, rows: &mut [Row<'_>]) -> Result<(), Failure> {
+        for row in rows {
+            let Row { provider, published, .. } = row;
+            let address = format!("{}/{}", address.trim_end_matches('/'), provider.label());
+            let artifact = OciArtifact::parse(&address, Some(&published.version));
+            let artifact =
+                artifact.map_err(|refusal| Failure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
+            // Those of the environment: whoever may read a source need not be who may write a mirror.
+            let credentials = SourceCredentials::read(|name| self.values.get(name).map(str::to_owned));
+            let files = layers(provider, published);
+            let digest = self.runtime.block_on(self.source.push(&artifact, &files, &credentials));
+            let digest =
+                digest.map_err(|error: FetchError| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            row.to = format!("{artifact}@{digest}");
+        }
+        Ok(())
+    }
+}
+
+/// Credentials of the file, then of the environment.
+fn credentials(command: &ProvidersFetch) -> Result<Values, Failure> {
+    let mut values = command.variables_file.as_deref().map(of_file).transpose()?.unwrap_or_default();
+    let mut environment = Values::default();
+    for name in SourceCredentials::NAMES {
+        if let Ok(value) = env::var(name) {
+            environment.insert(name, value);
+        }
+    }
+    values.fill(&environment);
+    Ok(values)
+}
+
+fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, Failure> {
+    let mut hosts = Vec::new();
+    for host in &command.hosts {
+        let host = HostName::parse(host)
+            .map_err(|error| Failure::Usage(Refusal::Usage, format!("--host: {error}")))?;
+        hosts.push(host.as_str().to_owned());
+    }
+    if let Some(address) = &command.push {
+        let bare = address.strip_prefix("http://").unwrap_or(address);
+        hosts.extend(bare.split('/').next().map(str::to_owned));
+    }
+    Ok(hosts)
+}
+
+/// The SHA-256 of the components that were written of the version that is asked for.
+fn recorded(tree: &dyn Tree, into: &RepoPath, provider: &Provider) -> Option<String> {
+    let version = provider.version()?;
+    let file = format!("{}/{version}/{}", provider.label(), provider.kind.components_file());
+    let entry = tree.entry(&into.join(&file).ok()?)?;
+    let bytes = tree.read(entry).ok()?;
+    Some(capstan_model::digest::sha256(&bytes))
+}
+
+/// Writes all files or none.
+fn write(
+    workspace: &dyn Workspace,
+    tree: &dyn Tree,
+    into: &RepoPath,
+    rows: &mut [Row<'_>],
+) -> Result<(), Failure> {
+    let mut changes = Vec::new();
+    for row in rows {
+        for (path, text) in files(row.provider, &row.published) {
+            let path =
+                into.join(&path).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            let before = match tree.entry(&path) {
+                None => None,
+                Some(entry) => {
+                    let bytes = tree
+                        .read(entry)
+                        .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+                    Some(String::from_utf8_lossy(&bytes).into_owned())
+                }
+            };
+            row.to = path.parent().unwrap_or_default().to_string();
+            if before.as_ref() != Some(&text) {
+                changes.push(FileChange { path, before, after: Some(text) });
+            }
+        }
+    }
+    Ok(workspace.write(&changes)?)
+}
+
+fn line(row: &Row<'_>) -> String {
+    let Row { provider, published, to } = row;
+    let to = if to.is_empty() { String::new() } else { format!(" to {to}") };
+    format!(
+        "{} {} sha256:{} from {}{to}",
+        provider.label(),
+        published.version,
+        published.sha256(),
+        published.from
+    )
+}
+
+fn as_json(row: &Row<'_>) -> Value {
+    json!({
+        "label": row.provider.label(),
+        "version": row.published.version,
+        "sha256": row.published.sha256(),
+        "from": row.published.from,
+        "to": row.to,
+    })
+}

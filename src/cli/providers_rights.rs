@@ -1,0 +1,67 @@
+//! `capstan providers rights [PATH]`
+
+use capstan_providers::{Installation, installation};
+use serde_json::Value;
+
+use super::arguments::ProviderInputs;
+use super::providers::rendered;
+use super::{Context, Failure, Format, Outcome, output};
+
+pub(super) fn run(
+    context: &Context<'_>,
+    inputs: &ProviderInputs,
+    format: Format,
+) -> Result<Outcome, Failure> {
+    if !matches!(format, Format::Json | Format::Yaml | Format::Text) {
+        return Err(output::unsupported("providers rights", format, "yaml, json or text"));
+    }
+    let (set, rendered) = rendered(context, inputs)?;
+    let all: Vec<_> = set.providers().iter().zip(&rendered).collect();
+    let Installation { roles, providers } = installation(&all);
+    match format {
+        Format::Json => output::print_json(&serde_json::json!({"installer": roles, "providers": providers}))?,
+        Format::Yaml => roles.iter().try_for_each(|role: &Value| {
+            output::print("---\n")?;
+            output::print_yaml(role)
+        })?,
+        _ => {
+            for provider in &providers {
+                let word = |key: &str| provider[key].as_str().unwrap_or_default().to_owned();
+                output::print(&format!("{} {}\n", word("label"), word("subject")))?;
+                for rule in provider["rules"].as_array().into_iter().flatten() {
+                    output::print(&format!("  {}\n", told(rule)))?;
+                }
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// A rule in a line: `get, list secrets in own-system`.
+fn told(rule: &Value) -> String {
+    if let Some(role) = rule["role"].as_str() {
+        return format!("all of {role}, which is not among these objects");
+    }
+    let list = |key: &str| {
+        let all = rule[key].as_array().into_iter().flatten();
+        all.filter_map(Value::as_str).collect::<Vec<_>>()
+    };
+    let resources: Vec<String> = match (list("resources"), list("apiGroups")) {
+        (resources, _) if resources.is_empty() => {
+            list("nonResourceURLs").into_iter().map(str::to_owned).collect()
+        }
+        (resources, groups) => groups
+            .iter()
+            .flat_map(|group| resources.iter().map(move |resource| (group, resource)))
+            .map(
+                |(group, resource)| {
+                    if group.is_empty() { (*resource).to_owned() } else { format!("{resource}.{group}") }
+                },
+            )
+            .collect(),
+    };
+    let names = list("resourceNames");
+    let names = if names.is_empty() { String::new() } else { format!(" named {}", names.join(", ")) };
+    let namespace = rule["namespace"].as_str().map(|name| format!(" in {name}")).unwrap_or_default();
+    format!("{} {}{names}{namespace}", list("verbs").join(", "), resources.join(", "))
+}

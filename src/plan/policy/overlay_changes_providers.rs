@@ -1,0 +1,17 @@
+//! `overlay-changes-providers`, found while a provider set is read.
+
+use super::rule::{About, Rule};
+use capstan_model::finding::rules;
+
+pub(super) struct OverlayChangesProviders;
+
+static ABOUT: About = About::new(
+    rules::OVERLAY_CHANGES_PROVIDERS,
+    include_str!("../../../docs/rules/overlay-changes-providers.md"),
+);
+
+impl Rule for OverlayChangesProviders {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}

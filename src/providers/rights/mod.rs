@@ -1,0 +1,190 @@
+//! Effective rights: what roles and bindings come to for each subject.
+//!
+//! Aggregated ClusterRoles hold the rules of those that their selectors choose; a binding to a group counts for every
+//! service account that is in it. What covers what is decided as the API server's own authorizer does
+//! (<https://github.com/kubernetes/kubernetes/blob/v1.36.0/plugin/pkg/auth/authorizer/rbac/rbac.go>).
+//!
+//! Deliberately absent: judging, and whatever does not stand in the objects. A role that is bound and not among them is
+//! told by its name ([`Right::Role`]); of those that every cluster has, only `cluster-admin` is known.
+
+mod grants;
+mod roles;
+mod subject;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+pub use grants::{Grant, grants};
+use roles::{Binding, Roles};
+pub use subject::Subject;
+
+/// One thing that may be done.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Right {
+    /// A verb on a resource; `*` means all, as roles write it.
+    Resource {
+        /// The namespace; `None` = everywhere.
+        namespace: Option<String>,
+        /// API group; empty for the core group.
+        group: String,
+        /// `pods`, `pods/exec`, `*/scale`.
+        resource: String,
+        /// The object; `None` = all.
+        name: Option<String>,
+        /// The verb.
+        verb: String,
+    },
+    /// A verb on a path of the API server that is no resource: `/metrics`, `/healthz*`.
+    Path {
+        /// The path.
+        path: String,
+        /// The verb.
+        verb: String,
+    },
+    /// What a role says that is not among the objects.
+    Role {
+        /// The namespace that it counts in; `None` = everywhere.
+        namespace: Option<String>,
+        /// `ClusterRole` or `Role`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// What one subject may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RightSet(BTreeSet<Right>);
+
+/// What every subject may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rights(BTreeMap<Subject, RightSet>);
+
+/// All of them.
+const ALL: &str = "*";
+
+impl Rights {
+    /// Of these objects together; what is no object of `rbac.authorization.k8s.io` is passed over.
+    pub fn of<'o>(objects: impl IntoIterator<Item = &'o Value>) -> Self {
+        let (mut roles, mut bindings) = (Roles::default(), Vec::new());
+        for object in objects {
+            if !roles.add(object) {
+                bindings.extend(Binding::read(object));
+            }
+        }
+        let mut direct: BTreeMap<Subject, BTreeSet<Right>> = BTreeMap::new();
+        for binding in &bindings {
+            let rights = roles.rights(binding);
+            for subject in &binding.subjects {
+                direct.entry(subject.clone()).or_default().extend(rights.iter().cloned());
+            }
+        }
+        let held = |subject: &Subject| {
+            let groups = subject.groups().filter_map(|group| direct.get(&group));
+            RightSet::of(direct.get(subject).into_iter().chain(groups).flatten().cloned().collect())
+        };
+        Self(direct.keys().map(|subject| (subject.clone(), held(subject))).collect())
+    }
+
+    /// Every subject that a binding names, with what it may do, what its groups may do included.
+    pub fn subjects(&self) -> impl Iterator<Item = (&Subject, &RightSet)> {
+        self.0.iter()
+    }
+
+    /// What a subject may do: also one that no binding names, as a member of its groups.
+    pub fn held_by(&self, subject: &Subject) -> RightSet {
+        if let Some(held) = self.0.get(subject) {
+            return held.clone();
+        }
+        let groups = subject.groups().filter_map(|group| self.0.get(&group));
+        RightSet::of(groups.flat_map(|held| held.0.iter().cloned()).collect())
+    }
+}
+
+impl RightSet {
+    /// Without those that another one covers.
+    fn of(all: BTreeSet<Right>) -> Self {
+        let all = Self(all);
+        let needed = all.0.iter().filter(|right| !all.wider(right).any(|wider| all.0.contains(&wider)));
+        Self(needed.cloned().collect())
+    }
+
+    /// Each right, ordered. None is covered by another of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Right> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a right is held, `*` understood.
+    pub fn covers(&self, right: &Right) -> bool {
+        self.0.contains(right) || self.wider(right).any(|wider| self.0.contains(&wider))
+    }
+
+    /// The rights that this has and `other` does not cover.
+    pub fn beyond<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s Right> {
+        self.0.iter().filter(|right| !other.covers(right))
+    }
+
+    /// Every other right that covers one.
+    fn wider(&self, right: &Right) -> Box<dyn Iterator<Item = Right> + '_> {
+        match right {
+            Right::Resource { namespace, group, resource, name, verb } => {
+                let mut all = Vec::new();
+                let subresource = resource.split_once('/').map(|(_, sub)| format!("*/{sub}"));
+                let resources = [Some(resource.clone()), subresource, Some(ALL.to_owned())];
+                let resources: BTreeSet<String> = resources.into_iter().flatten().collect();
+                for namespace in either(namespace.as_ref(), None) {
+                    for group in either(group, &ALL.to_owned()) {
+                        for resource in &resources {
+                            for name in either(name.as_ref(), None) {
+                                for verb in either(verb, &ALL.to_owned()) {
+                                    all.push(Right::Resource {
+                                        namespace: namespace.cloned(),
+                                        group: group.clone(),
+                                        resource: resource.clone(),
+                                        name: name.cloned(),
+                                        verb: verb.clone(),
+                                    });
+                                }
+                            }
+                        }
+                    }
+                }
+                let own = right.clone();
+                Box::new(all.into_iter().filter(move |wider| *wider != own))
+            }
+            Right::Path { path, verb } => {
+                let (path, verb) = (path.clone(), verb.clone());
+                let own = right.clone();
+                let paths = self.0.iter().filter_map(move |held| match held {
+                    Right::Path { path: held_path, verb: held_verb } => {
+                        let fits = held_path
+                            .strip_suffix(ALL)
+                            .map_or(*held_path == path, |begin| path.starts_with(begin));
+                        (fits && (held_verb == ALL || *held_verb == verb)).then(|| held.clone())
+                    }
+                    _ => None,
+                });
+                Box::new(paths.filter(move |wider| *wider != own))
+            }
+            Right::Role { namespace, kind, name } => {
+                let everywhere = Right::Role { namespace: None, kind: kind.clone(), name: name.clone() };
+                Box::new(namespace.iter().map(move |_| everywhere.clone()).collect::<Vec<_>>().into_iter())
+            }
+        }
+    }
+}
+
+/// Both, or one where they are the same.
+fn either<T: PartialEq>(one: T, other: T) -> impl Iterator<Item = T> {
+    let second = (one != other).then_some(other);
+    std::iter::once(one).chain(second)
+}
+
+#[cfg(test)]
+mod tests;

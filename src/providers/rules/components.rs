@@ -1,0 +1,80 @@
+//! What is wrong with the components that are at hand.
+
+use std::collections::BTreeMap;
+
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::ObjectId;
+use capstan_model::wording::list;
+
+use super::{Case, found, named};
+use crate::objects::id_of;
+use crate::rendering::Variable;
+use crate::state::{Components, Member, RenderedComponents};
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+    let mut owners: BTreeMap<ObjectId, &Member> = BTreeMap::new();
+    for member in &case.after.members {
+        match &member.components {
+            Components::Unknown(_) => {}
+            Components::Refused(refusal) => {
+                let finding = found(rules::RENDER_FAILED, member, refusal.without_place());
+                findings.push(finding.maybe_place(refusal.place().cloned()));
+            }
+            Components::Rendered(rendered) => {
+                findings.extend(unbound(member, rendered));
+                findings.extend(differs(case, member, rendered));
+                for object in &rendered.objects {
+                    if let Some(other) = owners.insert(id_of(object), member) {
+                        let id = id_of(object);
+                        let message = format!(
+                            "{id} stands in the components of {} and of {}: each would undo what the other applies, so take it out of one, with a patch say",
+                            other.label(),
+                            member.label()
+                        );
+                        findings.push(found(rules::DUPLICATE_OBJECT, member, message));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn unbound<'m>(member: &'m Member, rendered: &'m RenderedComponents) -> impl Iterator<Item = Finding> + 'm {
+    let of = |state: Variable| {
+        let names = rendered.variables.iter().filter(move |(_, found)| **found == state);
+        names.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>()
+    };
+    let (unbound, unseen) = (of(Variable::Unbound), of(Variable::Unseen));
+    let error = (!unbound.is_empty()).then(|| {
+        let message = format!(
+            "{} needs {}, which neither its config Secret nor a default gives: add it to the Secret that `spec.configSecret` names",
+            named(member),
+            list(&unbound)
+        );
+        found(rules::PROVIDER_VARIABLE_UNBOUND, member, message)
+    });
+    let warning = (!unseen.is_empty()).then(|| {
+        let message = format!(
+            "{} needs {}, and its config Secret is not at hand: see that it is in there",
+            named(member),
+            list(&unseen)
+        );
+        found(rules::PROVIDER_VARIABLE_UNBOUND, member, message).warning()
+    });
+    error.into_iter().chain(warning)
+}
+
+fn differs(case: &Case<'_>, member: &Member, rendered: &RenderedComponents) -> Option<Finding> {
+    let recorded = case.facts.recorded.get(&member.label())?;
+    let wanted = recorded.sha256.strip_prefix("sha256:").unwrap_or(&recorded.sha256);
+    if recorded.version != rendered.version || wanted.eq_ignore_ascii_case(&rendered.sha256) {
+        return None;
+    }
+    let message = format!(
+        "the components of {} are not those that were recorded: SHA-256 {} is recorded, and {} is here. A release does not change: find out who changed it, then correct the components, or the record",
+        named(member),
+        wanted,
+        rendered.sha256
+    );
+    Some(found(rules::PROVIDER_DIGEST_DIFFERS, member, message).maybe_place(recorded.place.clone()))
+}

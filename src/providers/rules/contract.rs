@@ -1,0 +1,54 @@
+//! `provider-contract`
+
+use capstan_model::finding::{Finding, rules};
+
+use super::fitting_set::{self, Fitting};
+use super::{Case, found, named};
+use crate::kind::ProviderKind;
+
+/// Whether a core provider of a contract takes a provider of another
+/// (<https://cluster-api.sigs.k8s.io/reference/versions#supported-cluster-api---cluster-api-provider-version-skew>).
+pub(super) fn accepts(core: &str, other: &str) -> bool {
+    core == other || (core, other) == ("v1beta2", "v1beta1")
+}
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+    let Some(core) = case.after.members.iter().find(|member| member.kind == ProviderKind::Core) else {
+        return;
+    };
+    let Some(contract) = core.contract.as_deref() else { return };
+    let mut broken = Vec::new();
+    for member in &case.after.members {
+        match member.contract.as_deref() {
+            Some(other) if !accepts(contract, other) => broken.push((member, other)),
+            _ => {}
+        }
+    }
+    if broken.is_empty() {
+        return;
+    }
+    let way = match fitting_set::search(case) {
+        Fitting::With(releases) if releases.is_empty() => "take it back".to_owned(),
+        Fitting::With(releases) => {
+            format!("the smallest set at hand that fits also takes {}", releases.join(", "))
+        }
+        Fitting::Only(releases) => {
+            format!(
+                "no set at hand fits with what is asked for; the nearest one takes {}",
+                releases.join(", ")
+            )
+        }
+        Fitting::None => {
+            "no set at hand fits: put releases of one contract at hand, all providers' together".to_owned()
+        }
+    };
+    for (member, other) in broken {
+        let message = format!(
+            "{} keeps the contract {other}, and {} (contract {contract}) takes {}: {way}",
+            named(member),
+            named(core),
+            if contract == "v1beta2" { "v1beta2 and v1beta1" } else { "no other than its own" },
+        );
+        findings.push(found(rules::PROVIDER_CONTRACT, member, message));
+    }
+}

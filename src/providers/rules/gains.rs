@@ -1,0 +1,56 @@
+//! `provider-gains-rights`
+
+use capstan_model::finding::{Finding, rules};
+
+use super::{Case, found};
+use crate::rights::{Right, grants};
+
+/// How many gains a message names.
+const NAMED: usize = 6;
+
+/// Verbs that make more rights of rights.
+const ESCALATING: [&str; 3] = ["escalate", "bind", "impersonate"];
+
+/// Whether who has that right is as good as anybody: everything of something, every Secret, rights at will, a shell in
+/// any pod.
+fn is_dangerous(right: &Right) -> bool {
+    match right {
+        Right::Resource { namespace, group, resource, name, verb } => {
+            let has_wildcard =
+                [group, resource, verb].into_iter().any(|part| part == "*" || part.starts_with("*/"));
+            let every_secret =
+                group.is_empty() && resource == "secrets" && namespace.is_none() && name.is_none();
+            let shell = group.is_empty() && resource == "pods/exec";
+            has_wildcard || every_secret || shell || ESCALATING.contains(&verb.as_str())
+        }
+        Right::Path { path, verb } => path == "*" || verb == "*",
+        Right::Role { .. } => false,
+    }
+}
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+    for (label, change) in &case.compared.subjects {
+        let Some(member) = case.after.members.iter().find(|member| member.label() == *label) else {
+            continue;
+        };
+        let (dangerous, others): (Vec<&Right>, Vec<&Right>) =
+            change.gains.iter().partition(|right| is_dangerous(right));
+        let words = |rights: Vec<&Right>| {
+            let all = grants(rights);
+            let words = capstan_model::wording::few(&all, NAMED, "more");
+            words.join("; ")
+        };
+        let finding = |message: String| found(rules::PROVIDER_GAINS_RIGHTS, member, message);
+        if !dangerous.is_empty() {
+            findings.push(finding(format!(
+                "{} gains, when the roles of the whole set are put together: {}. Who gets into that pod has as much: see that it is needed, or take it out of the components with a patch",
+                change.subject,
+                words(dangerous)
+            )));
+        }
+        if !others.is_empty() {
+            let message = format!("{} gains: {}", change.subject, words(others));
+            findings.push(finding(message).warning());
+        }
+    }
+}

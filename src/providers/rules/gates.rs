@@ -1,0 +1,37 @@
+//! `provider-feature-gate-unknown`
+
+use capstan_model::finding::{Finding, rules};
+use capstan_model::spelling;
+
+use super::{Case, found, named};
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+    for member in &case.after.members {
+        let Some(rendered) = member.rendered() else { continue };
+        let before = case.before(member).and_then(|old| old.rendered());
+        for gate in member.gates.iter().filter(|gate| !rendered.listed_gates.contains(*gate)) {
+            let known = rendered.listed_gates.iter().map(String::as_str);
+            findings.push(match before.filter(|old| old.listed_gates.contains(gate)) {
+                Some(old) => {
+                    let message = format!(
+                        "{} sets the feature gate `{gate}`, which the components of {} list and those of {} do not: a manager that does not know it does not start, so take it out",
+                        member.label(),
+                        old.version,
+                        rendered.version
+                    );
+                    found(rules::PROVIDER_FEATURE_GATE_UNKNOWN, member, message)
+                }
+                None => {
+                    let hint = spelling::nearest(gate, known)
+                        .map(|nearest| format!("; did you mean `{nearest}`?"))
+                        .unwrap_or_default();
+                    let message = format!(
+                        "{} does not list the feature gate `{gate}`, which its provider object sets. Managers know gates that they do not list; one that does not know it does not start: see that it does{hint}",
+                        named(member)
+                    );
+                    found(rules::PROVIDER_FEATURE_GATE_UNKNOWN, member, message).warning()
+                }
+            });
+        }
+    }
+}

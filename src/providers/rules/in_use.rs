@@ -1,0 +1,134 @@
+//! `provider-api-in-use`, of the repository's files.
+
+use std::collections::BTreeMap;
+
+use capstan_kustomize::render::Placed;
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::{FieldPath, ObjectId, api_group};
+
+use super::{Case, named};
+use crate::definitions::{Certainty, Definition, misfits, served};
+use crate::state::{Member, RenderedSet};
+
+/// How many places of one trouble are told one by one; the last one says how many more there are.
+const TOLD: usize = 10;
+
+/// A kind as the set defines it, before and after.
+pub(super) struct Defined<'c> {
+    pub(super) member: &'c Member,
+    pub(super) before: Option<Definition<'c>>,
+    pub(super) after: Definition<'c>,
+}
+
+/// What goes wrong with a version or a field of a kind: definition, version, node of the schema, what.
+type Trouble = (String, String, String, String);
+
+struct Use {
+    place: Place,
+    object: ObjectId,
+    path: FieldPath,
+    message: String,
+    certainty: Certainty,
+}
+
+/// The definitions of the set, by group and kind.
+pub(super) fn defined<'c>(case: &Case<'c>) -> BTreeMap<(&'c str, &'c str), Defined<'c>> {
+    let before: BTreeMap<&str, Definition<'c>> = case
+        .before
+        .into_iter()
+        .flat_map(definitions)
+        .map(|(_, definition)| (definition.name, definition))
+        .collect();
+    let defined = |(member, after): (&'c Member, Definition<'c>)| {
+        let before = before.get(after.name).cloned();
+        ((after.group, after.kind), Defined { member, before, after })
+    };
+    definitions(case.after).map(defined).collect()
+}
+
+fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&Member, Definition<'_>)> {
+    set.members.iter().flat_map(|member| {
+        let objects = member.rendered().into_iter().flat_map(|rendered| &rendered.objects);
+        objects.filter_map(Definition::read).map(move |definition| (member, definition))
+    })
+}
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+    if case.facts.objects.is_empty() {
+        return;
+    }
+    let defined = defined(case);
+    let mut troubles: BTreeMap<Trouble, Vec<Use>> = BTreeMap::new();
+    for object in &case.facts.objects {
+        let text = |keys: &[&str]| object.text_at(keys).unwrap_or_default();
+        let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
+        let Some(defined) = defined.get(&(api_group(api_version), kind)) else { continue };
+        let version = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
+        judge_object(object, version, defined, &mut troubles);
+    }
+    for ((..), uses) in troubles {
+        let more = uses.len().saturating_sub(TOLD);
+        for (at, use_) in uses.into_iter().take(TOLD).enumerate() {
+            let tail =
+                if more > 0 && at + 1 == TOLD { format!("; {more} more do the same") } else { String::new() };
+            let finding = Finding::new(rules::PROVIDER_API_IN_USE, format!("{}{tail}", use_.message))
+                .object(&use_.object)
+                .path(&use_.path)
+                .place(use_.place);
+            findings.push(match use_.certainty {
+                Certainty::Certain => finding,
+                Certainty::May => finding.warning(),
+            });
+        }
+    }
+}
+
+fn judge_object(
+    object: &Placed,
+    version: &str,
+    defined: &Defined<'_>,
+    troubles: &mut BTreeMap<Trouble, Vec<Use>>,
+) {
+    let id = id_of(object);
+    let brings = named(defined.member);
+    let mut add = |node: String, what: String, use_: Use| {
+        let trouble = (defined.after.name.to_owned(), version.to_owned(), node, what);
+        troubles.entry(trouble).or_default().push(use_);
+    };
+    let new = defined.after.version(version);
+    let Some(new) = new.filter(|new| new.served) else {
+        let field = object.field("apiVersion").unwrap_or(object);
+        let message = format!(
+            "{id} is written in {version} of {}, which {brings} does not serve: write it in {}",
+            defined.after.name,
+            served(&defined.after)
+        );
+        let path = FieldPath::root().key("apiVersion");
+        let place = Place::from(&field.place);
+        add(
+            String::new(),
+            String::new(),
+            Use { place, object: id, path, message, certainty: Certainty::Certain },
+        );
+        return;
+    };
+    let Some(old) = defined.before.as_ref().and_then(|before| before.version(version)) else { return };
+    for misfit in misfits(old.schema, new.schema, object) {
+        let field = if misfit.node.is_empty() { "it".to_owned() } else { format!("`{}`", misfit.node) };
+        let message = format!("{id} says {field}, and with {brings} {}", misfit.what);
+        let place = Place::from(misfit.written);
+        let use_ = Use { place, object: id.clone(), path: misfit.path, message, certainty: misfit.certainty };
+        add(misfit.node, misfit.what, use_);
+    }
+}
+
+fn id_of(object: &Placed) -> ObjectId {
+    let text = |keys: &[&str]| object.text_at(keys).unwrap_or_default();
+    let namespace = text(&["metadata", "namespace"]);
+    ObjectId {
+        group: api_group(text(&["apiVersion"])).to_owned(),
+        kind: text(&["kind"]).to_owned(),
+        namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
+        name: text(&["metadata", "name"]).to_owned(),
+    }
+}

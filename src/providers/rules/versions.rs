@@ -1,0 +1,81 @@
+//! `provider-downgrade`, `provider-minor-skip`, `provider-versions-apart`, `provider-version-unset`
+
+use std::collections::BTreeSet;
+
+use capstan_model::finding::{Finding, rules};
+use capstan_model::version::ReleaseVersion;
+
+use super::{Case, found, is_cluster_api, parsed};
+use crate::state::Member;
+
+/// How many minors Cluster API may go up at once
+/// (<https://cluster-api.sigs.k8s.io/reference/versions#skip-upgrades>).
+pub(super) const MINORS: u64 = 3;
+
+/// The first minor from which clusterctl refuses to skip more
+/// (<https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/cmd/clusterctl/client/cluster/upgrader.go>).
+const REFUSED_FROM: u64 = 10;
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+    for member in &case.after.members {
+        if let Some((old, new)) = case.before(member).and_then(parsed).zip(parsed(member)) {
+            findings.extend(downgrade(member, &old, &new));
+            findings.extend(skip(member, &old, &new));
+        }
+        if member.asked.is_none() {
+            let message = format!(
+                "{} says no `spec.version`, so it is whatever is newest when somebody looks, and who applies it from Git and who installs it undo one another: write the version",
+                member.label()
+            );
+            findings.push(found(rules::PROVIDER_VERSION_UNSET, member, message));
+        }
+    }
+    findings.extend(apart(case));
+}
+
+fn downgrade(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<Finding> {
+    if new >= old {
+        return None;
+    }
+    let label = member.label();
+    let finding = |message: String| found(rules::PROVIDER_DOWNGRADE, member, message);
+    Some(if (new.major(), new.minor()) < (old.major(), old.minor()) {
+        finding(format!(
+            "{label} goes from v{old} down to v{new}, which Cluster API does not support: what the newer version stored, the older one may not read. Go back to v{old} or on to a newer version"
+        ))
+    } else {
+        let message = format!("{label} goes from v{old} down to v{new}: be sure that this is meant");
+        finding(message).warning()
+    })
+}
+
+fn skip(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<Finding> {
+    let skips = is_cluster_api(member) && old.major() == new.major() && new.minor() > old.minor() + MINORS;
+    if !skips {
+        return None;
+    }
+    let next = format!("{}.{}", old.major(), old.minor() + MINORS);
+    let message = format!(
+        "{} goes from v{old} to v{new}, and Cluster API goes up {MINORS} minors at most: take a v{next} first",
+        member.label()
+    );
+    let finding = found(rules::PROVIDER_MINOR_SKIP, member, message);
+    // clusterctl lets older ones pass; the documentation says the same of all.
+    Some(if old.minor() < REFUSED_FROM { finding.warning() } else { finding })
+}
+
+fn apart(case: &Case<'_>) -> Option<Finding> {
+    let together: Vec<&Member> = case.after.members.iter().filter(|member| is_cluster_api(member)).collect();
+    let versions: BTreeSet<&str> = together
+        .iter()
+        .filter_map(|member| member.version())
+        .map(|text| text.trim_start_matches('v'))
+        .collect();
+    let first = together.first().filter(|_| versions.len() > 1)?;
+    let named: Vec<String> = together.iter().map(|member| super::named(member)).collect();
+    let message = format!(
+        "{}: Cluster API releases and tests these together, so give them one version",
+        named.join(", ")
+    );
+    Some(found(rules::PROVIDER_VERSIONS_APART, first, message))
+}

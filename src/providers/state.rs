@@ -1,0 +1,178 @@
+//! A provider set at one state: what each provider asks for, and what its components come to, or why that is unknown.
+//!
+//! Plain values. [`RenderedSet::read`] makes them of provider objects in Git; whoever has them from elsewhere (a live
+//! management cluster) writes them down.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_model::finding::Place;
+use capstan_model::object::ObjectId;
+use serde_json::Value;
+
+use super::kind::{GROUP, ProviderKind};
+use super::refusal::{Cause, Refusal};
+use super::rendering::{Gaps, Inputs, Rendered, Traces, Variable, render_with};
+use super::source;
+use super::spec::Provider;
+use super::variables::Values;
+
+/// The providers of a management cluster at one state, in clusterctl's order of kinds and by name.
+#[derive(Debug, Clone, Default)]
+pub struct RenderedSet {
+    /// One a label.
+    pub members: Vec<Member>,
+}
+
+/// A provider of a set.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its kind.
+    pub kind: ProviderKind,
+    /// Its name, without the kind: `aws`.
+    pub name: String,
+    /// Its namespace, which its components go to.
+    pub namespace: String,
+    /// Where the provider object is written; `None` where it was read from a cluster.
+    pub place: Option<Place>,
+    /// `spec.version`, as it is written.
+    pub asked: Option<String>,
+    /// Feature gates that the provider object sets, by its own words, not those of its components.
+    pub gates: BTreeSet<String>,
+    /// The contract of its version; `None` where no metadata is at hand that says it.
+    pub contract: Option<String>,
+    /// The versions that are at hand, with the contract of each; in no order.
+    pub at_hand: Vec<Release>,
+    /// What its components come to.
+    pub components: Components,
+}
+
+/// A version of a provider, and the contract of Cluster API that it keeps.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release {
+    /// `v1.12.8`
+    pub version: String,
+    /// `v1beta2`
+    pub contract: String,
+}
+
+/// Whether a provider's components are known.
+#[derive(Debug, Clone)]
+pub enum Components {
+    /// They are.
+    Rendered(Arc<RenderedComponents>),
+    /// They are not at hand: the reason, and what to do, in one sentence without a full stop.
+    Unknown(String),
+    /// They are at hand, or should be, and cannot be rendered.
+    Refused(Refusal),
+}
+
+/// The components of one version.
+#[derive(Debug, Clone, Default)]
+pub struct RenderedComponents {
+    /// The version that was rendered.
+    pub version: String,
+    /// The contract of Cluster API that it keeps.
+    pub contract: String,
+    /// SHA-256 of the components' text before variables have values, in hex digits.
+    pub sha256: String,
+    /// The objects as they would be applied.
+    pub objects: Vec<Value>,
+    /// Feature gates that the arguments of its own Deployments name, before the provider object changes them.
+    pub listed_gates: BTreeSet<String>,
+    /// The variables of its text, by name.
+    pub variables: BTreeMap<String, Variable>,
+    /// Values of variables: they may stand in objects, and are never shown.
+    pub values: Values,
+    /// What of the objects may be otherwise in truth, one sentence each.
+    pub doubts: Vec<String>,
+}
+
+impl RenderedSet {
+    /// Renders every provider of a set. What cannot be rendered stands in the member, and hides no other.
+    /// Variables without value or default are left empty there, and named in [`RenderedComponents::variables`].
+    pub fn read(inputs: Inputs<'_>) -> Self {
+        Self { members: inputs.set.providers().iter().map(|provider| member(provider, inputs)).collect() }
+    }
+
+    /// The provider with that label.
+    pub fn member(&self, label: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.label() == label)
+    }
+}
+
+impl Member {
+    /// The value of the label `cluster.x-k8s.io/provider`: `infrastructure-aws`.
+    pub fn label(&self) -> String {
+        self.kind.label(&self.name)
+    }
+
+    /// The provider object.
+    pub fn id(&self) -> ObjectId {
+        ObjectId {
+            group: GROUP.to_owned(),
+            kind: self.kind.name().to_owned(),
+            namespace: Some(self.namespace.clone()),
+            name: self.name.clone(),
+        }
+    }
+
+    /// Its components, where they are rendered.
+    pub fn rendered(&self) -> Option<&RenderedComponents> {
+        match &self.components {
+            Components::Rendered(rendered) => Some(rendered),
+            Components::Unknown(_) | Components::Refused(_) => None,
+        }
+    }
+
+    /// The version that it comes to: that of its components, else the one it asks for.
+    pub fn version(&self) -> Option<&str> {
+        self.rendered().map(|rendered| rendered.version.as_str()).or(self.asked.as_deref())
+    }
+}
+
+fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
+    let known = source::releases(inputs.tree, inputs.set, provider).unwrap_or_default();
+    let components = match render_with(provider, inputs, Gaps::Empty) {
+        Ok(rendered) => Components::Rendered(Arc::new(components(provider, inputs, rendered))),
+        Err(refusal) if refusal.cause() == Cause::NotAtHand => {
+            Components::Unknown(refusal.message().to_owned())
+        }
+        Err(refusal) => Components::Refused(refusal),
+    };
+    let contract = match &components {
+        Components::Rendered(rendered) => Some(rendered.contract.clone()),
+        Components::Unknown(_) | Components::Refused(_) => known.asked,
+    };
+    let release = |(version, contract)| Release { version, contract };
+    Member {
+        kind: provider.kind,
+        name: provider.name.clone(),
+        namespace: provider.namespace.clone(),
+        place: Some(provider.place.clone()),
+        asked: provider.spec.version.clone(),
+        gates: provider.spec.feature_gates(),
+        contract,
+        at_hand: known.at_hand.into_iter().map(release).collect(),
+        components,
+    }
+}
+
+fn components(provider: &Provider, inputs: Inputs<'_>, rendered: Rendered) -> RenderedComponents {
+    let Rendered { version, contract, objects, traces, .. } = rendered;
+    let Traces { sha256, listed_gates, variables, values } = traces;
+    let secret = provider.spec.config_secret.as_ref();
+    let unseen = secret.filter(|secret| inputs.set.secret_names(secret).is_none());
+    let doubts = unseen
+        .map(|secret| format!("Secret {secret} is not here: variables that it may set have their defaults"));
+    RenderedComponents {
+        version,
+        contract,
+        sha256,
+        objects,
+        listed_gates,
+        variables,
+        values,
+        doubts: doubts.into_iter().collect(),
+    }
+}

@@ -1,0 +1,249 @@
+//! Provider sets in a checkout: planned, upgraded, validated and rendered as clusters are.
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+
+const SET: &str = "mc-eu/providers";
+const FILE: &str = "mc-eu/providers/base/providers.yaml";
+
+fn providers(core: &str, ipam: &str) -> String {
+    format!(
+        "\
+apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: CoreProvider
+metadata: {{name: cluster-api, namespace: capi-system}}
+spec: {{version: {core}}}
+---
+apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: IPAMProvider
+metadata: {{name: in-cluster, namespace: capi-ipam}}
+spec: {{version: {ipam}}}
+"
+    )
+}
+
+/// Components of one Deployment.
+fn components(version: &str) -> String {
+    format!(
+        "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: ipam-manager, namespace: capi-ipam}}
+spec:
+  template:
+    spec:
+      containers:
+      - {{name: manager, image: \"registry.example.com/ipam:{version}\", args: ['--v=0']}}
+"
+    )
+}
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+spec: {paused: false}
+";
+
+/// A set and a cluster at the first of two releases each; of one provider components are at hand.
+fn fleet() -> Sandbox {
+    let metadata = "kind: Metadata\nreleaseSeries:\n- {major: 1, minor: 0, contract: v1beta2}\n- {major: 1, minor: 1, contract: v1beta2}\n";
+    let folder = ".capstan/providers/ipam-in-cluster";
+    let at = |version: &str, file: &str| format!("{folder}/{version}/{file}");
+    let (old, new) = (components("v1.0.3"), components("v1.1.0"));
+    let (first, second) = (providers("v1.12.8", "v1.0.3"), providers("v1.13.4", "v1.1.0"));
+    let own = first.replace("{version: v1.12.8}", "{version: v1.12.8, manager: {verbosity: 3}} # ours");
+    let kubernetes = |version: &str| {
+        format!(
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: KubeadmControlPlane\nmetadata: {{name: peu01, namespace: org}}\nspec: {{version: {version}}}\n"
+        )
+    };
+    let (old_cluster, new_cluster) = (
+        format!("{CLUSTER}---\n{}", kubernetes("v1.34.1")),
+        format!("{CLUSTER}---\n{}", kubernetes("v1.35.1")),
+    );
+    let files = [
+        ("mc/v1.0.0/base/providers.yaml".to_owned(), first.as_str()),
+        ("mc/v2.0.0/base/providers.yaml".to_owned(), &second),
+        ("aws/v1.0.0/base/cluster.yaml".to_owned(), &old_cluster),
+        ("aws/v2.0.0/base/cluster.yaml".to_owned(), &new_cluster),
+        (FILE.to_owned(), &own),
+        ("mc-eu/providers/capstan.yaml".to_owned(), "release: mc/v1.0.0\n"),
+        ("gauss/peu01/base/cluster.yaml".to_owned(), &old_cluster),
+        ("gauss/peu01/capstan.yaml".to_owned(), "release: aws/v1.0.0\n"),
+        (at("v1.0.3", "metadata.yaml"), metadata),
+        (at("v1.0.3", "ipam-components.yaml"), &old),
+        (at("v1.1.0", "metadata.yaml"), metadata),
+        (at("v1.1.0", "ipam-components.yaml"), &new),
+    ];
+    Sandbox::with(&files.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>())
+}
+
+/// `sha256sum` of what [`components`] gives for v1.1.0.
+fn digest() -> String {
+    capstan_model::digest::sha256(components("v1.1.0"))
+}
+
+fn of<'p>(plans: &'p Value, id: &str) -> &'p Value {
+    plans.as_array().unwrap().iter().find(|plan| plan["cluster"] == id).unwrap()
+}
+
+#[test]
+fn a_set_and_a_cluster_are_each_offered_releases_of_their_own_kind() {
+    let sandbox = fleet();
+    let plans = sandbox.capstan(&["plan", "--all", "-o", "json"]).json(0);
+    let (set, cluster) = (of(&plans, SET), of(&plans, "gauss/peu01"));
+    assert_eq!((&set["from"], &set["to"]), (&json!("mc/v1.0.0"), &json!("mc/v2.0.0")));
+    assert_eq!((&cluster["from"], &cluster["to"]), (&json!("aws/v1.0.0"), &json!("aws/v2.0.0")));
+    assert_eq!(cluster.get("providers"), None);
+    let changes: Vec<[&Value; 4]> = set["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| [&change["object"]["kind"], &change["path"], &change["old"], &change["new"]])
+        .collect();
+    assert_eq!(
+        json!(changes),
+        json!([
+            ["CoreProvider", "/spec/version", "v1.12.8", "v1.13.4"],
+            ["IPAMProvider", "/spec/version", "v1.0.3", "v1.1.0"]
+        ])
+    );
+    let labels: Vec<&Value> =
+        set["providers"].as_array().unwrap().iter().map(|provider| &provider["label"]).collect();
+    assert_eq!(labels, ["cluster-api", "ipam-in-cluster"]);
+    let ipam = &set["providers"][1];
+    assert_eq!((&ipam["from"], &ipam["to"]), (&json!("v1.0.3"), &json!("v1.1.0")));
+    assert_eq!(
+        ipam["images"],
+        json!([{"from": "registry.example.com/ipam:v1.0.3", "to": "registry.example.com/ipam:v1.1.0"}])
+    );
+    assert!(set["providers"][0]["unknown"][0].is_string(), "{}", set["providers"][0]);
+
+    let refused = sandbox.capstan(&["plan", SET, "--to", "aws/v2.0.0"]);
+    refused.refused(
+        2,
+        "error: there is no release aws/v2.0.0 for mc-eu/providers: it is one for clusters, as the objects of its base say",
+    );
+    let refused = sandbox.capstan(&["plan", "gauss/peu01", "--to", "mc/v2.0.0"]);
+    refused.ended(2);
+    assert!(refused.err.contains("it is one for provider sets"), "{}", refused.err);
+}
+
+#[test]
+fn an_upgrade_writes_versions_record_and_digests_and_nothing_else() {
+    let sandbox = fleet();
+    let before = sandbox.read(FILE);
+    sandbox.capstan(&["upgrade", SET, "--to", "mc/v2.0.0", "--write"]).ended(0);
+    assert_eq!(sandbox.read(FILE), before.replace("v1.12.8", "v1.13.4").replace("v1.0.3", "v1.1.0"));
+    let tree = sandbox.tree_id("mc/v2.0.0");
+    assert_eq!(
+        sandbox.read("mc-eu/providers/capstan.yaml"),
+        format!(
+            "release: mc/v2.0.0\nreleaseTree: {tree}\ncomponents:\n  ipam-in-cluster:\n    version: v1.1.0\n    sha256: {}\n",
+            digest()
+        )
+    );
+    let said = sandbox.capstan(&["plan", SET]);
+    assert!(said.ended(0).out.contains("The provider set is at mc/v2.0.0"), "{}", said.out);
+}
+
+#[test]
+fn the_table_of_clusters_names_sets() {
+    let sandbox = fleet();
+    let rows = sandbox.capstan(&["clusters", "-o", "json"]).json(0);
+    assert_eq!(
+        (&of(&rows, SET)["kind"], &of(&rows, "gauss/peu01")["kind"]),
+        (&json!("providers"), &json!("cluster"))
+    );
+    assert!(sandbox.capstan(&["clusters"]).ended(0).out.contains("A provider set."));
+    let rendered = sandbox.capstan(&["render", SET, "-o", "json"]).json(0);
+    assert_eq!(rendered.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_overlay_holds_back_and_does_nothing_else() {
+    let sandbox = fleet();
+    sandbox.write("mc-eu/providers/overlay/capstan.yaml", "hold: {reason: audit}\n");
+    let plan = sandbox.capstan(&["plan", SET, "-o", "json"]).json(0);
+    assert_eq!(plan[0]["to"], Value::Null);
+    sandbox.write("mc-eu/providers/overlay/capstan.yaml", "track: minor\n");
+    let plan = sandbox.capstan(&["plan", SET, "-o", "json"]).json(0);
+    assert_eq!(plan[0]["to"], Value::Null, "mc/v2.0.0 is another major");
+    sandbox.write("mc-eu/providers/overlay/capstan.yaml", "track: any\n");
+    sandbox.write("mc-eu/providers/overlay/note.txt", "no manifest\n");
+    let found = sandbox.capstan(&["validate", "-o", "json"]).json(3);
+    let found = &found.as_array().unwrap()[0];
+    assert_eq!(
+        (&found["rule"], &found["file"], &found["line"]),
+        (&json!("overlay-changes-providers"), &json!("mc-eu/providers/overlay/note.txt"), &json!(1))
+    );
+}
+
+#[test]
+fn what_stands_among_provider_objects_is_told_with_its_place() {
+    let sandbox = fleet();
+    sandbox.write("mc-eu/providers/base/zz.yaml", &format!("# mine\n{CLUSTER}"));
+    // By shape the folder is a cluster now, in which the provider objects are strangers.
+    let found = sandbox.capstan(&["validate", "-o", "json"]).json(3);
+    let is_it = |finding: &&Value| finding["rule"] == "providers-beside-others";
+    let one = found.as_array().unwrap().iter().find(is_it).unwrap();
+    assert_eq!((&one["file"], &one["line"]), (&json!(FILE), &json!(1)));
+    assert!(one["message"].as_str().unwrap().contains("mc-eu/providers/base/zz.yaml:2"), "{one}");
+
+    let named = "managementClusters:\n- name: mc-eu\n  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n  clusters: ['*/*']\n  providers: {path: mc-eu/providers, by: capstan}\n";
+    sandbox.write(".capstan.yaml", named);
+    let found = sandbox.capstan(&["validate", "-o", "json"]).json(3);
+    let one = found.as_array().unwrap().iter().find(is_it).unwrap();
+    assert_eq!((&one["file"], &one["line"]), (&json!("mc-eu/providers/base/zz.yaml"), &json!(2)));
+    let plan = sandbox.capstan(&["plan", SET, "-o", "json"]).json(3);
+    assert_eq!((&plan[0]["to"], &plan[0]["files"]), (&json!("mc/v2.0.0"), &json!([])));
+}
+
+#[test]
+fn a_claimed_set_is_no_cluster_to_the_boundary() {
+    let sandbox = fleet();
+    sandbox.write(
+        ".capstan.yaml",
+        "managementClusters:\n- name: mc-eu\n  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n  clusters: ['mc-eu/*', 'gauss/*']\n",
+    );
+    let found = sandbox.capstan(&["validate", "-o", "json"]).json(0);
+    let refused: Vec<&Value> =
+        found.as_array().unwrap().iter().filter(|finding| finding["rule"] == "outside-boundary").collect();
+    assert_eq!(refused, Vec::<&Value>::new());
+    sandbox.capstan(&["plan", SET, "-o", "json"]).json(0);
+}
+
+#[test]
+fn a_set_that_the_settings_name_wrongly_is_an_error_at_its_place() {
+    let settings = |path: &str| {
+        format!(
+            "managementClusters:\n- name: mc-eu\n  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n  providers: {{path: {path}}}\n"
+        )
+    };
+    for (path, why) in [
+        ("mc/v2.0.0", "`mc/v2.0.0` is the release mc/v2.0.0 or lies in it"),
+        ("mc-eu", "`mc-eu` holds no provider object in its folder `base`"),
+        ("gauss/peu01", "`gauss/peu01` holds no provider object in its folder `base`"),
+        ("gauss/peu01/inner", "`gauss/peu01/inner` lies in the cluster gauss/peu01"),
+    ] {
+        let sandbox = fleet();
+        sandbox.write(".capstan.yaml", &settings(path));
+        let found = sandbox.capstan(&["validate", "-o", "json"]).json(3);
+        let one = found.as_array().unwrap().iter().find(|one| one["rule"] == "invalid-settings").unwrap();
+        assert_eq!((&one["file"], &one["line"]), (&json!(".capstan.yaml"), &json!(4)), "{path}");
+        let message = one["message"].as_str().unwrap();
+        assert!(
+            message.contains("`managementClusters[0].providers.path`") && message.contains(why),
+            "{message}"
+        );
+    }
+    let sandbox = fleet();
+    sandbox.write(".capstan.yaml", &settings("{a: b}"));
+    sandbox.capstan(&["validate"]).ended(3);
+    sandbox.write(".capstan.yaml", &settings("mc-eu/providers, bye: capstan"));
+    let said = sandbox.capstan(&["plan"]);
+    said.ended(1);
+    assert!(said.err.contains(".capstan.yaml:4") && said.err.contains("did you mean `by`?"), "{}", said.err);
+}

@@ -1,0 +1,74 @@
+//! Components of providers from real registries, from releases of the forge, from packages; and everything that can be
+//! wrong with them, by name.
+
+mod oci;
+mod packages;
+mod registry;
+mod releases;
+mod serving;
+
+use std::time::Duration;
+
+use capstan::app::ports::{
+    AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
+};
+use capstan::components::Fetcher;
+use capstan_model::tree::RepoPath;
+use capstan_providers::{ProviderSet, Published};
+use capstan_test_support::Files;
+
+const METADATA: &str = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 1, minor: 0, contract: v1beta2}]\n";
+const COMPONENTS: &str =
+    "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: manager, namespace: own-system}\n";
+/// `sha256sum` of the components.
+const SHA256: &str = "a0100a3365cce338591e6982fe985d36a3812dc8e40e04f19deb74b067772a0f";
+
+/// An InfrastructureProvider `own` with this spec.
+fn set(spec: &str) -> ProviderSet {
+    let text = format!(
+        "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: InfrastructureProvider\nmetadata: {{name: own, namespace: own-system}}\nspec: {spec}\n"
+    );
+    ProviderSet::read(&Files::new(&[("own.yaml", &text)]), &RepoPath::root()).unwrap()
+}
+
+/// Limits that a test can wait for.
+fn limits() -> FetchLimits {
+    FetchLimits {
+        timeout: Duration::from_secs(20),
+        whole: Duration::from_secs(60),
+        longest_wait: Duration::from_secs(3),
+        redirects: 3,
+        pages: 3,
+    }
+}
+
+/// Fetches the components of `own` with this spec.
+async fn fetched(
+    spec: &str,
+    hosts: &[&str],
+    credentials: SourceCredentials,
+) -> Result<Published, FetchError> {
+    recorded(spec, hosts, credentials, None).await
+}
+
+/// The same where something was recorded.
+async fn recorded(
+    spec: &str,
+    hosts: &[&str],
+    credentials: SourceCredentials,
+    recorded: Option<&str>,
+) -> Result<Published, FetchError> {
+    let set = set(spec);
+    let provider = &set.providers()[0];
+    let origin = provider.origin().unwrap().unwrap();
+    let fetcher = Fetcher::new(AllowedHosts::new(hosts.iter().copied()), limits()).unwrap();
+    let recorded = recorded.map(str::to_owned);
+    fetcher.fetch(&WantedComponents { provider, origin, credentials, recorded }).await
+}
+
+/// Credentials by their names.
+fn credentials(pairs: &[(&str, &str)]) -> SourceCredentials {
+    SourceCredentials::read(|name| {
+        pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    })
+}
