@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux operator
 
 CARGO ?= cargo
 
@@ -25,6 +25,10 @@ test: prepare-test conformance-descriptions kubectl plane helm advisories ## eve
 	$(CARGO) check --locked --no-default-features --bins
 	$(CARGO) test --workspace --locked -- --skip $(LIVE)
 	$(CARGO) test --locked --test suite $(LIVE) -- --nocapture
+	@echo "left out: rendering of providers beside the Cluster API operator itself, \`make test-real\` (needs Go; builds for some minutes once)"
+
+test-real: prepare-build operator ## rendering of providers, held against the Cluster API operator itself; needs Go, once, for some minutes
+	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -77,6 +81,10 @@ plane:
 # The real helm, which renders the chart in deploy/ for the tests: built once (about four minutes).
 helm:
 	@tests/helm/build
+
+# The real Cluster API operator, and real components of providers: by `make test-real` alone.
+operator:
+	@tests/operator/build
 
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:
