@@ -17,18 +17,20 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
+REAL := operator::the_real_operator
 
 test: prepare-test conformance-descriptions kubectl plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked -- --skip $(LIVE)
+	$(CARGO) test --workspace --locked -- --skip $(LIVE) --skip $(REAL)
 	$(CARGO) test --locked --test suite $(LIVE) -- --nocapture
 	@echo "left out: rendering of providers beside the Cluster API operator itself, \`make test-real\` (needs Go; builds for some minutes once)"
 
-test-real: prepare-build operator ## rendering of providers, held against the Cluster API operator itself; needs Go, once, for some minutes
+test-real: prepare-test plane operator ## rendering of providers, held against the Cluster API operator itself; needs Go, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
+	$(CARGO) test --locked --test suite $(REAL) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
