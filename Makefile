@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux components
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux components operator
 
 CARGO ?= cargo
 
@@ -17,14 +17,20 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
+REAL := operator::the_real_operator
 
 test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked -- --skip $(LIVE)
+	$(CARGO) test --workspace --locked -- --skip $(LIVE) --skip $(REAL)
 	$(CARGO) test --locked --test suite $(LIVE) -- --nocapture
+	@echo "left out: rendering of providers beside the Cluster API operator itself, \`make test-real\` (needs Go; builds for some minutes once)"
+
+test-real: prepare-test plane operator ## rendering of providers, held against the Cluster API operator itself; needs Go, once, for some minutes
+	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
+	$(CARGO) test --locked --test suite $(REAL) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -81,6 +87,10 @@ plane:
 # The real helm, which renders the chart in deploy/ for the tests: built once (about four minutes).
 helm:
 	@tests/helm/build
+
+# The real Cluster API operator, and real components of providers: by `make test-real` alone.
+operator:
+	@tests/operator/build
 
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:

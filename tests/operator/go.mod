@@ -5,6 +5,7 @@ go 1.26.5
 require (
 	github.com/go-logr/logr v1.4.3
 	k8s.io/api v0.34.9
+	k8s.io/apiextensions-apiserver v0.34.9
 	k8s.io/apimachinery v0.34.9
 	k8s.io/client-go v0.34.9
 	sigs.k8s.io/cluster-api v1.12.10
@@ -105,7 +106,6 @@ require (
 	gopkg.in/evanphx/json-patch.v4 v4.12.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/apiextensions-apiserver v0.34.9 // indirect
 	k8s.io/apiserver v0.34.9 // indirect
 	k8s.io/cluster-bootstrap v0.34.2 // indirect
 	k8s.io/component-base v0.34.9 // indirect

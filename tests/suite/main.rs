@@ -20,6 +20,7 @@ mod identity;
 mod k8s;
 #[cfg(feature = "demo")]
 mod live;
+mod operator;
 mod page;
 mod plane;
 mod planes;

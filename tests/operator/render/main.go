@@ -15,8 +15,10 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	apijson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	operatorv1 "sigs.k8s.io/cluster-api-operator/api/v1alpha2"
 	providercontroller "sigs.k8s.io/cluster-api-operator/controller"
@@ -34,10 +36,32 @@ type genericProvider interface {
 	operatorv1.GenericProvider
 }
 
+// Whole numbers are read as such, as an API server does.
 type request struct {
-	Provider map[string]any   `json:"provider"`
-	Objects  []map[string]any `json:"objects"`
-	Typed    []map[string]any `json:"typed"`
+	Provider map[string]any
+	Objects  []map[string]any
+	Typed    []map[string]any
+}
+
+func read(line []byte) (asked request, err error) {
+	given := map[string]any{}
+	if err := apijson.Unmarshal(line, &given); err != nil {
+		return asked, err
+	}
+	asked.Provider, _ = given["provider"].(map[string]any)
+	asked.Objects = list(given["objects"])
+	asked.Typed = list(given["typed"])
+	return asked, nil
+}
+
+func list(given any) (all []map[string]any) {
+	values, _ := given.([]any)
+	for _, value := range values {
+		if object, ok := value.(map[string]any); ok {
+			all = append(all, object)
+		}
+	}
+	return all
 }
 
 type answer struct {
@@ -51,6 +75,7 @@ func main() {
 	log.SetLogger(logr.Discard())
 	must(operatorv1.AddToScheme(scheme.Scheme))
 	must(clusterctlv1.AddToScheme(scheme.Scheme))
+	must(apiextensionsv1.AddToScheme(scheme.Scheme))
 	reader, writer := bufio.NewReaderSize(os.Stdin, 1<<20), bufio.NewWriterSize(os.Stdout, 1<<20)
 	for {
 		line, err := reader.ReadBytes('\n')
@@ -58,8 +83,8 @@ func main() {
 			break
 		}
 		must(err)
-		var asked request
-		must(json.Unmarshal(line, &asked))
+		asked, err := read(line)
+		must(err)
 		told := answered(asked)
 		written, err := json.Marshal(told)
 		must(err)
@@ -84,7 +109,7 @@ func answered(asked request) (told answer) {
 		}
 	}()
 	var err error
-	if asked.Typed != nil {
+	if asked.Provider == nil {
 		told.Objects, err = typed(asked.Typed)
 	} else {
 		told, err = rendered(asked)

@@ -3,7 +3,7 @@
 
 mod oci;
 mod packages;
-mod registry;
+pub(crate) mod registry;
 mod releases;
 mod serving;
 

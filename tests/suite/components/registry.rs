@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Who may, in every registry that asks.
-pub(super) const USER: (&str, &str) = ("ada", "a very long password");
+pub(crate) const USER: (&str, &str) = ("ada", "a very long password");
 /// As `htpasswd -nbB ada 'a very long password'` writes it.
 const HTPASSWD: &str = "ada:$2b$05$abcdefghijklmnopqrstuuGffQpL9bq7iP4wo9J1U5zgrlkx.rG62\n";
-pub(super) const REFRESH_TOKEN: &str = "refresh-0123456789";
+pub(crate) const REFRESH_TOKEN: &str = "refresh-0123456789";
 
 /// What a registry asks of those who come.
-pub(super) enum Asks<'a> {
+pub(crate) enum Asks<'a> {
     Nothing,
     Passwords,
     /// Tokens of the server at this address, which are signed with this certificate's key.
@@ -32,9 +32,9 @@ pub(super) enum Asks<'a> {
 }
 
 /// Runs until it is dropped.
-pub(super) struct Registry {
+pub(crate) struct Registry {
     child: Child,
-    pub(super) host: String,
+    pub(crate) host: String,
     _folder: TempDir,
 }
 
@@ -47,7 +47,7 @@ impl Drop for Registry {
 impl Registry {
     /// Starts one; `None`, said aloud, where there is none (`tests/prepare` installs it where it may).
     #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
-    pub(super) fn start(asks: &Asks<'_>) -> Option<Self> {
+    pub(crate) fn start(asks: &Asks<'_>) -> Option<Self> {
         let known = ["/usr/bin/docker-registry", "/usr/local/bin/registry"];
         let Some(program) = known.iter().find(|path| Path::new(path).is_file()) else {
             println!(
@@ -95,11 +95,11 @@ impl Registry {
 }
 
 /// A server that gives tokens to who has the password or the refresh token. Ends with the test's runtime.
-pub(super) struct TokenServer {
-    pub(super) host: String,
+pub(crate) struct TokenServer {
+    pub(crate) host: String,
     certificate: PathBuf,
     /// What it was asked: `GET ada SCOPE`.
-    pub(super) asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
     _folder: TempDir,
 }
 
@@ -113,7 +113,7 @@ struct Signer {
 type Pairs = Vec<(String, String)>;
 
 impl TokenServer {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let made = Command::new("openssl")
