@@ -29,9 +29,11 @@ pub(super) fn compare(
     };
     let (old_values, new_values) = (values(old), values(new));
     let (old, new) = (Known::of(old), Known::of(new));
-    let images: BTreeSet<Change> = differing(&old.images, &new.images).into_iter().map(|(_, change)| change).collect();
+    let images: BTreeSet<Change> =
+        differing(&old.images, &new.images).into_iter().map(|(_, change)| change).collect();
     change.images = images.into_iter().collect();
-    let of = |((container, name), change): ((String, String), Change)| ContainerChange { container, name, change };
+    let of =
+        |((container, name), change): ((String, String), Change)| ContainerChange { container, name, change };
     change.feature_gates = differing(&old.gates, &new.gates).into_iter().map(of).collect();
     let arguments = differing(&old.arguments, &new.arguments).into_iter().map(of);
     change.arguments = arguments

@@ -135,7 +135,8 @@ pub(crate) fn compare(before: Option<&RenderedSet>, after: &RenderedSet) -> Comp
         keys.extend(set.members.iter().map(|member| (member.kind, member.name.as_str())));
     }
     let provider = |(kind, name): (ProviderKind, &str)| {
-        let member = |set: &'_ RenderedSet| set.members.iter().position(|one| one.kind == kind && one.name == name);
+        let member =
+            |set: &'_ RenderedSet| set.members.iter().position(|one| one.kind == kind && one.name == name);
         let now = member(after).map(|at| &after.members[at]);
         let old = match before {
             Some(before) => member(before).map(|at| &before.members[at]),
@@ -178,7 +179,9 @@ fn change(old: Option<&Member>, new: Option<&Member>) -> ProviderChange {
                 change.unknown.push(format!("its components {when}, and so what changes: {reason}"));
             }
             Components::Refused(_) => {
-                change.unknown.push(format!("its components {when}, and so what changes: they cannot be rendered"));
+                change
+                    .unknown
+                    .push(format!("its components {when}, and so what changes: they cannot be rendered"));
             }
         }
     }
@@ -205,6 +208,7 @@ impl<'m> Known<'m> {
 fn variables(old: Option<&RenderedComponents>, new: Option<&RenderedComponents>) -> Vec<VariableChange> {
     let of = |components: Option<&RenderedComponents>, name: &str| components?.variables.get(name).copied();
     let names: BTreeSet<&String> = old.into_iter().chain(new).flat_map(|one| one.variables.keys()).collect();
-    let change = |name: &String| VariableChange { name: name.clone(), from: of(old, name), to: of(new, name) };
+    let change =
+        |name: &String| VariableChange { name: name.clone(), from: of(old, name), to: of(new, name) };
     names.into_iter().map(change).collect()
 }

@@ -40,7 +40,8 @@ pub(super) fn changes(before: &RenderedSet, after: &RenderedSet) -> Vec<(String,
             homes.entry(subject.clone()).or_insert_with(|| label.clone());
         }
     }
-    let subjects: BTreeSet<&Subject> = old.subjects().chain(new.subjects()).map(|(subject, _)| subject).collect();
+    let subjects: BTreeSet<&Subject> =
+        old.subjects().chain(new.subjects()).map(|(subject, _)| subject).collect();
     let mut found = Vec::new();
     for subject in subjects {
         let (was, is) = (old.held_by(subject), new.held_by(subject));

@@ -82,7 +82,8 @@ impl<'v> Search<'v> {
         match (field(old, name), field(new, name)) {
             (Some(old), Some(new)) => self.node(old, new, value, Path::Field(&path, name)),
             (Some(_), None) if !keeps_unlisted(new) && !value.is_null() => {
-                let what = "the field is gone: an API server drops it, or refuses it where fields are checked";
+                let what =
+                    "the field is gone: an API server drops it, or refuses it where fields are checked";
                 self.add(value, Path::Field(&path, name), what.to_owned(), Certainty::Certain);
             }
             (None, None) => {
@@ -161,9 +162,8 @@ fn passes(bound: Bound, schema: &Value, value: &Placed) -> bool {
     };
     let limit = schema.get(bound.keyword).and_then(Value::as_f64);
     let (Some(found), Some(limit)) = (found, limit) else { return false };
-    let excludes = |key: &str| {
-        bound.of == Of::Number && schema.get(key).and_then(Value::as_bool) == Some(true)
-    };
+    let excludes =
+        |key: &str| bound.of == Of::Number && schema.get(key).and_then(Value::as_bool) == Some(true);
     match bound.side {
         Side::Least if excludes("exclusiveMinimum") => found <= limit,
         Side::Least => found < limit,

@@ -53,7 +53,10 @@ impl Comparison<'_> {
             match field(new, name) {
                 Some(now) => self.node(below, now, at),
                 None if keeps_unlisted(new) => {}
-                None => self.gone(at, "the field is gone: an API server drops it, or refuses it where fields are checked"),
+                None => self.gone(
+                    at,
+                    "the field is gone: an API server drops it, or refuses it where fields are checked",
+                ),
             }
         }
         self.found.added += fields(new)

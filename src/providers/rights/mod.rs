@@ -163,7 +163,9 @@ impl RightSet {
                 let own = right.clone();
                 let paths = self.0.iter().filter_map(move |held| match held {
                     Right::Path { path: held_path, verb: held_verb } => {
-                        let fits = held_path.strip_suffix(ALL).map_or(*held_path == path, |begin| path.starts_with(begin));
+                        let fits = held_path
+                            .strip_suffix(ALL)
+                            .map_or(*held_path == path, |begin| path.starts_with(begin));
                         (fits && (held_verb == ALL || *held_verb == verb)).then(|| held.clone())
                     }
                     _ => None,

@@ -44,7 +44,8 @@ impl<'o> Roles<'o> {
     /// Takes a role; whether it is one.
     pub(super) fn add(&mut self, object: &'o Value) -> bool {
         let kind = text(object, "/kind");
-        let is_role = matches!(kind, "Role" | "ClusterRole") && text(object, "/apiVersion").starts_with(GROUP);
+        let is_role =
+            matches!(kind, "Role" | "ClusterRole") && text(object, "/apiVersion").starts_with(GROUP);
         if is_role {
             let namespace = if kind == "Role" { text(object, "/metadata/namespace") } else { "" };
             self.0.insert((kind, namespace, text(object, "/metadata/name")), object);
@@ -95,7 +96,8 @@ impl<'o> Roles<'o> {
         }
         let mut all = Vec::new();
         for ((kind, _, _), other) in &self.0 {
-            let chosen = list(role, "/aggregationRule/clusterRoleSelectors").any(|selector| meets(selector, other));
+            let chosen =
+                list(role, "/aggregationRule/clusterRoleSelectors").any(|selector| meets(selector, other));
             if *kind == "ClusterRole" && chosen {
                 all.extend(self.rules(other, seen));
             }

@@ -39,12 +39,14 @@ impl Subject {
                 Some(Self::ServiceAccount { namespace, name })
             }
             // A service account by the name that it authenticates with.
-            "User" => Some(match name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':')) {
-                Some((namespace, name)) => {
-                    Self::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() }
-                }
-                None => Self::User { name },
-            }),
+            "User" => Some(
+                match name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':')) {
+                    Some((namespace, name)) => {
+                        Self::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() }
+                    }
+                    None => Self::User { name },
+                },
+            ),
             "Group" => Some(Self::Group { name }),
             _ => None,
         }

@@ -13,7 +13,9 @@ pub(super) fn accepts(core: &str, other: &str) -> bool {
 }
 
 pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
-    let Some(core) = case.after.members.iter().find(|member| member.kind == ProviderKind::Core) else { return };
+    let Some(core) = case.after.members.iter().find(|member| member.kind == ProviderKind::Core) else {
+        return;
+    };
     let Some(contract) = core.contract.as_deref() else { return };
     let mut broken = Vec::new();
     for member in &case.after.members {
@@ -31,9 +33,14 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
             format!("the smallest set at hand that fits also takes {}", releases.join(", "))
         }
         Fitting::Only(releases) => {
-            format!("no set at hand fits with what is asked for; the nearest one takes {}", releases.join(", "))
+            format!(
+                "no set at hand fits with what is asked for; the nearest one takes {}",
+                releases.join(", ")
+            )
         }
-        Fitting::None => "no set at hand fits: put releases of one contract at hand, all providers' together".to_owned(),
+        Fitting::None => {
+            "no set at hand fits: put releases of one contract at hand, all providers' together".to_owned()
+        }
     };
     for (member, other) in broken {
         let message = format!(

@@ -28,7 +28,9 @@ enum Asked {
 }
 
 pub(super) fn search(case: &Case<'_>) -> Fitting {
-    let least = |asked: Asked| cores(case, asked).into_iter().filter_map(|core| changes(case, &core, asked)).min_by_key(Vec::len);
+    let least = |asked: Asked| {
+        cores(case, asked).into_iter().filter_map(|core| changes(case, &core, asked)).min_by_key(Vec::len)
+    };
     match (least(Asked::Kept), least(Asked::Free)) {
         (Some(changes), _) => Fitting::With(changes),
         (None, Some(changes)) => Fitting::Only(changes),
@@ -64,7 +66,8 @@ fn changes(case: &Case<'_>, core: &Release, asked: Asked) -> Option<Vec<String>>
 /// downgrade, or skip too many minors.
 fn choices(case: &Case<'_>, member: &Member, asked: Asked) -> Vec<Release> {
     let own = member.version().zip(member.contract.as_ref());
-    let own = own.map(|(version, contract)| Release { version: version.to_owned(), contract: contract.clone() });
+    let own =
+        own.map(|(version, contract)| Release { version: version.to_owned(), contract: contract.clone() });
     let before = case.before(member).and_then(parsed);
     let moves = before.is_some() && before != parsed(member);
     let mut others: Vec<(ReleaseVersion, &Release)> = member
@@ -82,6 +85,7 @@ fn choices(case: &Case<'_>, member: &Member, asked: Asked) -> Vec<Release> {
         .collect();
     others.sort_by(|(a, _), (b, _)| b.cmp(a));
     let others = others.into_iter().map(|(_, release)| release.clone());
-    let others = others.filter(|_| asked == Asked::Free || !moves).filter(|release| own.as_ref() != Some(release));
+    let others =
+        others.filter(|_| asked == Asked::Free || !moves).filter(|release| own.as_ref() != Some(release));
     own.iter().cloned().chain(others).collect()
 }

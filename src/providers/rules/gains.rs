@@ -16,7 +16,8 @@ const ESCALATING: [&str; 3] = ["escalate", "bind", "impersonate"];
 fn is_dangerous(right: &Right) -> bool {
     match right {
         Right::Resource { namespace, group, resource, name, verb } => {
-            let has_wildcard = [group, resource, verb].into_iter().any(|part| part == "*" || part.starts_with("*/"));
+            let has_wildcard =
+                [group, resource, verb].into_iter().any(|part| part == "*" || part.starts_with("*/"));
             let every_secret =
                 group.is_empty() && resource == "secrets" && namespace.is_none() && name.is_none();
             let shell = group.is_empty() && resource == "pods/exec";
@@ -29,7 +30,9 @@ fn is_dangerous(right: &Right) -> bool {
 
 pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     for (label, change) in &case.compared.subjects {
-        let Some(member) = case.after.members.iter().find(|member| member.label() == *label) else { continue };
+        let Some(member) = case.after.members.iter().find(|member| member.label() == *label) else {
+            continue;
+        };
         let (dangerous, others): (Vec<&Right>, Vec<&Right>) =
             change.gains.iter().partition(|right| is_dangerous(right));
         let words = |rights: Vec<&Right>| {

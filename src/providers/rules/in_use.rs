@@ -46,7 +46,8 @@ pub(super) fn defined<'c>(case: &Case<'c>) -> BTreeMap<(&'c str, &'c str), Defin
     definitions(case.after).map(defined).collect()
 }
 
-fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&Member, Definition<'_>)> {
+/// Every definition of a set, with its provider.
+pub(super) fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&Member, Definition<'_>)> {
     set.members.iter().flat_map(|member| {
         let objects = member.rendered().into_iter().flat_map(|rendered| &rendered.objects);
         objects.filter_map(Definition::read).map(move |definition| (member, definition))
@@ -69,7 +70,8 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     for ((..), uses) in troubles {
         let more = uses.len().saturating_sub(TOLD);
         for (at, use_) in uses.into_iter().take(TOLD).enumerate() {
-            let tail = if more > 0 && at + 1 == TOLD { format!("; {more} more do the same") } else { String::new() };
+            let tail =
+                if more > 0 && at + 1 == TOLD { format!("; {more} more do the same") } else { String::new() };
             let finding = Finding::new(rules::PROVIDER_API_IN_USE, format!("{}{tail}", use_.message))
                 .object(&use_.object)
                 .path(&use_.path)
@@ -104,7 +106,11 @@ fn judge_object(
         );
         let path = FieldPath::root().key("apiVersion");
         let place = Place::from(&field.place);
-        add(String::new(), String::new(), Use { place, object: id, path, message, certainty: Certainty::Certain });
+        add(
+            String::new(),
+            String::new(),
+            Use { place, object: id, path, message, certainty: Certainty::Certain },
+        );
         return;
     };
     let Some(old) = defined.before.as_ref().and_then(|before| before.version(version)) else { return };

@@ -26,7 +26,9 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                         Role::Management => "runs on",
                         Role::Workload => "manages clusters of",
                     };
-                    format!("which {of} 1.{first} to 1.{last}: bring the cluster there first, or take another version")
+                    format!(
+                        "which {of} 1.{first} to 1.{last}: bring the cluster there first, or take another version"
+                    )
                 }
                 Verdict::NeedsPatch(patch) => format!(
                     "which supports {} only from v{}.{}.{patch} on: take that",
@@ -35,7 +37,11 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                     version.minor()
                 ),
             };
-            let message = format!("{who} runs Kubernetes {}, and the set brings {} v{version}, {why}", runs.as_str(), member.label());
+            let message = format!(
+                "{who} runs Kubernetes {}, and the set brings {} v{version}, {why}",
+                runs.as_str(),
+                member.label()
+            );
             findings.push(found(rules::PROVIDER_KUBERNETES, member, message).maybe_place(place));
         };
         if let Some(management) = &case.facts.management {

@@ -30,7 +30,8 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     };
     for one in defined.values() {
         let stored = live.stored_versions.get(one.after.name).into_iter().flatten();
-        let lost: Vec<String> = stored.filter(|version| one.after.version(version).is_none()).cloned().collect();
+        let lost: Vec<String> =
+            stored.filter(|version| one.after.version(version).is_none()).cloned().collect();
         if !lost.is_empty() {
             let message = format!(
                 "the management cluster has {} in `status.storedVersions` of {}, and {} does not define it any more, which an API server refuses: {after}",

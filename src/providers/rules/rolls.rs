@@ -90,7 +90,8 @@ fn is_within([first, last]: [(u64, u64); 2], version: &ReleaseVersion) -> bool {
 pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {
         let Some((old, new)) = case.before(member).and_then(parsed).zip(parsed(member)) else { continue };
-        let happens = |known: &&Known| (known.of)(member) && is_within(known.from, &old) && is_within(known.to, &new);
+        let happens =
+            |known: &&Known| (known.of)(member) && is_within(known.from, &old) && is_within(known.to, &new);
         for known in KNOWN.iter().filter(happens) {
             let of_kind = |object: &&&Placed| {
                 let text = |key: &str| object.text_at(&[key]).unwrap_or_default();
@@ -110,7 +111,9 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
             let here = match (all.is_empty(), affected.is_empty()) {
                 (true, _) => "no control plane of that kind is at hand here".to_owned(),
                 (false, true) => "none of those here looks like it".to_owned(),
-                (false, false) => format!("of those here it may be {}", few(&affected, NAMED, "more").join(", ")),
+                (false, false) => {
+                    format!("of those here it may be {}", few(&affected, NAMED, "more").join(", "))
+                }
             };
             let message = format!(
                 "upgrades such as {} v{old} to v{new} are known to have replaced machines by themselves: {} ({}); {here}. Others may do it too and are not known: watch the first cluster",

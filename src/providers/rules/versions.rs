@@ -66,8 +66,11 @@ fn skip(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<F
 
 fn apart(case: &Case<'_>) -> Option<Finding> {
     let together: Vec<&Member> = case.after.members.iter().filter(|member| is_cluster_api(member)).collect();
-    let versions: BTreeSet<&str> =
-        together.iter().filter_map(|member| member.version()).map(|text| text.trim_start_matches('v')).collect();
+    let versions: BTreeSet<&str> = together
+        .iter()
+        .filter_map(|member| member.version())
+        .map(|text| text.trim_start_matches('v'))
+        .collect();
     let first = together.first().filter(|_| versions.len() > 1)?;
     let named: Vec<String> = together.iter().map(|member| super::named(member)).collect();
     let message = format!(

@@ -131,11 +131,7 @@ fn fetched<'a>(published: &'a Published, provider: &Provider) -> Found<'a> {
 ///
 /// # Errors
 /// ConfigMaps or folders that are none; metadata that is none.
-pub(crate) fn releases(
-    tree: &dyn Tree,
-    set: &ProviderSet,
-    provider: &Provider,
-) -> Result<Releases, Refusal> {
+pub(crate) fn releases(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Releases, Refusal> {
     let any = Provider { spec: Spec { version: None, ..provider.spec.clone() }, ..provider.clone() };
     let mut all = match &provider.spec.source {
         Some(Source::Selector(selector)) => config_maps::selected(set, provider, selector)?,
@@ -148,9 +144,8 @@ pub(crate) fn releases(
     };
     let (metadata, place) = &newest.metadata;
     let contract = |version: &str| metadata::contract(metadata, version);
-    let releases = all.iter().filter_map(|found| {
-        Some((found.version.clone(), contract(&found.version).ok()?))
-    });
+    let releases =
+        all.iter().filter_map(|found| Some((found.version.clone(), contract(&found.version).ok()?)));
     let asked = provider.spec.version.as_deref().map(contract).transpose();
     Ok(Releases {
         at_hand: releases.collect(),

@@ -162,9 +162,7 @@ pub(crate) enum Fallback {
 fn read(text: &str) -> Result<Vec<Node>, Refusal> {
     let text = parse::without_blanks(text);
     if let Some(at) = text.find('\0') {
-        return Err(
-            Refusal::new(format!("line {} has a NUL character: take it out", line_of(&text, at)))
-        );
+        return Err(Refusal::new(format!("line {} has a NUL character: take it out", line_of(&text, at))));
     }
     parse::parse(&text).map_err(|broken| {
         let line = line_of(&text, broken.at);
@@ -183,9 +181,8 @@ fn line_of(text: &str, at: usize) -> usize {
 /// Names of the variables that have no value and whose first use has no default. What stands inside of an argument is
 /// never asked for, as in clusterctl.
 fn missing(nodes: &[Node], values: &Values) -> Vec<String> {
-    let is_missing = |(name, default): &(&str, Fallback)| {
-        *default == Fallback::Missing && values.get(name).is_none()
-    };
+    let is_missing =
+        |(name, default): &(&str, Fallback)| *default == Fallback::Missing && values.get(name).is_none();
     first_uses(nodes).into_iter().filter(is_missing).map(|(name, _)| name.to_owned()).collect()
 }
 
