@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux
+.PHONY: help demo demo-fleet test check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux components
 
 CARGO ?= cargo
 
@@ -18,7 +18,7 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
 
-test: prepare-test conformance-descriptions kubectl plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
+test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -69,6 +69,10 @@ prepare-test:
 # The real kubectl, beside which `capstan render` is tested and measured.
 kubectl:
 	@tests/kubectl/build
+
+# What releases of real providers publish, whose upgrades are compared: some data, and no compiling.
+components: kubectl
+	@tests/components/build
 
 # A real management cluster, built once (about nine minutes) and started by the tests that need one.
 plane:

@@ -72,6 +72,7 @@ mod overlay_changes_providers;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod provider_rules;
 mod providers_beside_others;
 mod reads_other_cluster;
 mod reference_mismatch;

@@ -96,9 +96,17 @@ fn paths_are_fields_items_of_lists_and_values_of_maps() {
 fn what_takes_less_is_said_in_plain_words() {
     for (old, new, wanted) in [
         (json!({"type": "string"}), json!({"type": "string"}), None),
-        (json!({"type": "string"}), json!({"type": "integer"}), Some("it takes a whole number, and took a string")),
+        (
+            json!({"type": "string"}),
+            json!({"type": "integer"}),
+            Some("it takes a whole number, and took a string"),
+        ),
         (json!({"type": "integer"}), json!({"type": "number"}), None),
-        (json!({"type": "number"}), json!({"type": "integer"}), Some("it takes a whole number, and took a number")),
+        (
+            json!({"type": "number"}),
+            json!({"type": "integer"}),
+            Some("it takes a whole number, and took a number"),
+        ),
         (json!({"type": "string"}), json!({"x-kubernetes-int-or-string": true}), None),
         (json!({}), json!({"type": "boolean"}), Some("it takes true or false, and took anything")),
         (json!({"enum": ["a", "b"]}), json!({"enum": ["b", "c"]}), Some("it takes \"a\" no longer")),
@@ -120,7 +128,11 @@ fn what_takes_less_is_said_in_plain_words() {
         (json!({"maximum": 9}), json!({}), None),
         (json!({}), json!({"minLength": 0}), None),
         (json!({}), json!({"minLength": 1}), Some("it takes at least 1 character")),
-        (json!({"maxLength": 253}), json!({"maxLength": 63}), Some("it takes at most 63 characters, and 253 before")),
+        (
+            json!({"maxLength": 253}),
+            json!({"maxLength": 63}),
+            Some("it takes at most 63 characters, and 253 before"),
+        ),
         (json!({}), json!({"maxItems": 100}), Some("it takes at most 100 items")),
         (json!({}), json!({"minProperties": 1}), Some("it takes at least 1 field")),
         (json!({"nullable": true}), json!({}), Some("it takes null no longer")),
@@ -130,7 +142,11 @@ fn what_takes_less_is_said_in_plain_words() {
             Some("it keeps fields that are not listed no longer"),
         ),
         (json!({}), json!({"pattern": "^a$"}), Some("it may refuse what it took: a pattern `^a$` is new")),
-        (json!({"pattern": "a"}), json!({"pattern": "b"}), Some("it may refuse what it took: a pattern `b` is another")),
+        (
+            json!({"pattern": "a"}),
+            json!({"pattern": "b"}),
+            Some("it may refuse what it took: a pattern `b` is another"),
+        ),
         (json!({"pattern": "a"}), json!({}), None),
         (
             json!({"x-kubernetes-validations": [{"rule": "self.a"}]}),
@@ -160,7 +176,9 @@ fn nodes_below_lists_and_maps_have_their_place() {
     let (gone, narrowed) = said(of(9, "key"), of(5, "name"));
     assert_eq!(
         gone,
-        ["spec.taints[].key: the field is gone: an API server drops it, or refuses it where fields are checked"]
+        [
+            "spec.taints[].key: the field is gone: an API server drops it, or refuses it where fields are checked"
+        ]
     );
     assert_eq!(
         narrowed,
@@ -189,18 +207,24 @@ fn an_object_fits_or_not_place_by_place() {
     for (text, wanted) in [
         ("spec: {count: 5, kind: a, items: [{name: x}]}", &[][..]),
         ("spec:\n  count: 1\n  gone: x\n", &["6 /spec/gone spec.gone Certain the field is gone"][..]),
-        ("spec: {kind: c, count: 6}", &[
-            "4 /spec/kind spec.kind Certain it takes only \"a\", \"b\"",
-            "4 /spec/count spec.count Certain it takes at most 5",
-        ]),
+        (
+            "spec: {kind: c, count: 6}",
+            &[
+                "4 /spec/kind spec.kind Certain it takes only \"a\", \"b\"",
+                "4 /spec/count spec.count Certain it takes at most 5",
+            ],
+        ),
         ("spec: {gone: null}", &["4 /spec spec Certain it must have `count`"]),
         ("spec: {count: 1, text: \"1\"}", &["4 /spec/text spec.text Certain it takes a whole number"]),
         ("spec: {count: 1, text: 1}", &[]),
         ("spec: {count: 1, free: y}", &["4 /spec/free spec.free May it may refuse"]),
-        ("spec:\n  count: 1\n  items:\n  - name: x\n  - {}\n", &[
-            "7 /spec/items spec.items Certain it takes at most 1 item",
-            "8 /spec/items/1 spec.items[] Certain it must have `name`",
-        ]),
+        (
+            "spec:\n  count: 1\n  items:\n  - name: x\n  - {}\n",
+            &[
+                "7 /spec/items spec.items Certain it takes at most 1 item",
+                "8 /spec/items/1 spec.items[] Certain it must have `name`",
+            ],
+        ),
     ] {
         let file = capstan_yaml::YamlFile::read(&format!(
             "apiVersion: example.com/v1\nkind: Pool\nmetadata: {{name: a, unknown: b}}\n{text}"
@@ -212,7 +236,8 @@ fn an_object_fits_or_not_place_by_place() {
         assert_eq!(found.len(), wanted.len(), "{text}: {found:?}");
         for (misfit, wanted) in found.iter().zip(wanted) {
             let line = misfit.written.position().line;
-            let told = format!("{line} {} {} {:?} {}", misfit.path, misfit.node, misfit.certainty, misfit.what);
+            let told =
+                format!("{line} {} {} {:?} {}", misfit.path, misfit.node, misfit.certainty, misfit.what);
             assert!(told.starts_with(wanted), "{text}: {told}");
         }
     }

@@ -135,4 +135,6 @@ fn is_cluster_api(member: &Member) -> bool {
 }
 
 #[cfg(test)]
+mod real_tests;
+#[cfg(test)]
 mod tests;
