@@ -38,11 +38,11 @@ pub(super) fn find(
         cluster.kind = kind;
         let noun = kind.noun();
         let refusal = if let Some(outer) = outer {
+            let (around, id) = (outer.kind.noun(), &outer.id);
+            let inner = if kind == outer.kind { "another".to_owned() } else { format!("a {noun}") };
             Some(format!(
-                "this folder is a {noun} by its content, but lies in the {} {}: a {noun} never lies in another folder \
-                 of its like. Move one of them, or say in `clusters.paths` which folders are clusters",
-                outer.kind.noun(),
-                outer.id
+                "this folder is a {noun} by its content, but lies in the {around} {id}: a {around} never contains {inner}. \
+                 Move one of them, or say in `clusters.paths` which folders are clusters"
             ))
         } else if folder.is_root() {
             Some(format!(

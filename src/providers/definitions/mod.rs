@@ -210,9 +210,10 @@ fn age(version: &str) -> Option<(u8, u64, u64)> {
     Some((2, number.parse().ok()?, 0))
 }
 
-/// The served versions, in words.
+/// The served versions, in words, the newest first.
 pub(crate) fn served(definition: &Definition<'_>) -> String {
-    let all: Vec<&str> = definition.served().collect();
+    let mut all: Vec<&str> = definition.served().collect();
+    all.sort_by_key(|version| std::cmp::Reverse(age(version)));
     if all.is_empty() { "no version".to_owned() } else { all.join(" or ") }
 }
 

@@ -71,7 +71,7 @@ fn versions_come_go_and_change_what_is_stored() {
     };
     assert_eq!((found.gone, found.added), (vec![gone], 0));
     let back = differing(&after, &before);
-    assert_eq!(back.gone[0].what, "it is defined no more; objects are written in v1alpha4 or v1beta1");
+    assert_eq!(back.gone[0].what, "it is defined no more; objects are written in v1beta1 or v1alpha4");
     assert!(differing(&before, &before).is_empty());
 }
 

@@ -46,7 +46,8 @@ pub(super) fn defined<'c>(case: &Case<'c>) -> BTreeMap<(&'c str, &'c str), Defin
     definitions(case.after).map(defined).collect()
 }
 
-fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&Member, Definition<'_>)> {
+/// Every definition of a set, with its provider.
+pub(super) fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&Member, Definition<'_>)> {
     set.members.iter().flat_map(|member| {
         let objects = member.rendered().into_iter().flat_map(|rendered| &rendered.objects);
         objects.filter_map(Definition::read).map(move |definition| (member, definition))

@@ -4,7 +4,7 @@
 //!
 //! | file | rules |
 //! |---|---|
-//! | `components` | `render-failed`, `provider-variable-unbound`, `provider-digest-differs`, `duplicate-object` |
+//! | `components`, `kinds` | `render-failed`, `provider-variable-unbound`, `provider-digest-differs`, `duplicate-object` |
 //! | `contract`, `fitting_set` | `provider-contract`, and the smallest set that keeps to it |
 //! | `versions` | `provider-downgrade`, `provider-minor-skip`, `provider-versions-apart`, `provider-version-unset` |
 //! | `kubernetes` | `provider-kubernetes` |
@@ -23,6 +23,7 @@ mod fitting_set;
 mod gains;
 mod gates;
 mod in_use;
+mod kinds;
 mod kubernetes;
 mod live;
 mod rolls;
@@ -81,6 +82,7 @@ pub fn compare(before: Option<&RenderedSet>, after: &RenderedSet, facts: &Facts<
     let mut findings = Vec::new();
     for judge in [
         components::judge,
+        kinds::judge,
         contract::judge,
         versions::judge,
         kubernetes::judge,

@@ -545,6 +545,31 @@ fn an_object_of_two_providers_and_one_that_cannot_be_rendered() {
 }
 
 #[test]
+fn a_kind_that_nobody_defines_is_told_before_an_api_server_does() {
+    let definition = [DEFINITION, &version("v1", true, "")].concat();
+    for (object, wanted) in [
+        (
+            "apiVersion: apps/v1\nkind: Deploymet\nmetadata: {name: a, namespace: b}\n",
+            Some("Deploymet b/a is of a kind that `apps/v1` does not have: correct it"),
+        ),
+        ("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", None),
+        (
+            "apiVersion: example.com/v1\nkind: Pools\nmetadata: {name: a}\n",
+            Some("Pools a is of a kind that `example.com/v1` does not have: correct it"),
+        ),
+        ("apiVersion: example.com/v1\nkind: Pool\nmetadata: {name: a}\n", None),
+        // Who defines these is not of the set.
+        ("apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: a}\n", None),
+    ] {
+        let members = vec![member("infrastructure-aws v2.8.4", &format!("{definition}---\n{object}"))];
+        let wanted: Vec<String> =
+            wanted.iter().map(|said| format!("render-failed Error infrastructure-aws: {said}")).collect();
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        expect(&compare(None, &RenderedSet { members }, &Facts::default()), &wanted);
+    }
+}
+
+#[test]
 fn the_worst_comes_first() {
     let before = set(&["cluster-api v1.13.4", "infrastructure-aws v2.8.4", "bootstrap-rke2 v0.12.0"]);
     let after = set(&["cluster-api v1.13.4", "infrastructure-aws v2.7.0", "bootstrap-rke2 v0.11.9"]);

@@ -22,7 +22,7 @@ fn base_and_overlay_need_no_patterns() {
 }
 
 #[test]
-fn a_folder_of_that_shape_that_is_no_cluster_is_left_out_by_patterns() {
+fn a_provider_set_is_no_cluster_and_needs_no_patterns() {
     // The operator's own objects are in a group below Cluster API's.
     let provider =
         "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
@@ -32,11 +32,7 @@ fn a_folder_of_that_shape_that_is_no_cluster_is_left_out_by_patterns() {
             ("fleet/a/base/cluster.yaml", cluster("a")),
             ("fleet/b/base/cluster.yaml", cluster("b")),
         ],
-        "
-clusters:
-  # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
-  paths: [\"fleet/*\"]
-",
+        "\n# Clusters are found by their shape, a folder with `base/` and perhaps `overlay/`: 2 clusters today.\n",
         &[("fleet/a", ""), ("fleet/b", "")],
     );
 }
