@@ -53,9 +53,11 @@ fn told(rule: &Value) -> String {
         (resources, groups) => groups
             .iter()
             .flat_map(|group| resources.iter().map(move |resource| (group, resource)))
-            .map(|(group, resource)| {
-                if group.is_empty() { (*resource).to_owned() } else { format!("{resource}.{group}") }
-            })
+            .map(
+                |(group, resource)| {
+                    if group.is_empty() { (*resource).to_owned() } else { format!("{resource}.{group}") }
+                },
+            )
             .collect(),
     };
     let names = list("resourceNames");

@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_providers::Scheme;
 use http::{HeaderValue, Method};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -19,11 +20,7 @@ const ANSWER_BYTES: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     Basic,
-    Bearer {
-        realm: String,
-        service: Option<String>,
-        scope: Option<String>,
-    },
+    Bearer { realm: String, service: Option<String>, scope: Option<String> },
 }
 
 impl Challenge {
@@ -54,14 +51,20 @@ impl Challenge {
         Some(Self::Bearer { realm: realm?, service, scope })
     }
 
-    /// What to send with the next request; `None` where the credentials are not enough for it.
+    /// What to send with the next request to a registry that is spoken to so; `None` where the credentials are not
+    /// enough for it.
     pub(super) async fn meet(
         &self,
         http: &Http,
+        scheme: Scheme,
         credentials: &SourceCredentials,
     ) -> Result<Option<HeaderValue>, FetchError> {
         let Self::Bearer { realm, service, scope } = self else { return Ok(basic(credentials)) };
         let mut url = parse(realm)?;
+        if scheme == Scheme::Https && url.scheme() != "https" {
+            let reason = "its registry sends there for a token, without TLS".to_owned();
+            return Err(FetchError::Unexpected { address: realm.clone(), reason });
+        }
         let pairs: Vec<(&str, &str)> = [("service", service), ("scope", scope)]
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_deref()?)))
@@ -85,8 +88,7 @@ impl Challenge {
             address: told.address.clone(),
             reason: reason.to_owned(),
         };
-        let given: Token =
-            serde_json::from_slice(&told.body).map_err(|_| unexpected("it gives no token"))?;
+        let given: Token = serde_json::from_slice(&told.body).map_err(|_| unexpected("it gives no token"))?;
         let token = given.token.or(given.access_token).ok_or_else(|| unexpected("it gives no token"))?;
         Ok(bearer(&token))
     }
@@ -120,9 +122,16 @@ mod tests {
         for (header, expected) in [
             (
                 r#"Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull,push""#,
-                bearer("https://auth.example/token", Some("registry.example"), Some("repository:a/b:pull,push")),
+                bearer(
+                    "https://auth.example/token",
+                    Some("registry.example"),
+                    Some("repository:a/b:pull,push"),
+                ),
             ),
-            (r#"bearer realm=https://auth.example/t, error="x""#, bearer("https://auth.example/t", None, None)),
+            (
+                r#"bearer realm=https://auth.example/t, error="x""#,
+                bearer("https://auth.example/t", None, None),
+            ),
             (r#"Basic realm="Registry""#, Some(Challenge::Basic)),
             ("Bearer service=x", None),
             ("Negotiate", None),

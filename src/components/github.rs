@@ -13,8 +13,7 @@ use super::Files;
 use super::http::{Ask, Http, bearer, parse};
 use crate::app::ports::{FetchError, SourceCredentials};
 
-const NAMES: &str =
-    "so it wants other credentials: give `GITHUB_TOKEN` in the environment, or `github-token` in the config Secret";
+const NAMES: &str = "so it wants other credentials: give `GITHUB_TOKEN` in the environment, or `github-token` in the config Secret";
 const PER_PAGE: usize = 100;
 /// What a list or a release may measure.
 const ANSWER_BYTES: usize = 16 << 20;

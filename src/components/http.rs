@@ -131,10 +131,8 @@ impl Http {
     pub(super) async fn send(&self, ask: &Ask) -> Result<Told, FetchError> {
         let address = shown(&ask.url);
         let mut ask = ask.clone();
-        self.judge(&ask.url).map_err(|host| FetchError::HostNotAllowed {
-            host,
-            allowed: self.hosts.to_string(),
-        })?;
+        self.judge(&ask.url)
+            .map_err(|host| FetchError::HostNotAllowed { host, allowed: self.hosts.to_string() })?;
         for _ in 0..=self.limits.redirects {
             let mut told = self.patiently(&ask, &address).await?;
             told.address.clone_from(&address);
@@ -251,10 +249,9 @@ fn asked_to_wait(told: &Told, now: i64) -> Option<Duration> {
     let seconds = |seconds: i64| Duration::from_secs(seconds.max(1).unsigned_abs());
     let is_limit = told.status == StatusCode::TOO_MANY_REQUESTS;
     let may_be = is_limit || told.status == StatusCode::FORBIDDEN;
-    if let (true, Some(wait)) = (
-        may_be || told.status == StatusCode::SERVICE_UNAVAILABLE,
-        number(RETRY_AFTER.as_str()),
-    ) {
+    if let (true, Some(wait)) =
+        (may_be || told.status == StatusCode::SERVICE_UNAVAILABLE, number(RETRY_AFTER.as_str()))
+    {
         return Some(seconds(wait));
     }
     if let (true, Some(0), Some(reset)) =

@@ -91,9 +91,8 @@ impl ComponentSource for Fetcher {
         credentials: &SourceCredentials,
     ) -> Result<String, FetchError> {
         let pushed = oci::push(&self.http, artifact, files, credentials);
-        tokio::time::timeout(self.limits.whole, pushed).await.map_err(|_| FetchError::TooSlow {
-            address: artifact.to_string(),
-            after: self.limits.whole,
-        })?
+        tokio::time::timeout(self.limits.whole, pushed)
+            .await
+            .map_err(|_| FetchError::TooSlow { address: artifact.to_string(), after: self.limits.whole })?
     }
 }

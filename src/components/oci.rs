@@ -116,7 +116,10 @@ pub(super) async fn push(
     let manifest = manifest.to_string().into_bytes();
     let digest = format!("sha256:{}", sha256(&manifest));
     let url = session.url(&format!("manifests/{}", artifact.tag))?;
-    session.send(Ask::new(Method::PUT, url, MANIFEST_BYTES).body(MANIFEST, manifest)).await?.success(NAMES)?;
+    session
+        .send(Ask::new(Method::PUT, url, MANIFEST_BYTES).body(MANIFEST, manifest))
+        .await?
+        .success(NAMES)?;
     Ok(digest)
 }
 
@@ -147,7 +150,7 @@ impl<'a> Session<'a> {
         let Some(challenge) = told.header(WWW_AUTHENTICATE.as_str()).and_then(Challenge::parse) else {
             return Ok(told);
         };
-        match challenge.meet(self.http, self.credentials).await? {
+        match challenge.meet(self.http, self.artifact.scheme, self.credentials).await? {
             None => Ok(told),
             met => {
                 self.authorization = met;
@@ -163,7 +166,9 @@ impl<'a> Session<'a> {
         let mut layers = manifest.layers;
         if manifest.manifests.len() > MANIFESTS {
             let many = manifest.manifests.len();
-            return Err(self.unexpected(format!("its index names {many} manifests, and {MANIFESTS} are read")));
+            return Err(
+                self.unexpected(format!("its index names {many} manifests, and {MANIFESTS} are read"))
+            );
         }
         for one in manifest.manifests.iter().filter(|one| one.media_type != INDEX) {
             layers.extend(self.manifest(&one.digest, Some(one)).await?.layers);

@@ -73,10 +73,8 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
     for object in &objects {
         let group = api_group(text(object, "/apiVersion"));
         let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
-        let resource = plurals
-            .get(&(group.to_owned(), kind.to_owned()))
-            .cloned()
-            .unwrap_or_else(|| plural(kind));
+        let resource =
+            plurals.get(&(group.to_owned(), kind.to_owned())).cloned().unwrap_or_else(|| plural(kind));
         let rules = match text(object, "/metadata/namespace") {
             "" => &mut whole,
             namespace => of_namespace.entry(namespace.to_owned()).or_default(),
@@ -125,9 +123,7 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
         json!({"apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": metadata, "rules": rules.written()})
     };
     let mut roles = vec![role("ClusterRole", None, whole)];
-    roles.extend(
-        of_namespace.into_iter().map(|(namespace, rules)| role("Role", Some(&namespace), rules)),
-    );
+    roles.extend(of_namespace.into_iter().map(|(namespace, rules)| role("Role", Some(&namespace), rules)));
     Installation { roles, providers: managers(set, &objects) }
 }
 
@@ -149,9 +145,11 @@ fn managers(set: &[(&Provider, &Rendered)], objects: &[&Value]) -> Vec<Value> {
                 of_subject.entry(name).or_default().extend(rules.iter().cloned());
             }
         }
-        all.extend(of_subject.into_iter().map(
-            |(subject, rules)| json!({"label": rendered.label, "subject": subject, "rules": rules}),
-        ));
+        all.extend(
+            of_subject
+                .into_iter()
+                .map(|(subject, rules)| json!({"label": rendered.label, "subject": subject, "rules": rules})),
+        );
     }
     all
 }

@@ -35,12 +35,7 @@ struct Row {
 }
 
 const ROWS: [Row; 7] = [
-    Row {
-        kind: ProviderKind::Core,
-        name: "CoreProvider",
-        word: "core",
-        clusterctl: "core",
-    },
+    Row { kind: ProviderKind::Core, name: "CoreProvider", word: "core", clusterctl: "core" },
     Row {
         kind: ProviderKind::Bootstrap,
         name: "BootstrapProvider",
@@ -59,24 +54,14 @@ const ROWS: [Row; 7] = [
         word: "infrastructure",
         clusterctl: "infrastructure",
     },
-    Row {
-        kind: ProviderKind::Ipam,
-        name: "IPAMProvider",
-        word: "ipam",
-        clusterctl: "ipam",
-    },
+    Row { kind: ProviderKind::Ipam, name: "IPAMProvider", word: "ipam", clusterctl: "ipam" },
     Row {
         kind: ProviderKind::RuntimeExtension,
         name: "RuntimeExtensionProvider",
         word: "runtimeextension",
         clusterctl: "runtime-extension",
     },
-    Row {
-        kind: ProviderKind::Addon,
-        name: "AddonProvider",
-        word: "addon",
-        clusterctl: "addon",
-    },
+    Row { kind: ProviderKind::Addon, name: "AddonProvider", word: "addon", clusterctl: "addon" },
 ];
 
 impl ProviderKind {

@@ -7,12 +7,7 @@ use super::kind::ProviderKind;
 
 /// Per kind, names and repositories.
 const KNOWN: [(ProviderKind, &[(&str, &str)]); 7] = [
-    (
-        ProviderKind::Core,
-        &[
-            ("cluster-api", "kubernetes-sigs/cluster-api"),
-        ],
-    ),
+    (ProviderKind::Core, &[("cluster-api", "kubernetes-sigs/cluster-api")]),
     (
         ProviderKind::Bootstrap,
         &[
@@ -96,9 +91,7 @@ const KNOWN: [(ProviderKind, &[(&str, &str)]); 7] = [
     ),
     (
         ProviderKind::RuntimeExtension,
-        &[
-            ("nutanix", "nutanix-cloud-native/cluster-api-runtime-extensions-nutanix"),
-        ],
+        &[("nutanix", "nutanix-cloud-native/cluster-api-runtime-extensions-nutanix")],
     ),
     (
         ProviderKind::Addon,

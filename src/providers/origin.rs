@@ -176,9 +176,8 @@ impl OciArtifact {
         if !repository.split('/').all(is_part) {
             return Err(refuse("its repository has other signs than a-z, 0-9, `.`, `_`, `-` and `/`"));
         }
-        let tag = written
-            .or(tag)
-            .ok_or_else(|| refuse("it has no tag, and the provider no `spec.version`"))?;
+        let tag =
+            written.or(tag).ok_or_else(|| refuse("it has no tag, and the provider no `spec.version`"))?;
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if tag.is_empty() || tag.len() > 128 || !tag.bytes().all(is_sign) || tag.starts_with(['.', '-']) {
             return Err(refuse("its tag has other signs than letters, digits, `.`, `_` and `-`"));

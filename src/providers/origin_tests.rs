@@ -89,7 +89,10 @@ fn an_address_that_is_none_is_refused_by_its_fault() {
         ("{fetchConfig: {url: 'https://github.com/a/b/archive/x'}}", "its path is another one"),
         ("{fetchConfig: {url: 'https://github.com/a/../releases'}}", "`..` is no part of a path"),
         ("{fetchConfig: {url: 'https://github.com/a/b/releases?x'}}", "it has a query or a fragment"),
-        ("{fetchConfig: {url: 'https://gitlab.com/api/v4/projects/1/x'}}", "no address of a file of a generic"),
+        (
+            "{fetchConfig: {url: 'https://gitlab.com/api/v4/projects/1/x'}}",
+            "no address of a file of a generic",
+        ),
         ("{fetchConfig: {url: 'releases'}}", "it is no URL"),
     ] {
         let refused = origin("AddonProvider", "own", spec).unwrap_err();

@@ -113,7 +113,8 @@ impl ProviderSet {
             if provider.kind == ProviderKind::Core && provider.name != CORE {
                 found.push(refuse(format!("a core provider is called `{CORE}`: rename it")));
             } else if provider.spec.source.is_none()
-                && known::repository(provider.kind, &provider.name).is_none() {
+                && known::repository(provider.kind, &provider.name).is_none()
+            {
                 let hint = spelling::nearest(&provider.name, known::names(provider.kind))
                     .map(|nearest| format!("; did you mean `{nearest}`?"))
                     .unwrap_or_default();

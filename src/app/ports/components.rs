@@ -172,7 +172,9 @@ impl Default for FetchLimits {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The host is not named.
-    #[error("{host} is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {host}`")]
+    #[error(
+        "{host} is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {host}`"
+    )]
     HostNotAllowed {
         /// Host and port.
         host: String,
@@ -180,7 +182,9 @@ pub enum FetchError {
         allowed: String,
     },
     /// An answer leads to a host that is not named.
-    #[error("{from} leads to {to}, which is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {to}`")]
+    #[error(
+        "{from} leads to {to}, which is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {to}`"
+    )]
     RedirectedElsewhere {
         /// What was asked for.
         from: String,
@@ -258,13 +262,17 @@ pub enum FetchError {
         wanted: String,
     },
     /// Layers of an artifact without names.
-    #[error("{address} has no layer with the annotation `org.opencontainers.image.title`: push it with a client that names files, such as oras or `capstan providers fetch --push`")]
+    #[error(
+        "{address} has no layer with the annotation `org.opencontainers.image.title`: push it with a client that names files, such as oras or `capstan providers fetch --push`"
+    )]
     NoTitles {
         /// The artifact.
         address: String,
     },
     /// The same version was something else before.
-    #[error("{address} moved: its components have SHA-256 {found}, and {recorded} was recorded of {version}: somebody published other components under the same version; find out why before you take them")]
+    #[error(
+        "{address} moved: its components have SHA-256 {found}, and {recorded} was recorded of {version}: somebody published other components under the same version; find out why before you take them"
+    )]
     Moved {
         /// What was asked for.
         address: String,

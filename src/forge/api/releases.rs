@@ -22,9 +22,10 @@ pub(crate) fn by_tag(call: &mut Call<'_>, owner: &str, name: &str, tag: &str) ->
 pub(crate) fn asset(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
-    let found = here.releases.iter().find_map(|release| {
-        Some((release, release.assets.iter().find(|asset| asset.id == id)?))
-    });
+    let found = here
+        .releases
+        .iter()
+        .find_map(|release| Some((release, release.assets.iter().find(|asset| asset.id == id)?)));
     let (release, asset) = found.ok_or_else(ApiError::not_found)?;
     if call.accept != "application/octet-stream" {
         return Ok(Reply::ok(views::release_asset(here, release, asset)));

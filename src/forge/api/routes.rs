@@ -2,7 +2,9 @@
 
 use super::call::{Answer, Call, Reply};
 use super::issues::Reactable;
-use super::{activity, checks, git_data, installations, issues, people, pulls, rate_limit, releases, sidebar};
+use super::{
+    activity, checks, git_data, installations, issues, people, pulls, rate_limit, releases, sidebar,
+};
 use crate::error::ApiError;
 
 fn number(text: &str) -> Result<u64, ApiError> {

@@ -38,7 +38,8 @@ pub use commands::{CommandPermission, CommandSettings, Principal};
 pub use dashboard::DashboardSettings;
 pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use fields::{
-    CommandPrefix, FolderName, GitHubLogin, HostName, LabelName, ManagementClusterUid, RepositoryName, Reviewer, Track,
+    CommandPrefix, FolderName, GitHubLogin, HostName, LabelName, ManagementClusterUid, RepositoryName,
+    Reviewer, Track,
 };
 pub use glob::{Glob, InvalidGlob};
 pub use proposals::ProposalSettings;

@@ -209,7 +209,11 @@ fn components_are_printed_as_config_maps_for_the_operator() {
         "{}",
         said.out
     );
-    assert!(said.err.starts_with(&format!("note: ipam-in-cluster v1.0.3 sha256:{SHA256} from ")), "{}", said.err);
+    assert!(
+        said.err.starts_with(&format!("note: ipam-in-cluster v1.0.3 sha256:{SHA256} from ")),
+        "{}",
+        said.err
+    );
     // What was printed is what rendering reads.
     sandbox.write("mc/providers/components.yaml", &said.out);
     let images = sandbox.capstan(&["providers", "images", "mc/providers", "--variable", "VERBOSITY=5"]);
@@ -228,10 +232,12 @@ fn rights_are_those_of_the_set_by_name() {
         roles.out
     );
     let json = sandbox.capstan(&["providers", "rights", "--variable", "VERBOSITY=5", "-o", "json"]).json(0);
-    assert_eq!(json["installer"][1]["metadata"], json!({"name": "capstan-providers", "namespace": "ipam-system"}));
-    assert_eq!(json["providers"], json!([]));
-    sandbox.capstan(&["providers", "rights", "-o", "diff"]).refused(
-        2,
-        "error: `capstan providers rights` does not print diff; use -o yaml, json or text",
+    assert_eq!(
+        json["installer"][1]["metadata"],
+        json!({"name": "capstan-providers", "namespace": "ipam-system"})
     );
+    assert_eq!(json["providers"], json!([]));
+    sandbox
+        .capstan(&["providers", "rights", "-o", "diff"])
+        .refused(2, "error: `capstan providers rights` does not print diff; use -o yaml, json or text");
 }

@@ -1,6 +1,8 @@
 //! Components of providers from real registries, from releases of the forge, from packages; and everything that can be
 //! wrong with them, by name.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 mod oci;
 mod packages;
 pub(crate) mod registry;
@@ -18,7 +20,8 @@ use capstan_providers::{ProviderSet, Published};
 use capstan_test_support::Files;
 
 const METADATA: &str = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 1, minor: 0, contract: v1beta2}]\n";
-const COMPONENTS: &str = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: manager, namespace: own-system}\n";
+const COMPONENTS: &str =
+    "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: manager, namespace: own-system}\n";
 /// `sha256sum` of the components.
 const SHA256: &str = "a0100a3365cce338591e6982fe985d36a3812dc8e40e04f19deb74b067772a0f";
 

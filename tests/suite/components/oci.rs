@@ -37,9 +37,25 @@ async fn layers_are_found_by_their_titles_the_longest_first() {
     let nobody = SourceCredentials::default();
     let full = ("infrastructure-own-v1.0.0-metadata.yaml", "infrastructure-own-v1.0.0-components.yaml");
     for (path, files, taken) in [
-        ("full", vec![(full.0, METADATA), (full.1, COMPONENTS), ("metadata.yaml", "x"), ("components.yaml", "x")], COMPONENTS),
-        ("typed", vec![("metadata.yaml", METADATA), ("infrastructure-components.yaml", COMPONENTS), ("components.yaml", "x")], COMPONENTS),
-        ("short", vec![("metadata.yaml", METADATA), ("components.yaml", "b: 1\n"), ("core-components.yaml", "x")], "b: 1\n"),
+        (
+            "full",
+            vec![(full.0, METADATA), (full.1, COMPONENTS), ("metadata.yaml", "x"), ("components.yaml", "x")],
+            COMPONENTS,
+        ),
+        (
+            "typed",
+            vec![
+                ("metadata.yaml", METADATA),
+                ("infrastructure-components.yaml", COMPONENTS),
+                ("components.yaml", "x"),
+            ],
+            COMPONENTS,
+        ),
+        (
+            "short",
+            vec![("metadata.yaml", METADATA), ("components.yaml", "b: 1\n"), ("core-components.yaml", "x")],
+            "b: 1\n",
+        ),
     ] {
         push(host, path, &files, &nobody, &hosts).await.unwrap();
         let published = fetched(&spec(host, path), &hosts, nobody.clone()).await.unwrap();
@@ -55,9 +71,21 @@ async fn layers_are_found_by_their_titles_the_longest_first() {
     assert_eq!(titles, [full.0, full.1]);
 
     for (path, files, said) in [
-        ("no-metadata", vec![("components.yaml", COMPONENTS)], "has no metadata: it wants a layer with the title infrastructure-own-v1.0.0-metadata.yaml or metadata.yaml"),
-        ("no-components", vec![("metadata.yaml", METADATA)], "has no components: it wants a layer with the title infrastructure-own-v1.0.0-components.yaml or infrastructure-components.yaml or components.yaml"),
-        ("no-series", vec![("metadata.yaml", "releaseSeries: []\n"), ("components.yaml", COMPONENTS)], "no release series of the metadata has v1.0.0"),
+        (
+            "no-metadata",
+            vec![("components.yaml", COMPONENTS)],
+            "has no metadata: it wants a layer with the title infrastructure-own-v1.0.0-metadata.yaml or metadata.yaml",
+        ),
+        (
+            "no-components",
+            vec![("metadata.yaml", METADATA)],
+            "has no components: it wants a layer with the title infrastructure-own-v1.0.0-components.yaml or infrastructure-components.yaml or components.yaml",
+        ),
+        (
+            "no-series",
+            vec![("metadata.yaml", "releaseSeries: []\n"), ("components.yaml", COMPONENTS)],
+            "no release series of the metadata has v1.0.0",
+        ),
     ] {
         push(host, path, &files, &nobody, &hosts).await.unwrap();
         let error = fetched(&spec(host, path), &hosts, nobody.clone()).await.unwrap_err().to_string();
@@ -144,7 +172,11 @@ async fn an_artifact_without_titles_and_bytes_of_another_digest_are_refused() {
     ] {
         let text = manifest.replace("LAYER", &layer);
         let server = Serving::start(move |path| {
-            if path.contains("/manifests/") { answer(200, &[], text.clone()) } else { answer(200, &[], "abc") }
+            if path.contains("/manifests/") {
+                answer(200, &[], text.clone())
+            } else {
+                answer(200, &[], "abc")
+            }
         })
         .await;
         let error = fetched(&spec(&server.host, "own"), &[&server.host], SourceCredentials::default()).await;
@@ -166,7 +198,13 @@ async fn what_oras_pushes_is_fetched() {
     std::fs::write(folder.path().join("metadata.yaml"), METADATA).unwrap();
     std::fs::write(folder.path().join("components.yaml"), COMPONENTS).unwrap();
     let pushed = Command::new("oras")
-        .args(["push", "--plain-http", &format!("{}/own:v1.0.0", registry.host), "metadata.yaml", "components.yaml"])
+        .args([
+            "push",
+            "--plain-http",
+            &format!("{}/own:v1.0.0", registry.host),
+            "metadata.yaml",
+            "components.yaml",
+        ])
         .current_dir(folder.path())
         .output()
         .unwrap();

@@ -35,16 +35,37 @@ async fn files_of_a_package_are_fetched_with_the_token() {
 async fn what_a_server_does_wrong_is_told_by_name() {
     let cases: Vec<(Box<dyn Fn(&str) -> axum::http::Response<axum::body::Body> + Send + Sync>, &str)> = vec![
         (Box::new(|_| answer(404, &[], "")), "is not there (404)"),
-        (Box::new(|_| answer(401, &[], "")), "401, so it wants other credentials: give `GITLAB_ACCESS_TOKEN`"),
+        (
+            Box::new(|_| answer(401, &[], "")),
+            "401, so it wants other credentials: give `GITLAB_ACCESS_TOKEN`",
+        ),
         (Box::new(|_| answer(418, &[], "")), "it answers 418"),
-        (Box::new(|path| if path.ends_with("metadata.yaml") { answer(404, &[], "") } else { answer(200, &[], "a: 1\n") }), "has no metadata"),
+        (
+            Box::new(|path| {
+                if path.ends_with("metadata.yaml") {
+                    answer(404, &[], "")
+                } else {
+                    answer(200, &[], "a: 1\n")
+                }
+            }),
+            "has no metadata",
+        ),
         (Box::new(|_| answer(302, &[("location", "/again")], "")), "leads on more than 3 times"),
-        (Box::new(|_| answer(302, &[("location", "http://elsewhere.example/x?token=s3cret")], "")), "leads to elsewhere.example, which is not among the hosts"),
-        (Box::new(|_| answer(302, &[("location", "file:///etc/passwd")], "")), "which is not among the hosts"),
+        (
+            Box::new(|_| answer(302, &[("location", "http://elsewhere.example/x?token=s3cret")], "")),
+            "leads to elsewhere.example, which is not among the hosts",
+        ),
+        (
+            Box::new(|_| answer(302, &[("location", "file:///etc/passwd")], "")),
+            "which is not among the hosts",
+        ),
         (Box::new(|_| answer(200, &[], vec![b'a'; 5 << 20])), "has more than"),
         (Box::new(|_| answer(200, &[], vec![0xff, 0xfe])), "is no UTF-8"),
         (Box::new(|_| answer(200, &[], "a: b: c")), "the metadata is no YAML"),
-        (Box::new(|_| answer(429, &[("retry-after", "100")], "")), "the limit of requests is reached for another 100 s, and 3 s are waited"),
+        (
+            Box::new(|_| answer(429, &[("retry-after", "100")], "")),
+            "the limit of requests is reached for another 100 s, and 3 s are waited",
+        ),
     ];
     for (wrong, said) in cases {
         let server = Serving::start(wrong).await;

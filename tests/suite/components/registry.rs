@@ -50,7 +50,9 @@ impl Registry {
     pub(crate) fn start(asks: &Asks<'_>) -> Option<Self> {
         let known = ["/usr/bin/docker-registry", "/usr/local/bin/registry"];
         let Some(program) = known.iter().find(|path| Path::new(path).is_file()) else {
-            println!("SKIPPED: there is no docker-registry (package docker-registry): no artifact is fetched");
+            println!(
+                "SKIPPED: there is no docker-registry (package docker-registry): no artifact is fetched"
+            );
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
@@ -129,7 +131,8 @@ impl TokenServer {
         let asked = Arc::clone(&signer.asked);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
-        let router = Router::new().route("/token", get(by_password).post(by_refresh_token)).with_state(signer);
+        let router =
+            Router::new().route("/token", get(by_password).post(by_refresh_token)).with_state(signer);
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { host, certificate: folder.path().join("certificate.pem"), asked, _folder: folder }
     }
@@ -169,8 +172,7 @@ impl Signer {
             "iss": "test", "sub": "ada", "aud": "registry", "exp": now + 300, "nbf": now - 60, "iat": now, "jti": "1",
             "access": [{"type": kind, "name": name, "actions": actions.split(',').collect::<Vec<_>>()}],
         });
-        let header =
-            Header { x5c: Some(vec![self.certificate.clone()]), ..Header::new(Algorithm::RS256) };
+        let header = Header { x5c: Some(vec![self.certificate.clone()]), ..Header::new(Algorithm::RS256) };
         let token = jsonwebtoken::encode(&header, &claims, &self.key).unwrap();
         Ok(Json(json!({"token": token})))
     }

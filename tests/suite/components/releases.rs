@@ -14,10 +14,8 @@ fn forge() -> (Forge, String) {
     let forge = Forge::start(Options::default()).unwrap();
     forge.create_organization("acme").unwrap();
     forge.create_repository("acme/own").unwrap();
-    let files = [
-        ("metadata.yaml", METADATA.as_bytes()),
-        ("infrastructure-components.yaml", COMPONENTS.as_bytes()),
-    ];
+    let files =
+        [("metadata.yaml", METADATA.as_bytes()), ("infrastructure-components.yaml", COMPONENTS.as_bytes())];
     for tag in ["v1.0.0", "v1.0.2", "v1.0.10", "v1.1.0-rc.1", "nightly"] {
         forge.publish_release("acme/own", tag, &files).unwrap();
     }
@@ -33,7 +31,9 @@ fn spec(host: &str, rest: &str) -> String {
 async fn files_of_a_release_are_fetched_of_the_version_else_of_the_newest() {
     let (forge, host) = forge();
     let hosts = [host.as_str()];
-    for (rest, version) in [("version: v1.0.2, ", "v1.0.2"), ("", "v1.0.10"), ("version: v1.1.0-rc.1, ", "v1.1.0-rc.1")] {
+    for (rest, version) in
+        [("version: v1.0.2, ", "v1.0.2"), ("", "v1.0.10"), ("version: v1.1.0-rc.1, ", "v1.1.0-rc.1")]
+    {
         let published = fetched(&spec(&host, rest), &hosts, SourceCredentials::default()).await;
         // v1.1 has no series.
         if version == "v1.1.0-rc.1" {
@@ -62,8 +62,11 @@ async fn what_a_release_lacks_is_told_by_name() {
     );
     forge.publish_release("acme/own", "v1.0.4", &[("metadata.yaml", METADATA.as_bytes())]).unwrap();
     let lacks = fetched(&spec(&host, "version: v1.0.4, "), &hosts, nobody.clone()).await.unwrap_err();
-    assert!(lacks.to_string().ends_with("has no components: it wants a file `infrastructure-components.yaml`"));
-    let wrong = fetched(&spec(&host, ""), &hosts, credentials(&[("github-token", "t0ken")])).await.unwrap_err();
+    assert!(
+        lacks.to_string().ends_with("has no components: it wants a file `infrastructure-components.yaml`")
+    );
+    let wrong =
+        fetched(&spec(&host, ""), &hosts, credentials(&[("github-token", "t0ken")])).await.unwrap_err();
     assert!(matches!(wrong, FetchError::Unauthorized { status: 401, .. }), "{wrong}");
     assert!(!wrong.to_string().contains("t0ken"));
     assert_conforms(&forge);
@@ -84,7 +87,10 @@ async fn a_limit_is_waited_for_up_to_a_bound() {
     let begun = Instant::now();
     let error = fetched(&spec(&host, "version: v1.0.2, "), &hosts, SourceCredentials::default()).await;
     let error = error.unwrap_err();
-    assert!(matches!(error, FetchError::RateLimited { wait, .. } if wait > Duration::from_secs(800)), "{error}");
+    assert!(
+        matches!(error, FetchError::RateLimited { wait, .. } if wait > Duration::from_secs(800)),
+        "{error}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(3));
 }
 
@@ -98,10 +104,7 @@ async fn files_kept_elsewhere_come_from_hosts_that_are_named_and_no_token_goes_t
     let token = forge.token_for("alice").unwrap();
     let who = credentials(&[("GITHUB_TOKEN", &token)]);
     let error = fetched(&spec, &[&host], who.clone()).await.unwrap_err();
-    assert!(
-        matches!(&error, FetchError::RedirectedElsewhere { to, .. } if *to == storage.host),
-        "{error}"
-    );
+    assert!(matches!(&error, FetchError::RedirectedElsewhere { to, .. } if *to == storage.host), "{error}");
     assert!(storage.asked().is_empty());
     fetched(&spec, &[&host, &storage.host], who).await.unwrap();
     assert!(storage.asked().iter().all(|asked| !asked.contains("Bearer")), "{:?}", storage.asked());

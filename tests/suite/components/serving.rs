@@ -39,12 +39,7 @@ impl Serving {
     }
 }
 
-async fn serve(
-    State(shared): State<Shared>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response<Body> {
+async fn serve(State(shared): State<Shared>, method: Method, uri: Uri, headers: HeaderMap) -> Response<Body> {
     let said = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     shared.asked.lock().unwrap().push(format!("{method} {uri} {said}").trim_end().to_owned());
     (shared.answer)(uri.path())
