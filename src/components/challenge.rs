@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_providers::Scheme;
 use http::{HeaderValue, Method};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -50,14 +51,20 @@ impl Challenge {
         Some(Self::Bearer { realm: realm?, service, scope })
     }
 
-    /// What to send with the next request; `None` where the credentials are not enough for it.
+    /// What to send with the next request to a registry that is spoken to so; `None` where the credentials are not
+    /// enough for it.
     pub(super) async fn meet(
         &self,
         http: &Http,
+        scheme: Scheme,
         credentials: &SourceCredentials,
     ) -> Result<Option<HeaderValue>, FetchError> {
         let Self::Bearer { realm, service, scope } = self else { return Ok(basic(credentials)) };
         let mut url = parse(realm)?;
+        if scheme == Scheme::Https && url.scheme() != "https" {
+            let reason = "its registry sends there for a token, without TLS".to_owned();
+            return Err(FetchError::Unexpected { address: realm.clone(), reason });
+        }
         let pairs: Vec<(&str, &str)> = [("service", service), ("scope", scope)]
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_deref()?)))

@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
         let Some(challenge) = told.header(WWW_AUTHENTICATE.as_str()).and_then(Challenge::parse) else {
             return Ok(told);
         };
-        match challenge.meet(self.http, self.credentials).await? {
+        match challenge.meet(self.http, self.artifact.scheme, self.credentials).await? {
             None => Ok(told),
             met => {
                 self.authorization = met;

@@ -3,10 +3,10 @@
 //!
 //! What it keeps is the Secret `<type>-<name>-<version>-cache`: the objects that it applies, before they are.
 
-#![expect(clippy::panic, reason = "a panic is how a test fails")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 #[path = "../../src/providers/tests/operator/operator.rs"]
-#[expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
+#[expect(dead_code, reason = "the operator itself renders here")]
 mod rendering;
 
 use std::collections::BTreeMap;
@@ -59,7 +59,12 @@ impl Running {
             .args(["--kubeconfig", &kubeconfig.display().to_string()])
             .args(["--webhook-port", &port.to_string(), "--webhook-cert-dir", &at("")])
             .args(["--health-addr", "127.0.0.1:0", "--diagnostics-address", "127.0.0.1:0"])
-            .args(["--insecure-diagnostics", "--profiler-address=", "--watch-configmap", "--watch-configsecret"])
+            .args([
+                "--insecure-diagnostics",
+                "--profiler-address=",
+                "--watch-configmap",
+                "--watch-configsecret",
+            ])
             .env("NO_PROXY", "127.0.0.1")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -165,7 +170,9 @@ async fn the_real_operator_renders_what_capstan_renders() {
     for (kind, ..) in SET {
         objects.extend(live(&format!("{}s.operator.cluster.x-k8s.io", kind.to_lowercase())));
     }
-    objects.iter_mut().for_each(|object| drop(object["metadata"].as_object_mut().unwrap().remove("managedFields")));
+    objects
+        .iter_mut()
+        .for_each(|object| drop(object["metadata"].as_object_mut().unwrap().remove("managedFields")));
     let tree = tree_of(&objects);
     let set = set_of(&objects);
     let caches = live("secrets");
@@ -177,7 +184,9 @@ async fn the_real_operator_renders_what_capstan_renders() {
         let cache = format!("{}-{name}-{version}-cache", provider.kind.word());
         let cache = caches
             .iter()
-            .find(|secret| secret["metadata"]["name"] == *cache && secret["metadata"]["namespace"] == namespace)
+            .find(|secret| {
+                secret["metadata"]["name"] == *cache && secret["metadata"]["namespace"] == namespace
+            })
             .unwrap_or_else(|| panic!("no cache of {kind} {name}"));
         let ours = by_name(types.typed(&rendered.objects).unwrap());
         let mut theirs = by_name(types.typed(&unpacked(cache)).unwrap());
@@ -195,7 +204,8 @@ async fn the_real_operator_renders_what_capstan_renders() {
     let (metadata, components) = released("ipam-in-cluster", "v1.0.3", "ipam-components.yaml").unwrap();
     let published = Published::read("v1.0.3", metadata.into(), components.into(), "x").unwrap();
     let ours = config_map(provider, &published);
-    let theirs = objects.iter().find(|object| object["metadata"]["name"] == ours["metadata"]["name"]).unwrap();
+    let theirs =
+        objects.iter().find(|object| object["metadata"]["name"] == ours["metadata"]["name"]).unwrap();
     for path in ["/metadata/namespace", "/metadata/labels", "/data", "/binaryData"] {
         assert_eq!(ours.pointer(path), theirs.pointer(path), "{path}");
     }
@@ -213,7 +223,10 @@ fn in_order(set: &ProviderSet) -> impl Iterator<Item = (Row, &capstan_providers:
 
 fn tree_of(objects: &[Value]) -> Files {
     Files::from_bytes(
-        objects.iter().enumerate().map(|(at, object)| (format!("set/{at}.json"), object.to_string().into_bytes())),
+        objects
+            .iter()
+            .enumerate()
+            .map(|(at, object)| (format!("set/{at}.json"), object.to_string().into_bytes())),
     )
 }
 
@@ -239,13 +252,31 @@ fn wait_for_all(plane: &Plane, running: &Running) {
             let text = |field: &str| deployment["metadata"][field].as_str().unwrap_or_default();
             // It may be gone again.
             let _patched = plane.try_kubectl(
-                &["patch", "deployment", text("name"), "-n", text("namespace"), "--subresource=status", "--type=merge", "-p", &status.to_string()],
+                &[
+                    "patch",
+                    "deployment",
+                    text("name"),
+                    "-n",
+                    text("namespace"),
+                    "--subresource=status",
+                    "--type=merge",
+                    "-p",
+                    &status.to_string(),
+                ],
                 "",
             );
         }
         let installed = SET.iter().filter(|(kind, name, namespace, ..)| {
             let resource = format!("{}s.operator.cluster.x-k8s.io", kind.to_lowercase());
-            let version = plane.kubectl(&["get", &resource, name, "-n", namespace, "-o", "jsonpath={.status.installedVersion}"]);
+            let version = plane.kubectl(&[
+                "get",
+                &resource,
+                name,
+                "-n",
+                namespace,
+                "-o",
+                "jsonpath={.status.installedVersion}",
+            ]);
             !version.is_empty()
         });
         if installed.count() == SET.len() {

@@ -103,13 +103,36 @@ fn variables_set_and_defaulted_and_images_overridden_come_to_the_same() {
     let Some(core) = real(0) else { return };
     let aws = real(7).unwrap();
     for (case, pairs) in [
-        (&core, vec![("EXP_RUNTIME_SDK", "true"), ("CLUSTER_TOPOLOGY", ""), ("CAPI_DIAGNOSTICS_ADDRESS", "0.0.0.0:1")]),
+        (
+            &core,
+            vec![
+                ("EXP_RUNTIME_SDK", "true"),
+                ("CLUSTER_TOPOLOGY", ""),
+                ("CAPI_DIAGNOSTICS_ADDRESS", "0.0.0.0:1"),
+            ],
+        ),
         (&core, vec![("images", "all: {repository: mirror.example.com/k8s}")]),
         (&core, vec![("images", "cluster-api: {tag: v9.9.9}\nall: {repository: other.example.com}")]),
-        (&core, vec![("images", "cluster-api/cluster-api-controller: {repository: r.example.com/a, tag: x}")]),
+        (
+            &core,
+            vec![("images", "cluster-api/cluster-api-controller: {repository: r.example.com/a, tag: x}")],
+        ),
         (&core, vec![("images", "bootstrap-kubeadm: {tag: v9.9.9}")]),
-        (&aws, vec![("AWS_B64ENCODED_CREDENTIALS", "YQ=="), ("AWS_CONTROLLER_IAM_ROLE", "arn:aws:iam::1:role/capa")]),
-        (&aws, vec![("AWS_B64ENCODED_CREDENTIALS", "YQ=="), ("K8S_CP_LABEL", "node-role.kubernetes.io/control-plane"), ("CAPA_LOGLEVEL", "5")]),
+        (
+            &aws,
+            vec![
+                ("AWS_B64ENCODED_CREDENTIALS", "YQ=="),
+                ("AWS_CONTROLLER_IAM_ROLE", "arn:aws:iam::1:role/capa"),
+            ],
+        ),
+        (
+            &aws,
+            vec![
+                ("AWS_B64ENCODED_CREDENTIALS", "YQ=="),
+                ("K8S_CP_LABEL", "node-role.kubernetes.io/control-plane"),
+                ("CAPA_LOGLEVEL", "5"),
+            ],
+        ),
     ] {
         let mut case = case.clone();
         case.provider["spec"]["configSecret"] = json!({"name": "values"});
@@ -178,7 +201,9 @@ fn deployments() -> Vec<Value> {
         of(json!({"imageUrl": "r.example.com/x:y"})),
         of(json!({"args": {"--v": "9"}})),
         of(json!({"args": {"--new": "1"}})),
-        of(json!({"env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]})),
+        of(
+            json!({"env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}),
+        ),
         of(json!({"resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}, "requests": {"cpu": 1}}})),
         of(json!({"command": ["/other", "x"]})),
         json!({"containers": [{"name": "nobody", "imageUrl": "x"}]}),
@@ -224,10 +249,10 @@ fn all_fields_together_come_to_the_same() {
         all
     };
     case.provider["spec"]["manager"] = merge(managers(), &["additionalArgs"]);
-    case.provider["spec"]["manager"]["additionalArgs"] = json!({"--kube-api-qps": "100", "--kube-api-burst": "200"});
+    case.provider["spec"]["manager"]["additionalArgs"] =
+        json!({"--kube-api-qps": "100", "--kube-api-burst": "200"});
     case.provider["spec"]["deployment"] = merge(deployments(), &["containers"]);
-    case.provider["spec"]["deployment"]["containers"] =
-        json!([{"name": "manager", "imageUrl": "r.example.com/x:y", "args": {"--v": "9", "--z": "1"}, "command": ["/m"]}]);
+    case.provider["spec"]["deployment"]["containers"] = json!([{"name": "manager", "imageUrl": "r.example.com/x:y", "args": {"--v": "9", "--z": "1"}, "command": ["/m"]}]);
     same(&mut operator, &case, "together");
 }
 

@@ -6,8 +6,22 @@ use serde_json::{Map, Value, json};
 use super::cases::{config_map, provider, secret};
 use super::compare::Case;
 
-const VALUES: &[&str] =
-    &["", "true", "yes", "1", "0x1F", "plain", "two words", "a,b", "arn:aws:iam::1:role/x", "Ünïcode", "~", "null", "1e3", "'q'"];
+const VALUES: &[&str] = &[
+    "",
+    "true",
+    "yes",
+    "1",
+    "0x1F",
+    "plain",
+    "two words",
+    "a,b",
+    "arn:aws:iam::1:role/x",
+    "Ünïcode",
+    "~",
+    "null",
+    "1e3",
+    "'q'",
+];
 const WORDS: &[&str] = &["alpha", "beta", "gamma", "on", "no", "5", "1.50", "--x", "a=b", "v1"];
 const NAMES: &[&str] = &["A", "B_TWO", "C3", "UNSET"];
 
@@ -62,7 +76,11 @@ pub(crate) fn case(random: &mut Random) -> Case {
     }
     if random.percent(20) {
         spec["additionalManifests"] = json!({"name": "more"});
-        let more = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: more-{}}}\ndata: {{k: {}}}\n", random.below(3), value(random));
+        let more = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: more-{}}}\ndata: {{k: {}}}\n",
+            random.below(3),
+            value(random)
+        );
         objects.push(json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -138,7 +156,8 @@ fn components(random: &mut Random, deployments: &[String]) -> String {
         format!("# {}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  one: {}\n  text: |\n    a\n    {}\n", expression(random), value(random), expression(random)),
     ];
     if random.percent(70) {
-        documents.push("apiVersion: v1\nkind: Namespace\nmetadata: {name: old, labels: {keep: me}}\n".to_owned());
+        documents
+            .push("apiVersion: v1\nkind: Namespace\nmetadata: {name: old, labels: {keep: me}}\n".to_owned());
     }
     if random.percent(3) {
         documents.push("apiVersion: v1\nkind: Namespace\nmetadata: {name: another}\n".to_owned());
@@ -171,9 +190,17 @@ fn deployed(random: &mut Random, name: &str) -> String {
     let image = if random.percent(2) {
         "acme:v1"
     } else {
-        random.pick(&["registry.k8s.io/acme/one:v1", "quay.io/two@sha256:0123456789012345678901234567890123456789012345678901234567890123", "localhost:5000/three/four"])
+        random.pick(&[
+            "registry.k8s.io/acme/one:v1",
+            "quay.io/two@sha256:0123456789012345678901234567890123456789012345678901234567890123",
+            "localhost:5000/three/four",
+        ])
     };
-    let gates = random.pick(&["", "        - --feature-gates=MachinePool=${A:=true},Old=false\n", "        - \"--feature-gates=X=true\"\n"]);
+    let gates = random.pick(&[
+        "",
+        "        - --feature-gates=MachinePool=${A:=true},Old=false\n",
+        "        - \"--feature-gates=X=true\"\n",
+    ]);
     let container = random.pick(&["manager", "manager", "kube-rbac-proxy"]);
     format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n  namespace: old\n  labels: {{control-plane: x}}\nspec:\n  replicas: 1\n  selector: {{matchLabels: {{a: b}}}}\n  template:\n    metadata: {{labels: {{a: b}}}}\n    spec:\n      containers:\n      - name: {container}\n        image: {image}\n        args:\n        - --leader-elect\n        - --v=${{B_TWO:=2}}\n{gates}        - --metrics-bind-addr=localhost:8080\n        env: [{{name: E, value: '${{C3:=c}}'}}]\n        livenessProbe: {{httpGet: {{path: /healthz, port: 9440}}}}\n      - {{name: second, image: 'registry.k8s.io/acme/side:v2'}}\n      tolerations: [{{key: t}}]\n      nodeSelector: {{old: node}}\n"
@@ -201,12 +228,18 @@ fn manager(random: &mut Random) -> Value {
         22,
         &[
             ("syncPeriod", json!(sync)),
-            ("leaderElection", json!({"leaderElect": elect, "leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "1500ms", "resourceLock": "leases", "resourceName": "n", "resourceNamespace": "ns"})),
+            (
+                "leaderElection",
+                json!({"leaderElect": elect, "leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "1500ms", "resourceLock": "leases", "resourceName": "n", "resourceNamespace": "ns"}),
+            ),
             ("cacheNamespace", json!("watched")),
             ("gracefulShutDown", json!("5s")),
             ("controller", json!({"groupKindConcurrency": {"Machine.Pool": number}})),
             ("metrics", json!({"bindAddress": ":9", "insecureDiagnostics": elect})),
-            ("health", json!({"healthProbeBindAddress": ":1", "livenessEndpointName": "live", "readinessEndpointName": "ready"})),
+            (
+                "health",
+                json!({"healthProbeBindAddress": ":1", "livenessEndpointName": "live", "readinessEndpointName": "ready"}),
+            ),
             ("webhook", json!({"port": 9000 + number, "host": "0.0.0.0", "certDir": "/certs"})),
             ("profilerAddress", json!("localhost:6060")),
             ("maxConcurrentReconciles", json!(number + 1)),
@@ -244,7 +277,10 @@ fn deployment(random: &mut Random) -> Value {
             ("replicas", json!(number)),
             ("nodeSelector", if number == 0 { json!({}) } else { json!({"n": "v"}) }),
             ("tolerations", if number == 1 { json!([]) } else { json!([{"operator": "Exists"}]) }),
-            ("affinity", json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}]}})),
+            (
+                "affinity",
+                json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}]}}),
+            ),
             ("serviceAccountName", json!("other")),
             ("imagePullSecrets", if number == 2 { json!([]) } else { json!([{"name": "p"}]) }),
         ],
