@@ -20,11 +20,11 @@ LIVE := live::the_whole_loop_on_real_parts
 
 test: prepare-test conformance-descriptions kubectl plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked -- --skip $(LIVE)
-	$(CARGO) test --locked --test suite $(LIVE) -- --nocapture
+	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE)
+	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -38,8 +38,10 @@ docs: ## the pages of docs/ as a book, target/book/index.html
 bench: prepare-build kubectl plane flux ## figures, measured side by side and printed as tables
 	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
 
+# `make release FEATURES=otlp`: with traces.
+FEATURES ?=
 release: prepare-build ## the program as it is shipped: without the demo and its forge
-	$(CARGO) build --release --locked --no-default-features --bin capstan
+	$(CARGO) build --release --locked --no-default-features $(FEATURES:%=--features %) --bin capstan
 
 sbom: ## what the released program is made of, as CycloneDX
 	$(CARGO) test --locked --quiet --test sbom
