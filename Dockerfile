@@ -16,11 +16,13 @@ ENV CC_x86_64_unknown_linux_musl=musl-gcc \
     CARGO_PROFILE_RELEASE_DEBUG=none
 # Where the book of docs/ is published, so that findings name its pages: --build-arg CAPSTAN_DOCUMENTATION_URL=https://…
 ARG CAPSTAN_DOCUMENTATION_URL
+# With traces: --build-arg FEATURES=otlp
+ARG FEATURES
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/capstan/target \
     target="$(uname -m)-unknown-linux-musl" \
  && rustup target add "$target" \
- && cargo build --release --locked --no-default-features --bin capstan --target "$target" \
+ && cargo build --release --locked --no-default-features --features "$FEATURES" --bin capstan --target "$target" \
  && cp "target/$target/release/capstan" /usr/local/bin/capstan
 
 FROM alpine:3.22 AS ssh

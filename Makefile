@@ -21,16 +21,16 @@ REAL := operator::the_real_operator
 
 test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked -- --skip $(LIVE) --skip $(REAL)
-	$(CARGO) test --locked --test suite $(LIVE) -- --nocapture
+	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL)
+	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
 	@echo "left out: rendering of providers beside the Cluster API operator itself, \`make test-real\` (needs Go; builds for some minutes once)"
 
 test-real: prepare-test plane operator ## rendering of providers, held against the Cluster API operator itself; needs Go, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
-	$(CARGO) test --locked --test suite $(REAL) -- --nocapture
+	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -44,8 +44,10 @@ docs: ## the pages of docs/ as a book, target/book/index.html
 bench: prepare-build kubectl plane flux ## figures, measured side by side and printed as tables
 	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
 
+# `make release FEATURES=otlp`: with traces.
+FEATURES ?=
 release: prepare-build ## the program as it is shipped: without the demo and its forge
-	$(CARGO) build --release --locked --no-default-features --bin capstan
+	$(CARGO) build --release --locked --no-default-features $(FEATURES:%=--features %) --bin capstan
 
 sbom: ## what the released program is made of, as CycloneDX
 	$(CARGO) test --locked --quiet --test sbom

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::SignedDuration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
 use super::sync::{Ports, SetUp, SyncError, Synced, notify_consumers, sync_and_consumers, tell_failure};
@@ -202,14 +203,16 @@ pub async fn perform(
     deadline: Duration,
 ) -> Result<(), RecordsError> {
     let started = Instant::now();
+    let span = tracing::info_span!("job", repository = %job.name, outcome = tracing::field::Empty);
     let result = tokio::select! {
-        result = tokio::time::timeout(deadline, run(ports, jobs, job)) => result,
+        result = tokio::time::timeout(deadline, run(ports, jobs, job)).instrument(span.clone()) => result,
         () = keep_alive(jobs, job) => {
             tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
             return Ok(());
         }
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    span.record("outcome", outcome(&result));
     match result {
         Ok(Ok(Synced::Done)) => {
             tracing::info!(repository = %job.name, duration_ms, "repository is up to date");
@@ -236,6 +239,17 @@ pub async fn perform(
         }
     }
     Ok(())
+}
+
+/// How a job ended, in a word.
+const fn outcome<T>(result: &Result<Result<Synced, SyncError>, T>) -> &'static str {
+    match result {
+        Ok(Ok(Synced::Done)) => "done",
+        Ok(Ok(Synced::Again)) => "again",
+        Ok(Ok(Synced::Partly(_))) => "partly",
+        Ok(Err(_)) => "failed",
+        Err(_) => "late",
+    }
 }
 
 /// Tells on the pull requests of a job that ended without a word that it did, as far as GitHub can be asked.

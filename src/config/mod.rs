@@ -12,6 +12,7 @@ mod setup;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -30,6 +31,7 @@ pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
+pub use traces::{TraceCollector, traces_of};
 
 /// Whether what is decided is done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -206,6 +208,8 @@ impl Config {
         let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
         let place = mode.and_then(|mode| Place::of(mode, &sources, environment, &mut checked));
         let work = checked.take(work(&sources));
+        // Logging is set up before the rest, and with it where traces go: here it is only looked at.
+        checked.take(traces::traces(&sources, environment));
         let login = match &public_url {
             Some(public_url) => checked.take(login::login(&sources, environment, public_url.as_ref())),
             None => None,
@@ -242,7 +246,7 @@ impl Config {
                 Some(place),
                 Some(work),
                 Some(login),
-            ) => Ok(Self {
+            ) if problems.is_empty() => Ok(Self {
                 mode,
                 scratch: place.scratch,
                 listen,

@@ -47,6 +47,8 @@ const SERVE: &[&str] = &[
     "job-seconds",
     "planner-seconds",
     "planner-memory-mib",
+    "otlp-endpoint",
+    "otlp-headers-file",
     "dry-run",
 ];
 
@@ -139,6 +141,14 @@ pub struct ServeOptions {
     /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEMORY_MIB] [default: 1024]
     #[arg(long, value_name = "MIB")]
     pub planner_memory_mib: Option<String>,
+    /// Address of an OpenTelemetry collector that takes OTLP over HTTP, of a program that was built with the feature
+    /// `otlp`: a span for each delivery and job [env: CAPSTAN_OTLP_ENDPOINT] [default: none]
+    #[arg(long, value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
+    /// File with headers that are sent to it, one per line, such as `authorization: Bearer …` [env:
+    /// CAPSTAN_OTLP_HEADERS_FILE, or the headers themselves in CAPSTAN_OTLP_HEADERS]
+    #[arg(long, value_name = "FILE")]
+    pub otlp_headers_file: Option<PathBuf>,
     /// Compute everything and write nothing: the log says what would be written, the pages show what would be there
     /// [env: CAPSTAN_DRY_RUN]
     #[arg(
@@ -182,6 +192,8 @@ impl Flags for ServeOptions {
             "job-seconds" => self.job_seconds.clone(),
             "planner-seconds" => self.planner_seconds.clone(),
             "planner-memory-mib" => self.planner_memory_mib.clone(),
+            "otlp-endpoint" => self.otlp_endpoint.clone(),
+            "otlp-headers-file" => typed(self.otlp_headers_file.as_ref()),
             "dry-run" => self.dry_run.clone(),
             _ => None,
         }

@@ -6,13 +6,14 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use tracing::Instrument as _;
 
 use super::Shared;
 use super::answer::{self, Refusal};
 use super::body::Unread;
 use super::connections::{Known, Place};
 use super::writer::NotStored;
-use crate::app::intake::{Reading, Stored, read_delivery};
+use crate::app::intake::{Delivery, Reading, Stored, read_delivery};
 
 /// The largest payload that GitHub sends: 25 MiB.
 pub const BODY_LIMIT_BYTES: usize = 26_214_400;
@@ -27,7 +28,17 @@ pub(super) async fn receive(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match accept(&shared, &place, &headers, body).await {
+    let span = tracing::info_span!(
+        "delivery",
+        delivery.id = tracing::field::Empty,
+        event = tracing::field::Empty,
+        repository = tracing::field::Empty,
+        pull_request = tracing::field::Empty,
+        outcome = tracing::field::Empty,
+    );
+    let accepted = accept(&shared, &place, &headers, body).instrument(span.clone()).await;
+    span.record("outcome", accepted.as_ref().map_or_else(|(outcome, _)| *outcome, |outcome| *outcome));
+    match accepted {
         Ok(accepted) => {
             count(accepted);
             answer::text(StatusCode::ACCEPTED, format!("{accepted}\n"))
@@ -107,6 +118,7 @@ async fn accept(
         Err(error) => return Err(unreadable(&error)),
     };
     drop(body);
+    describe(&delivery);
     match shared.writer.store(*delivery).await {
         Ok(Stored::New) => Ok("stored"),
         Ok(Stored::Known) => Ok("known"),
@@ -118,6 +130,19 @@ async fn accept(
             };
             Err((outcome, not_stored(&why)))
         }
+    }
+}
+
+/// What the span of a delivery tells of it, once its signature is believed.
+fn describe(delivery: &Delivery) {
+    let span = tracing::Span::current();
+    span.record("delivery.id", delivery.guid.as_str());
+    span.record("event", delivery.event.as_str());
+    if let Some(first) = delivery.repositories.first() {
+        span.record("repository", tracing::field::display(&first.name));
+    }
+    if let Some(number) = delivery.hint.pull_request {
+        span.record("pull_request", number);
     }
 }
 

@@ -1,9 +1,12 @@
 //! Tracing and metrics: how they are set up, and nothing of what is said.
 //!
 //! `CAPSTAN_LOG` (or `RUST_LOG`) says what is logged: a level, or directives such as
-//! `info,capstan::app=debug`. `CAPSTAN_LOG_FORMAT` is `text` or `json`.
+//! `info,capstan::app=debug`. `CAPSTAN_LOG_FORMAT` is `text` or `json`. With the feature `otlp` Capstan's own spans go to a
+//! collector: one for each delivery, job, proposal and check.
 
 mod catalogue;
+#[cfg(feature = "otlp")]
+mod traces;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -11,11 +14,24 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
+use secrecy::SecretString;
+use tracing::Metadata;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer;
 use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::fmt::{FormatFields, format};
+#[cfg(not(feature = "otlp"))]
+use tracing_subscriber::layer::Identity;
+use tracing_subscriber::layer::SubscriberExt as _;
+#[cfg(feature = "otlp")]
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use url::Url;
 
 pub use catalogue::{Kind, METRICS, Metric, Program};
+#[cfg(feature = "otlp")]
+pub use traces::Traces;
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +63,9 @@ pub enum TelemetryError {
     /// Something else set up logging in this process before.
     #[error("logging was set up twice: {0}")]
     Twice(String),
+    /// Traces cannot be exported.
+    #[error("traces: {0}")]
+    Traces(String),
     /// Something else set up metrics in this process before.
     #[error("metrics: {0}")]
     Metrics(#[from] BuildError),
@@ -60,6 +79,18 @@ pub fn start_logging(
     environment: &dyn Fn(&str) -> Option<String>,
     default: &str,
 ) -> Result<(), TelemetryError> {
+    start_telling(environment, default, None).map(drop)
+}
+
+/// [`start_logging`], and traces to a collector where one is given; to be called in a Tokio runtime then.
+///
+/// # Errors
+/// As [`start_logging`], and where nothing can be exported.
+pub fn start_telling(
+    environment: &dyn Fn(&str) -> Option<String>,
+    default: &str,
+    traces: Option<TracesTo<'_>>,
+) -> Result<Option<Traces>, TelemetryError> {
     let given = |name: &'static str| {
         environment(name).filter(|text| !text.trim().is_empty()).map(|text| (name, text))
     };
@@ -75,15 +106,62 @@ pub fn start_logging(
         Some("json") => LogFormat::Json,
         Some(other) => return Err(TelemetryError::Format(other.to_owned())),
     };
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
-    match format {
-        LogFormat::Text => subscriber.fmt_fields(text_fields()).try_init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
+    let lines = match format {
+        LogFormat::Text => lines.fmt_fields(text_fields()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    // A line says by itself what it is about; spans are for traces.
+    let lines = lines.with_filter(filter.and(filter_fn(|of| !is_traced(of))));
+    let (ended, spans) = trace(traces)?;
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(spans)
+        .try_init()
+        .map_err(|error| TelemetryError::Twice(error.to_string()))?;
+    Ok(ended)
+}
+
+/// Where traces go, and what is shown there: see `config`.
+pub type TracesTo<'a> = (&'a Url, &'a [(String, SecretString)]);
+
+/// Whether it is a span of Capstan's own.
+fn is_traced(of: &Metadata<'_>) -> bool {
+    of.is_span() && of.target().starts_with("capstan")
+}
+
+#[cfg(feature = "otlp")]
+fn trace<S>(to: Option<TracesTo<'_>>) -> Result<(Option<Traces>, Option<impl Layer<S>>), TelemetryError>
+where
+    S: tracing::Subscriber + for<'span> LookupSpan<'span>,
+{
+    let Some((endpoint, headers)) = to else { return Ok((None, None)) };
+    let (traces, tracer) = Traces::begin(endpoint, headers)?;
+    let layer = tracing_opentelemetry::layer().with_tracer(tracer).with_location(false).with_threads(false);
+    Ok((Some(traces), Some(layer.with_filter(filter_fn(is_traced)))))
+}
+
+/// Traces that this program was built without.
+#[cfg(not(feature = "otlp"))]
+#[derive(Debug)]
+pub struct Traces(std::convert::Infallible);
+
+#[cfg(not(feature = "otlp"))]
+impl Traces {
+    /// Sends what is left.
+    pub async fn end(self) {
+        match self.0 {}
     }
-    .map_err(|error| TelemetryError::Twice(error.to_string()))
+}
+
+#[cfg(not(feature = "otlp"))]
+fn trace(to: Option<TracesTo<'_>>) -> Result<(Option<Traces>, Identity), TelemetryError> {
+    match to {
+        None => Ok((None, Identity::new())),
+        Some(_) => Err(TelemetryError::Traces("this program was built without them".to_owned())),
+    }
 }
 
 /// Fields as text for people. What others named (folders, branches) forges no line and moves no cursor.

@@ -17,7 +17,9 @@ use capstan::app::ports::{
 };
 use capstan::cli::{self, Failure, Service};
 use capstan::components::Fetcher;
-use capstan::config::{Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig};
+use capstan::config::{
+    Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
+};
 use capstan::git::Checkout;
 use capstan::k8s::crd;
 use capstan::planner_process::STACK;
@@ -62,27 +64,42 @@ fn serve(options: &ServeOptions) -> Result<(), Failure> {
         Some(_) => None,
         None => Some(Config::load(options, &environment).map_err(wrong)?),
     };
-    telemetry::start_logging(&environment, "info").map_err(failed)?;
+    let traces = traces_of(options, &environment).map_err(wrong)?;
     let stop = CancellationToken::new();
     runtime()?.block_on(async {
-        tokio::spawn({
-            let stop = stop.clone();
-            async move {
-                shutdown_asked().await;
-                stop.cancel();
-            }
-        });
-        if let Some(setup) = setup
-            && setup::run(setup, stop.clone()).await? == SetUp::Stopped
-        {
-            return Ok(());
+        let traces = traces.as_ref().map(|to| (&to.endpoint, to.headers.as_slice()));
+        let traces = telemetry::start_telling(&environment, "info", traces).map_err(failed)?;
+        let served = set_up_and_serve(options, setup, config, stop).await;
+        if let Some(traces) = traces {
+            traces.end().await;
         }
-        let config = match config {
-            Some(config) => config,
-            None => Config::load(options, &environment).map_err(wrong)?,
-        };
-        bot::start(config, stop).await?.finished().await
+        served
     })
+}
+
+async fn set_up_and_serve(
+    options: &ServeOptions,
+    setup: Option<SetupConfig>,
+    config: Option<Config>,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    tokio::spawn({
+        let stop = stop.clone();
+        async move {
+            shutdown_asked().await;
+            stop.cancel();
+        }
+    });
+    if let Some(setup) = setup
+        && setup::run(setup, stop.clone()).await? == SetUp::Stopped
+    {
+        return Ok(());
+    }
+    let config = match config {
+        Some(config) => config,
+        None => Config::load(options, &|name| std::env::var(name).ok()).map_err(wrong)?,
+    };
+    bot::start(config, stop).await?.finished().await
 }
 
 fn wrong(error: ConfigError) -> Failure {

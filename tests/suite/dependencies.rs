@@ -64,6 +64,7 @@ fn licences_sources_and_duplicates_are_as_agreed() {
         .other_options(vec![
             "--locked".to_owned(),
             "--offline".to_owned(),
+            "--features=otlp".to_owned(),
             "--filter-platform=x86_64-unknown-linux-gnu".to_owned(),
         ])
         .exec()
@@ -118,8 +119,19 @@ fn a_licence_passes_when_one_arm_does() {
 /// `name version` of what ends in the binary. `cargo tree` knows which features are on; the resolve
 /// graph of `cargo metadata` does not.
 fn shipped() -> BTreeSet<(String, String)> {
-    let arguments =
-        ["tree", "--locked", "--offline", "--workspace", "-e", "normal", "--prefix", "none", "-f", "{p}"];
+    let arguments = [
+        "tree",
+        "--locked",
+        "--offline",
+        "--workspace",
+        "--features=otlp",
+        "-e",
+        "normal",
+        "--prefix",
+        "none",
+        "-f",
+        "{p}",
+    ];
     let output = Command::new(env!("CARGO"))
         .args(arguments)
         .args(["--target", "x86_64-unknown-linux-gnu", "--manifest-path", MANIFEST])

@@ -17,6 +17,7 @@ use capstan_report::{
     Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
     visible_text,
 };
+use tracing::Instrument as _;
 
 use super::{Run, SyncError};
 use crate::app::ports::{
@@ -61,6 +62,20 @@ pub(super) enum Published {
 impl Run<'_> {
     /// Performs the intention; looks at what exists before each write.
     pub(super) async fn publish(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
+        let span = tracing::info_span!(
+            "proposal",
+            repository = %self.repository.name,
+            cluster = intent.proposal.target.path(),
+            pull_request = intent.pull.map(|pull| pull.number),
+        );
+        let published = self.perform(intent).instrument(span.clone()).await;
+        if let Ok(Published::Opened(number)) = &published {
+            span.record("pull_request", number);
+        }
+        published
+    }
+
+    async fn perform(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
         let branch = intent.proposal.branch();
         let (host, repository) = (&self.ports.host, self.repository);
         if intent.branch != BranchStep::Keep {

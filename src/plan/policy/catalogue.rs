@@ -9,14 +9,14 @@ use super::{
     kubernetes_minor_skip, kubernetes_version_unsupported, kubernetes_version_without_v,
     kubernetes_workers_ahead, kubernetes_workers_behind, kustomization_not_merged, list_without_key,
     missing_reference, namespace_changed, not_in_release, outside_boundary, overlay_changes_providers,
-    overlay_hides_change, overlay_loses_target, overlay_names_template, provider_rules, providers_beside_others,
-    reads_other_cluster, reference_mismatch, refused_change, release_breaks_requests, release_deprecated,
-    release_goes_back_in_time, release_reads_outside, release_record_differs, release_without_predecessor,
-    removes_cluster, removes_machines, render_failed, rendered_tombstone, rollout_after_past,
-    rollout_without_change, secret_in_clear_text, secret_variable, split_rollout, step_group_split,
-    template_edited_in_place, too_large, topology_switched, topology_version, unbound_variable,
-    unknown_field, unknown_release, unknown_template, unmatched_fragment, unreadable_file,
-    unsupported_substitution, variable_contradiction, wrong_type,
+    overlay_hides_change, overlay_loses_target, overlay_names_template, provider_rules,
+    providers_beside_others, reads_other_cluster, reference_mismatch, refused_change,
+    release_breaks_requests, release_deprecated, release_goes_back_in_time, release_reads_outside,
+    release_record_differs, release_without_predecessor, removes_cluster, removes_machines, render_failed,
+    rendered_tombstone, rollout_after_past, rollout_without_change, secret_in_clear_text, secret_variable,
+    split_rollout, step_group_split, template_edited_in_place, too_large, topology_switched,
+    topology_version, unbound_variable, unknown_field, unknown_release, unknown_template, unmatched_fragment,
+    unreadable_file, unsupported_substitution, variable_contradiction, wrong_type,
 };
 
 /// Every rule, ordered by id.

@@ -32,5 +32,7 @@ mod sidebar;
 mod strangers;
 mod too_large;
 pub(crate) mod town;
+#[cfg(feature = "otlp")]
+mod traces;
 mod trouble;
 mod workers;

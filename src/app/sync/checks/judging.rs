@@ -9,6 +9,7 @@ use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
+use capstan_model::wording::{few, list};
 use capstan_plan::proposal::{ResultDigest, Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_report::{
@@ -24,6 +25,8 @@ use crate::app::ports::{PullRequest, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
+/// So many clusters are named in a trace.
+const TRACED: usize = 20;
 /// So many clusters are judged because they use a class that is changed elsewhere.
 const MOST_USERS: usize = 50;
 const POLL_EVERY: Duration = Duration::from_millis(300);
@@ -118,6 +121,8 @@ impl Run<'_> {
         let left_out = users.split_off(users.len().min(MOST_USERS));
         clusters.append(&mut users);
         clusters.sort();
+        let named = few(clusters.iter().map(|cluster| cluster.to_string()), TRACED, "more");
+        tracing::Span::current().record("cluster", list(&named));
         let mut judged = Judged {
             basis: comparison.basis,
             notes: remarks.notes.clone(),

@@ -20,6 +20,7 @@ use capstan_report::{
     CheckReport, Conclusion, Fingerprint, check_without_settings, finding_fingerprint, judged_by_itself,
     override_in_words, preflight_fingerprint,
 };
+use tracing::Instrument as _;
 
 pub(super) use self::judging::{Compared, Comparison};
 pub(super) use self::subjects::{QUEUE_PREFIX, Subject};
@@ -63,7 +64,13 @@ impl Run<'_> {
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         for subjects in self.subjects(open).await? {
-            let checked = self.check_head(&subjects, open, judging, outcome).await;
+            let span = tracing::info_span!(
+                "check",
+                repository = %self.repository.name,
+                pull_request = subjects.first().and_then(|first| first.pull),
+                cluster = tracing::field::Empty,
+            );
+            let checked = self.check_head(&subjects, open, judging, outcome).instrument(span).await;
             ending = ending.and(self.alone(&subjects, checked).await?);
         }
         Ok(ending)

@@ -144,6 +144,7 @@ fn nothing(target: &Target) -> Upgrade {
         findings: vec![],
         rollouts: vec![],
         components: vec![],
+        providers: vec![],
         blocked: vec![],
         notes: vec![],
     }

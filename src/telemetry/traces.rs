@@ -1,0 +1,123 @@
+//! Traces to a collector, by OTLP over HTTP (<https://opentelemetry.io/docs/specs/otlp/>): each of Capstan's own spans,
+//! with its fields, and nothing of what the log says.
+//!
+//! The exporter asks from a thread of its own, in batches; what it asks is sent by the process' runtime and HTTP client,
+//! so that there is one TLS library and one set of trusted CAs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body_util::{BodyExt as _, Limited};
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_http::{Bytes, HttpClient, HttpError};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::runtime::Handle;
+use url::Url;
+
+use super::TelemetryError;
+
+/// How long the collector may take for a batch.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// An answer says how many spans it did not take, and why.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// Sends what the exporter makes.
+#[derive(Debug)]
+struct Sender {
+    client: reqwest::Client,
+    runtime: Handle,
+    /// Sent along; their values are never shown.
+    headers: HeaderMap,
+    /// Told once, and once when it is over.
+    is_failing: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl HttpClient for Sender {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (mut head, body) = request.into_parts();
+        head.headers.extend(self.headers.clone());
+        let sent = self.client.request(head.method, head.uri.to_string()).headers(head.headers).body(body);
+        let sending = async move {
+            let response = sent.send().await.map_err(reqwest::Error::without_url)?;
+            let (head, body) = Response::<reqwest::Body>::from(response).into_parts();
+            let body = Limited::new(body, ANSWER_BYTES).collect().await?.to_bytes();
+            Ok::<_, HttpError>(Response::from_parts(head, body))
+        };
+        // The exporter's thread has no runtime.
+        let answered = self.runtime.spawn(sending).await.map_err(HttpError::from).flatten();
+        let trouble = match &answered {
+            Ok(response) if response.status().is_success() => None,
+            Ok(response) => Some(format!("it answers {}", response.status().as_u16())),
+            Err(error) => Some(error.to_string()),
+        };
+        let was_failing = self.is_failing.swap(trouble.is_some(), Ordering::Relaxed);
+        match trouble {
+            Some(trouble) if !was_failing => tracing::warn!("the collector does not take traces: {trouble}"),
+            None if was_failing => tracing::info!("the collector takes traces again"),
+            _ => {}
+        }
+        answered
+    }
+}
+
+/// Exports traces until it is told to end.
+#[derive(Debug)]
+pub struct Traces(SdkTracerProvider);
+
+impl Traces {
+    /// Begins to export; to be called in a Tokio runtime.
+    pub(super) fn begin(
+        endpoint: &Url,
+        headers: &[(String, SecretString)],
+    ) -> Result<(Self, Tracer), TelemetryError> {
+        let wrong = |error: &dyn std::fmt::Display| TelemetryError::Traces(error.to_string());
+        let mut sent_along = HeaderMap::new();
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| wrong(&error))?;
+            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|error| wrong(&error))?;
+            value.set_sensitive(true);
+            sent_along.insert(name, value);
+        }
+        let client = reqwest::Client::builder()
+            .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(PATIENCE);
+        let is_private = endpoint.host_str().is_some_and(capstan_model::plain_http::is_private);
+        let client = if is_private { client.no_proxy() } else { client };
+        let sender = Sender {
+            client: client.build().map_err(|error| wrong(&error))?,
+            runtime: Handle::try_current().map_err(|error| wrong(&error))?,
+            headers: sent_along,
+            is_failing: Arc::default(),
+        };
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(sender)
+            .with_endpoint(endpoint.as_str())
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(PATIENCE)
+            .build()
+            .map_err(|error| wrong(&error))?;
+        let provider = SdkTracerProvider::builder()
+            .with_resource(Resource::builder().with_service_name("capstan").build())
+            .with_batch_exporter(exporter)
+            .build();
+        let tracer = provider.tracer("capstan");
+        Ok((Self(provider), tracer))
+    }
+
+    /// Sends what is left, for at most a few seconds.
+    pub async fn end(self) {
+        let ended = tokio::task::spawn_blocking(move || self.0.shutdown()).await;
+        if let Ok(Err(error)) = ended {
+            tracing::debug!(%error, "the last traces were not taken");
+        }
+    }
+}
