@@ -67,7 +67,7 @@ pub(super) fn steps(object: &Node, from: &str, to: &str) -> Result<Vec<Conversio
             refused.push(said_twice(old, image, "imageUrl"));
             continue;
         }
-        steps.push(Replace { at: old.clone(), value: Node::string(&image_url(image)) });
+        steps.push(Replace { at: old.clone(), value: Node::string(image_url(image)) });
         steps.push(Move { from: old, to: at.key("imageUrl") });
     }
     Refusals::none(refused)?;

@@ -113,7 +113,7 @@ pub fn is_of_operator(group: &str) -> bool {
 /// Where an object says the version of the component that it installs; `None` for kinds that install none. It is no
 /// version of Kubernetes, but moves with the others of its step group.
 pub fn component_version(id: &ObjectId) -> Option<FieldPath> {
-    is_provider(&id.group, &id.kind).then(|| FieldPath::of_keys(&["spec", "version"]))
+    is_provider(&id.group, &id.kind).then(|| FieldPath::of_keys(["spec", "version"]))
 }
 
 /// Whether an object makes machines beside the control plane: MachineDeployments, MachineSets, MachinePools.
