@@ -13,14 +13,19 @@
 
 mod answers;
 mod approvals;
+mod carriers;
 mod checks;
 mod clusters;
+mod concerned;
 mod dashboard;
+mod deciding;
 mod decisions;
 mod elsewhere;
 mod facts;
 mod heads;
+mod intent;
 mod merging;
+mod noting;
 mod onboarding;
 mod outcome;
 mod preflights;
@@ -405,7 +410,7 @@ impl Run<'_> {
         fleet.know_names(reporters.names());
         let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
         let mut decided = Decided::before(&self, &board);
-        let rollbacks = self.find_rollbacks(&commands).await?;
+        let rollbacks = self.find_rollbacks(&commands, &settings).await?;
         decided.hear_releases(&self, &commands, &rollbacks, &settings);
         let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
             Ok(plans) => plans,
@@ -413,7 +418,7 @@ impl Run<'_> {
         };
         // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
         // proposal keeps what people wrote on it.
-        let closed = asked.iter().filter(|proposal| !self.facts.proposals.contains_key(*proposal));
+        let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
         closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
 
         let planned = Planned {

@@ -4,6 +4,10 @@
 //! |---|---|
 //! | a release | `capstan/upgrade/<target>` |
 //! | a source of another kind | `capstan/<kind>/<target>` |
+//! | either, for a group of clusters | `capstan/upgrade/%group/<name>`, `capstan/<kind>/%group/<name>` |
+//!
+//! A cluster's folder that is called `%group` is written `%25group`, and no group's branch lies above a cluster's: so
+//! neither ever is in the other's way, also while the settings change from one to the other.
 //!
 //! So the newer release takes the place of the older one on its branch, and a change from another kind of source
 //! stands beside it.
@@ -12,7 +16,7 @@ use std::fmt;
 
 use super::source::decode;
 use capstan_model::source::SourceKind;
-use capstan_model::target::Target;
+use capstan_model::target::{GroupName, Target};
 use serde::{Deserialize, Serialize};
 
 /// What all branches of proposals begin with. People may have branches that begin so too: only those of
@@ -22,7 +26,13 @@ pub const BRANCH_PREFIX: &str = "capstan/";
 /// How branches call releases.
 const RELEASES: &str = "upgrade";
 
+/// What stands before the name of a group: what [`encode`] makes of no part of a path.
+const GROUP: &str = "%group/";
+
 /// A proposal: of several that may be open for one target, each is of another kind of source. Ordered by target.
+///
+/// What is planned and decided is each cluster's. Where several clusters share a pull request, that one's target is their
+/// group, and it carries the proposals of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProposalId {
     /// What is changed.
@@ -41,8 +51,9 @@ impl ProposalId {
     /// so that two proposals never share a branch.
     pub fn branch(&self) -> String {
         let kind = if self.kind == SourceKind::RELEASE { RELEASES } else { self.kind.as_str() };
-        let target: Vec<String> = self.target.as_str().split('/').map(encode).collect();
-        format!("{BRANCH_PREFIX}{kind}/{}", target.join("/"))
+        let name: Vec<String> = self.target.name().split('/').map(encode).collect();
+        let group = if self.target.group().is_some() { GROUP } else { "" };
+        format!("{BRANCH_PREFIX}{kind}/{group}{}", name.join("/"))
     }
 
     /// The proposal that stands on a branch; `None` for a branch that Capstan never makes.
@@ -53,8 +64,14 @@ impl ProposalId {
             kind => SourceKind::parse(kind).filter(|kind| *kind != SourceKind::RELEASE)?,
         };
         let part = |part: &str| if part == "%" { Some(String::new()) } else { decode(part) };
-        let target: Vec<String> = target.split('/').map(part).collect::<Option<_>>()?;
-        let id = Self { target: Target::parse(&target.join("/"))?, kind };
+        let path = |path: &str| -> Option<String> {
+            Some(path.split('/').map(part).collect::<Option<Vec<String>>>()?.join("/"))
+        };
+        let target = match target.strip_prefix(GROUP) {
+            Some(name) => Target::Group(GroupName::parse(&path(name)?)?),
+            None => Target::parse(&path(target)?)?,
+        };
+        let id = Self { target, kind };
         (id.branch() == branch).then_some(id)
     }
 }
@@ -133,6 +150,25 @@ mod tests {
             let id = id(kind, cluster);
             assert_eq!(id.branch(), branch);
             assert_eq!(ProposalId::of_branch(branch), Some(id));
+        }
+    }
+
+    #[test]
+    fn the_branch_of_a_group_is_no_clusters_and_stands_beside_those_of_its_clusters() {
+        for (kind, group, branch) in [
+            ("release", "group://gauss", "capstan/upgrade/%group/gauss"),
+            ("values", "group://gauss/prod-", "capstan/values/%group/gauss/prod-"),
+            ("release", "group://50% off", "capstan/upgrade/%group/50%25%20off"),
+        ] {
+            let id = id(kind, group);
+            assert_eq!(id.branch(), branch);
+            assert_eq!(ProposalId::of_branch(branch), Some(id));
+        }
+        let cluster = id("release", "%group/gauss");
+        assert_eq!(cluster.branch(), "capstan/upgrade/%25group/gauss");
+        assert_eq!(ProposalId::of_branch(&cluster.branch()), Some(cluster));
+        for branch in ["capstan/upgrade/%group", "capstan/upgrade/%group/", "capstan/upgrade/%group/%"] {
+            assert_eq!(ProposalId::of_branch(branch), None, "{branch}");
         }
     }
 
