@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn what_exceeds_the_hourly_limit_waits_for_the_next_hour() {
-        let chosen = select(&clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
+        let chosen =
+            select(&clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
         assert_eq!(chosen.now, vec![]);
         assert!(chosen.waiting[0].why.contains("5 of at most 5 proposals were opened within the last hour"));
     }

@@ -243,11 +243,7 @@ impl Block {
             // What it is opened with is written before anything stands beside it.
             sidebar: if is_bound { payload.sidebar } else { Sidebar::default() },
             closed_by: payload.closed_by.filter(|_| is_bound),
-            parts: payload
-                .parts
-                .into_iter()
-                .map(|part| part.read(is_bound))
-                .collect::<Option<_>>()?,
+            parts: payload.parts.into_iter().map(|part| part.read(is_bound)).collect::<Option<_>>()?,
         })
     }
 }

@@ -141,7 +141,8 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
 
 fn row(part: &Proposal<'_>) -> String {
     let upgrade = part.upgrade;
-    let from = upgrade.from.as_ref().map_or_else(|| UNKNOWN.to_owned(), |from| code_cell(&from.to_string(), 100));
+    let from =
+        upgrade.from.as_ref().map_or_else(|| UNKNOWN.to_owned(), |from| code_cell(&from.to_string(), 100));
     let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let findings = match (errors, upgrade.findings.len() - errors) {
         (0, 0) => "none".to_owned(),

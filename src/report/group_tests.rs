@@ -38,7 +38,11 @@ fn part(one: &One) -> Proposal<'_> {
     }
 }
 
-fn with_group<T>(all: &[One], left_out: &[(Target, String)], use_it: impl FnOnce(&GroupProposal<'_>) -> T) -> T {
+fn with_group<T>(
+    all: &[One],
+    left_out: &[(Target, String)],
+    use_it: impl FnOnce(&GroupProposal<'_>) -> T,
+) -> T {
     let parts: Vec<Proposal<'_>> = all.iter().map(part).collect();
     let target = Target::parse("group://gauss").unwrap();
     let noted: Vec<BlockPart> = all
@@ -86,7 +90,9 @@ fn each_cluster_has_its_row_and_its_folded_part_and_who_stays_out_is_told_why() 
     let body = with_group(&[one("gauss/peu01"), one("gauss/peu02")], &left_out, body_of);
     assert!(body.starts_with("Upgrades 2 clusters of `gauss` to `aws/v22.0.0`.\n"), "{body}");
     assert!(
-        body.contains("\n| `gauss/peu02` | `aws/v21.0.0` | 1 in 1 file | 1 | 1 error, 0 warnings | 5 machines |\n"),
+        body.contains(
+            "\n| `gauss/peu02` | `aws/v21.0.0` | 1 in 1 file | 1 | 1 error, 0 warnings | 5 machines |\n"
+        ),
         "{body}"
     );
     assert!(body.contains("\n- `gauss/peu03`: It &lt;blocks&gt;.\n"), "{body}");

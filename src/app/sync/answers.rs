@@ -48,7 +48,7 @@ impl Run<'_> {
         one: impl Fn(&ProposalId) -> String,
     ) -> Result<String, SyncError> {
         let proposals = match command.cluster() {
-            Some(_) => self.subjects(request, command),
+            Some(_) => self.proposals_of(request, command),
             None => match self.concerned_by(request, planned.scopes).await? {
                 Ok(proposals) => proposals,
                 Err(why) => return Ok(why),
@@ -178,7 +178,8 @@ impl Run<'_> {
                     let pause = planned.decided.pause().map(pause_in_words);
                     let pause =
                         pause.map(|pause| format!("{}\n\n", capstan_report::markdown::prose(&pause, 600)));
-                    pause.unwrap_or_default() + &self.text_of_each((request, command), planned, each, one).await?
+                    pause.unwrap_or_default()
+                        + &self.text_of_each((request, command), planned, each, one).await?
                 }
                 Command::Explain(Rule(rule)) => match policy::rule(rule.id()) {
                     Some(rule) => rule_answer(rule.about(), &planned.settings.severities()),
@@ -334,7 +335,7 @@ impl Run<'_> {
         if let Some(refused) = planned.decided.answer(request, at) {
             return (refused.clone(), Vec::new());
         }
-        let proposals = self.subjects(request, command);
+        let proposals = self.proposals_of(request, command);
         if proposals.is_empty() {
             return ("Name the cluster: this is no proposal of one.\n".to_owned(), proposals);
         }
@@ -364,7 +365,7 @@ impl Run<'_> {
         outcome: &Outcome,
     ) -> String {
         let mut answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
-        for proposal in self.subjects(request, command) {
+        for proposal in self.proposals_of(request, command) {
             // That it is held or skipped is what was answered; that it is offered shows the pull request itself.
             let told = |state: &&ProposalState| {
                 let is_told = matches!(state.word, "held" | "proposed")
@@ -384,7 +385,7 @@ impl Run<'_> {
         planned: Planned<'_>,
         outcome: &Outcome,
     ) -> String {
-        let proposals = self.subjects(request, command);
+        let proposals = self.proposals_of(request, command);
         if proposals.is_empty() { no_proposal() } else { texts(&proposals, planned, outcome) }
     }
 }

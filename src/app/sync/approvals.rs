@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::target::Target;
 use capstan_plan::proposal::{
     ApprovalFacts, Approved, Authorship, Decisions, OnHold, ProposalId, Review, Voice, judge_approvals,
-    judge_head,
-    logins,
+    judge_head, logins,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::verbs::Verb;

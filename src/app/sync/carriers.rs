@@ -37,11 +37,8 @@ impl Run<'_> {
         for (proposal, wanted) in wanted {
             // One that is to end is closed as ever.
             let ends = matches!(wanted, Wanted::Nothing { .. }) && self.is_open(proposal);
-            let home = if ends {
-                proposal.clone()
-            } else {
-                carrier_of(proposal, by, &planned.decided.of(proposal))
-            };
+            let home =
+                if ends { proposal.clone() } else { carrier_of(proposal, by, &planned.decided.of(proposal)) };
             homes.insert(proposal.clone(), home);
         }
         let mut leaving = Carriers::new();
@@ -81,9 +78,11 @@ impl Run<'_> {
         for (id, members) in leaving {
             let Some(pull) = self.open_proposal(id) else { continue };
             let carried_by = |member: &ProposalId| {
-                outcome.carried.iter().find(|(_, all)| all.contains(member)).and_then(|_| {
-                    outcome.proposals.get(member).and_then(|state| state.pull)
-                })
+                outcome
+                    .carried
+                    .iter()
+                    .find(|(_, all)| all.contains(member))
+                    .and_then(|_| outcome.proposals.get(member).and_then(|state| state.pull))
             };
             let numbers: BTreeSet<u64> = members.iter().filter_map(carried_by).collect();
             let is_settled = |member: &ProposalId| {
@@ -115,7 +114,9 @@ impl Run<'_> {
             match closed {
                 Err(error) if error.is_of_one() && self.is_gone(pull.number).await.unwrap_or(false) => {}
                 closed => {
-                    self.attempt(&write, closed).await?;
+                    if self.attempt(&write, closed).await?.is_some() {
+                        continue;
+                    }
                 }
             }
             outcome.wrote = Wrote::PullRequests;
@@ -134,7 +135,11 @@ fn superseded(id: &ProposalId, numbers: &BTreeSet<u64>) -> String {
         format!("What this offers stands in {} now.", list(&numbers))
     };
     match id.target.group() {
-        None => format!("{now} The settings have several clusters share a pull request (`upgrade.proposals.group`)."),
-        Some(_) => format!("{now} The settings do not have these clusters share a pull request any more (`upgrade.proposals.group`)."),
+        None => format!(
+            "{now} The settings have several clusters share a pull request (`upgrade.proposals.group`)."
+        ),
+        Some(_) => format!(
+            "{now} The settings do not have these clusters share a pull request any more (`upgrade.proposals.group`)."
+        ),
     }
 }

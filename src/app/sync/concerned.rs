@@ -75,7 +75,7 @@ impl Run<'_> {
 
     /// The proposals that a command is about: that of the cluster which it names, else those whose changes the pull
     /// request brings.
-    pub(super) fn subjects(&self, request: &Request, command: &Command) -> Vec<ProposalId> {
+    pub(super) fn proposals_of(&self, request: &Request, command: &Command) -> Vec<ProposalId> {
         let id = self.proposal_of(request);
         let members = match (&id, &request.pull, &request.origin) {
             (Some(id), _, Origin::Tick { .. }) => vec![id.clone()],
@@ -97,7 +97,7 @@ impl Run<'_> {
         if command.verb().is_of_pull_request() {
             return self.carrier_of(request).into_iter().collect();
         }
-        self.subjects(request, command)
+        self.proposals_of(request, command)
     }
 
     /// What the pull request of a request concerns.

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_model::rest::Rest;
 use capstan_plan::proposal::{
-    Action, Answers, Command, Decision, Decisions, Facts, Gathered, Member, Mergeable, OnHold,
+    Action, Answers, Closer, Command, Decision, Decisions, Facts, Gathered, Member, Mergeable, OnHold,
     ProposalId, Pull, PullState, Question, Reviewed, Skipped, SourceState, Standing, Wanted, WhyLeftOut,
     decide, gather,
 };
@@ -50,8 +51,6 @@ impl Decided {
 pub(super) struct Earlier {
     /// By the proposal on whose branch each was.
     pulls: BTreeMap<ProposalId, EarlierPullRequest>,
-    /// What they say of themselves.
-    facts: BTreeMap<ProposalId, Pull>,
     /// Whose changes those of groups brought; all of the group's where nobody knows any more.
     members: BTreeMap<ProposalId, BTreeSet<ProposalId>>,
 }
@@ -122,17 +121,6 @@ impl Run<'_> {
             }
             earlier.pulls.insert(id.clone(), pull);
         }
-        // Each is read once, however many shared it.
-        let wanted_by: BTreeSet<ProposalId> = carriers
-            .values()
-            .flatten()
-            .filter_map(|member| Some(earlier.of(member)?.0.clone()))
-            .chain(earlier.pulls.keys().filter(|id| carriers.contains_key(*id)).cloned())
-            .collect();
-        for id in wanted_by {
-            let facts = self.earlier_facts(&id, &earlier.pulls[&id]).await?;
-            earlier.facts.insert(id, facts);
-        }
         Ok(earlier)
     }
 
@@ -165,9 +153,10 @@ impl Run<'_> {
                 skipped: decisions.skipped.clone(),
                 decisions: &decisions,
             };
-            let earlier = earlier
-                .of(id)
-                .and_then(|(on, pull)| Some((earlier.facts.get(on)?.clone(), pull)));
+            let earlier = match earlier.of(id) {
+                Some((on, pull)) if !self.is_open(id) => Some((self.earlier_facts(on, pull).await?, pull)),
+                _ => None,
+            };
             let action = self.decide_one(planned, id, &known, earlier).await?;
             let command = known.command;
             let (carried, left_out) = (vec![id.clone()], Vec::new());
@@ -191,18 +180,25 @@ impl Run<'_> {
         let of_each: BTreeMap<&ProposalId, Decisions> =
             members.iter().map(|member| (member, by_command.of(member))).collect();
         let offered = self.offered_by(id);
-        // How the pull requests before ended concerns those whom they carried, each by itself.
+        // Each is read once, however many it carried.
+        let mut ended: BTreeMap<&ProposalId, Pull> = BTreeMap::new();
+        let new = members.iter().filter(|member| self.may_join(id, member, wanted));
+        let before = new.filter_map(|member| earlier.of(member)).chain(earlier.pulls.get_key_value(id));
+        for (on, pull) in before {
+            if !ended.contains_key(on) {
+                ended.insert(on, self.earlier_facts(on, pull).await?);
+            }
+        }
+        // How those before it ended concerns whom they carried, each by itself.
         let on_branch = earlier.pulls.get(id).and_then(|pull| {
-            let facts = earlier.facts.get(id)?.clone();
+            let facts = ended.get(id)?.clone();
             let state = match facts.state {
                 PullState::Merged => PullState::Merged,
-                PullState::Open | PullState::Closed(_) => {
-                    PullState::Closed(capstan_plan::proposal::Closer::Capstan)
-                }
+                PullState::Open | PullState::Closed(_) => PullState::Closed(Closer::Capstan),
             };
             Some((Pull { state, source: None, leaves: None, ..facts }, pull))
         });
-        let nothing = Wanted::Nothing { why: String::new(), rest: capstan_model::rest::Rest::Gone };
+        let nothing = Wanted::Nothing { why: String::new(), rest: Rest::Gone };
         let mut waits: BTreeMap<ProposalId, Option<String>> = BTreeMap::new();
         loop {
             let all: Vec<Member<'_>> = members
@@ -212,14 +208,16 @@ impl Run<'_> {
                     Member {
                         proposal: member,
                         wanted: wanted.get(member).unwrap_or(&nothing),
-                        files: plan_of(planned, member).map_or(&[], |upgrade| upgrade.files.as_slice()),
+                        files: plan_of(planned, member)
+                            .map(|upgrade| upgrade.files.as_slice())
+                            .unwrap_or_default(),
                         hold: of_each[member].hold_on(self.today),
                         skipped: of_each[member].skipped.as_ref(),
                         command: strongest([by_command.wish(id), by_command.wish(member)]),
                         earlier: joins
                             .then(|| earlier.of(member))
                             .flatten()
-                            .and_then(|(on, _)| earlier.facts.get(on))
+                            .and_then(|(on, _)| ended.get(on))
                             .filter(|pull| pull.state != PullState::Open),
                         waits: waits.get(member).and_then(|why| why.as_deref()),
                     }
@@ -282,8 +280,7 @@ impl Run<'_> {
     ) -> Result<bool, SyncError> {
         let Some(open) = self.open_proposal(id) else { return Ok(false) };
         let decisions = planned.decided.of(id);
-        let wanted =
-            Wanted::Nothing { why: String::new(), rest: capstan_model::rest::Rest::Current };
+        let wanted = Wanted::Nothing { why: String::new(), rest: Rest::Current };
         let command = planned.decided.wish(id);
         let known = Known { wanted: &wanted, command, hold: None, skipped: None, decisions: &decisions };
         let closes = matches!(
@@ -398,7 +395,7 @@ impl Run<'_> {
 
 /// The upgrade of a proposal, where there is one.
 pub(super) fn plan_of<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option<&'a Upgrade> {
-    planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok()).map(std::convert::AsRef::as_ref)
+    planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok()).map(AsRef::as_ref)
 }
 
 /// Of several wishes the one that the others are part of.

@@ -196,10 +196,10 @@ impl<'a> Intent<'a> {
     /// The message of its commit.
     pub(super) fn commit_message(&self) -> String {
         let (offer, origin) = (self.offer, self.origin_of_offer());
-        let one =
-            |text: &Proposal<'_>| commit_message(text.upgrade, &offer.source, &offer.plan, origin, self.template());
-        let several =
-            |text: &GroupProposal<'_>| group_commit_message(text, origin, &self.wanted_title());
+        let one = |text: &Proposal<'_>| {
+            commit_message(text.upgrade, &offer.source, &offer.plan, origin, self.template())
+        };
+        let several = |text: &GroupProposal<'_>| group_commit_message(text, origin, &self.wanted_title());
         self.tell(Drafted::No, &SidebarStanding::default(), one, several).unwrap_or_default()
     }
 }

@@ -53,9 +53,8 @@ impl Run<'_> {
             let said = requests.iter().any(|request| of_it(&request) && request.carried_out().count() > 0);
             let asked: Vec<&Request> =
                 requests.iter().filter(of_it).filter(|request| Self::asks_to_merge(request)).collect();
-            let automatic =
-                is_automatic(planned.settings, &outcome.members_of(self.facts, &proposal))
-                    && judged.whose == Whose::Capstans;
+            let automatic = is_automatic(planned.settings, &outcome.members_of(self.facts, &proposal))
+                && judged.whose == Whose::Capstans;
             let held = self.held_in(planned, outcome, &proposal).is_some();
             let paused = planned.decided.pause().is_some();
             if !(said || automatic || held || paused || judged.pull.auto_merge) {

@@ -18,9 +18,9 @@ use capstan_report::{Block, BlockPart, decisions_fingerprint, rest_in_a_word, st
 
 use super::carriers::Arranged;
 use super::deciding::{Decided, Earlier, plan_of};
-use super::noting::now;
 use super::facts::part_id;
 use super::intent::{Intent, Part};
+use super::noting::now;
 use super::outcome::{Outcome, ProposalState, Wrote};
 use super::publish::Published;
 use super::refusals::Write;
@@ -51,6 +51,7 @@ impl Run<'_> {
                         let state = ProposalState::new("failed", why.clone());
                         outcome.proposals.insert(member.clone(), state);
                     }
+                    members.retain(|member| !new.contains(member));
                     new.is_empty() || self.is_open(id)
                 });
                 outcome.ending.fail(error);
@@ -367,15 +368,20 @@ impl Run<'_> {
             })
         };
         let mut parts: Vec<Part<'a>> = decided.carried.iter().map(part).collect::<Option<_>>()?;
-        let order: Vec<&Target> =
-            worst(parts.iter().map(|part| part.upgrade), usize::MAX).into_iter().map(|one| &one.target).collect();
+        let order: Vec<&Target> = worst(parts.iter().map(|part| part.upgrade), usize::MAX)
+            .into_iter()
+            .map(|one| &one.target)
+            .collect();
         parts.sort_by_key(|part| order.iter().position(|target| **target == part.proposal.target));
         let why = |member: &ProposalId| {
             let state = outcome.proposals.get(member);
             state.map_or_else(String::new, |state| format!("{}: {}", state.word, state.why))
         };
         let told = decided.left_out.iter().filter(|(_, why)| {
-            !matches!(why, WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. }))
+            !matches!(
+                why,
+                WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. })
+            )
         });
         // Where the dashboard keeps what was decided about those that stay out, it does not end with this.
         let left_out = decided.left_out.iter().filter(|_| !planned.decided.is_dashboard_kept());

@@ -424,7 +424,7 @@ impl Run<'_> {
         let retarget = request.carried_out().find(|(_, command)| command.verb() == Verb::Retarget);
         if let Some((_, command)) = retarget {
             if command.cluster().is_some() {
-                return Ok(self.subjects(request, command));
+                return Ok(self.proposals_of(request, command));
             }
             // Of what nobody can read nothing is written; the answer says so.
             return Ok(self.concerned_by(request, scopes).await?.unwrap_or_default());

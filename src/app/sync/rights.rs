@@ -135,7 +135,7 @@ impl Run<'_> {
     pub(super) async fn audit_commands(self, request: &Request) -> Result<(), SyncError> {
         let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
         for (at, command) in request.commands.iter().enumerate() {
-            let about = command.as_ref().map(|command| self.subjects(request, command));
+            let about = command.as_ref().map(|command| self.proposals_of(request, command));
             let (word, action) = match command {
                 Err(_) => ("?", "command-unknown"),
                 Ok(command) if carried_out.contains(&at) => (command.verb().word(), "command-carried-out"),

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::SourceId;
 use capstan_model::tree::{CommitId, Tree};
-use capstan_plan::proposal::{
-    Decisions, Merged, ProposalId, RollBack, SourceState, carrier_of, roll_back,
-};
+use capstan_plan::proposal::{Decisions, Merged, ProposalId, RollBack, SourceState, carrier_of, roll_back};
 use capstan_plan::settings::{ClusterSettings, FOLDER_FILE, RepositorySettings};
 use capstan_plan::verbs::{Back, Command};
 use capstan_report::Block;
@@ -54,14 +52,14 @@ impl Run<'_> {
         (command, back): (&Command, &Back),
         settings: &RepositorySettings,
     ) -> Result<Result<(ProposalId, RollBack), String>, SyncError> {
-        let subjects = self.subjects(request, command);
+        let subjects = self.proposals_of(request, command);
         let proposal = match subjects.as_slice() {
             [only] => only.clone(),
             [] => return Ok(Err("name the cluster: this is no proposal of one".to_owned())),
             several => {
                 let named = several[0].target.name();
                 return Ok(Err(format!(
-                    "name the cluster, as in `rollback {named}`: this pull request is of {}, and each is rolled back by itself",
+                    "name the cluster, as in `rollback {named}`: this pull request is of {} clusters, and each is rolled back by itself",
                     several.len()
                 )));
             }
@@ -103,7 +101,8 @@ impl Run<'_> {
     ) -> Result<Option<EarlierPullRequest>, SyncError> {
         let by = settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
         let home = carrier_of(proposal, by, &Decisions::default());
-        let groups = self.facts.branches.keys().filter(|id| id.target.group().is_some() && id.kind == proposal.kind);
+        let groups =
+            self.facts.branches.keys().filter(|id| id.target.group().is_some() && id.kind == proposal.kind);
         let ids: BTreeSet<&ProposalId> = [proposal, &home].into_iter().chain(groups).collect();
         let by_branch: BTreeMap<String, &ProposalId> = ids.into_iter().map(|id| (id.branch(), id)).collect();
         let branches: Vec<String> = by_branch.keys().cloned().collect();

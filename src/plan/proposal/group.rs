@@ -94,7 +94,8 @@ enum Place<'a> {
 
 /// Gathers what is offered to the members of a group; `offered` is what its open pull request offers.
 pub fn gather(members: &[Member<'_>], offered: Option<&SourceState>) -> Gathered {
-    let places: Vec<(&Member<'_>, Place<'_>)> = members.iter().map(|member| (member, place(member))).collect();
+    let places: Vec<(&Member<'_>, Place<'_>)> =
+        members.iter().map(|member| (member, place(member))).collect();
     let chosen = choose(&places, offered).cloned();
     let (mut carried, mut left_out) = (Vec::new(), Vec::new());
     for (member, place) in places {
@@ -203,9 +204,7 @@ fn nobody(members: &[Member<'_>], left_out: &[LeftOut]) -> (Wanted, Option<OnHol
     }
     let blocked: Vec<String> = standings()
         .filter_map(|(member, standing)| match standing {
-            Standing::Blocked { why, .. } => {
-                Some(format!("`{}`: {}", member.proposal.target, why.join(" ")))
-            }
+            Standing::Blocked { why, .. } => Some(format!("`{}`: {}", member.proposal.target, why.join(" "))),
             _ => None,
         })
         .collect();
@@ -225,8 +224,9 @@ fn nobody(members: &[Member<'_>], left_out: &[LeftOut]) -> (Wanted, Option<OnHol
         Standing::NothingOffered { rest, .. } => Some(*rest),
         _ => None,
     });
-    let why = "Nothing is offered to any cluster of this group any more, or each has a pull request of its own."
-        .to_owned();
+    let why =
+        "Nothing is offered to any cluster of this group any more, or each has a pull request of its own."
+            .to_owned();
     (Wanted::Nothing { why, rest: rest.unwrap_or(Rest::Current) }, None)
 }
 

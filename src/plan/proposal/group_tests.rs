@@ -72,8 +72,7 @@ fn carried(all: &[One], offered: Option<&SourceState>) -> (Vec<String>, Option<S
 #[test]
 fn a_cluster_has_its_groups_pull_request_unless_somebody_asked_for_a_release_by_name() {
     let by = GroupPattern::parse("*/").unwrap();
-    let asked =
-        Decisions { release: ReleaseName::parse("aws/v22.0.0"), ..Decisions::default() };
+    let asked = Decisions { release: ReleaseName::parse("aws/v22.0.0"), ..Decisions::default() };
     let back = RolledBack { leaves: "aws/v22.0.0".to_owned(), by: "ada".to_owned() };
     let back = Decisions { rollback: Some(back), ..Decisions::default() };
     let held = Decisions { hold: Some(hold()), ..Decisions::default() };
@@ -175,8 +174,7 @@ fn a_group_brings_one_source_what_most_are_offered_and_what_is_open_where_that_i
 
 #[test]
 fn more_than_fit_into_one_pull_request_wait() {
-    let all: Vec<One> =
-        (0..102).map(|at| one(&format!("c/{at:03}"), offer(V22, Draft::Ready))).collect();
+    let all: Vec<One> = (0..102).map(|at| one(&format!("c/{at:03}"), offer(V22, Draft::Ready))).collect();
     let found = gathered(&all, None);
     assert_eq!(found.carried.len(), 100);
     assert_eq!(found.left_out.len(), 2);

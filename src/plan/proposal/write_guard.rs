@@ -173,8 +173,7 @@ mod tests {
             overlay: path(&format!("{cluster}/overlay")),
             retarget: Retarget::Refused,
         };
-        let file =
-            |at: &str| [FileChange { path: path(at), before: None, after: Some(String::new()) }];
+        let file = |at: &str| [FileChange { path: path(at), before: None, after: Some(String::new()) }];
         let (one, other) = (file("gauss/peu01/base/a.yaml"), file("gauss/peu02/base/a.yaml"));
         let (peu01, peu02) = (of("gauss/peu01"), of("gauss/peu02"));
         let both = Guarded::together([guard(&peu01, &one).unwrap(), guard(&peu02, &other).unwrap()]);

@@ -132,14 +132,8 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
             "upgrade:\n  proposals:\n    group:\n      by: \"*\"\n",
             "4:11: `upgrade.proposals.group.by`: `*` is not a pattern over paths: of a group it says how cluster ids begin, so it must end with a plain character: `*/` groups clusters by their first folder",
         ),
-        (
-            "upgrade:\n  proposals:\n    group: {}\n",
-            "?",
-        ),
-        (
-            "upgrade:\n  proposals:\n    group: \"*/\"\n",
-            "?",
-        ),
+        ("upgrade:\n  proposals:\n    group: {}\n", "?"),
+        ("upgrade:\n  proposals:\n    group: \"*/\"\n", "?"),
         (
             "upgrade:\n  proposals:\n    group: {bye: \"*/\"}\n",
             "3:13: unknown key `upgrade.proposals.group.bye`; did you mean `by`?",

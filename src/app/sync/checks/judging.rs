@@ -18,8 +18,8 @@ use capstan_report::{
 
 use super::super::outcome::Remarks;
 use super::super::{NotOpened, Planner, Run, Scopes, SyncError, by_target, settings_file};
-use super::{Judging, overrides_in_words};
 use super::subjects::Subject;
+use super::{Judging, overrides_in_words};
 use crate::app::ports::{PullRequest, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.

@@ -286,8 +286,8 @@ impl Run<'_> {
         let decided = planned.decided;
         let noted = |proposal: &ProposalId| {
             let state = outcome.proposals.get(proposal);
-            let has_pull = outcome.is_noted(self.facts, proposal)
-                || state.is_some_and(|state| state.pull.is_some());
+            let has_pull =
+                outcome.is_noted(self.facts, proposal) || state.is_some_and(|state| state.pull.is_some());
             let plan = planned.plans.get(proposal).filter(|_| !has_pull)?;
             let decisions = decided.of(proposal);
             let decisions = match plan {

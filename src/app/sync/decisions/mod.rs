@@ -18,8 +18,8 @@ use capstan_report::{
     room_for, settled as settled_words,
 };
 
-use super::dashboard::Board;
 use self::releases::Asked;
+use super::dashboard::Board;
 use super::facts::part_id;
 use super::requests::{Origin, Request, RequestId};
 use super::{Plans, Run};
@@ -131,9 +131,9 @@ impl Decided {
                 }
                 // What stands beside a box names its cluster, too.
                 let names = named.is_some() || is_tick;
-                let about = meant(run.decided_by(request, command), command, plans);
-                let mut answer = if about.is_empty() { NO_OPEN_PROPOSAL.to_owned() } else { String::new() };
-                for proposal in about {
+                let those = meant(run.decided_by(request, command), command, plans);
+                let mut answer = if those.is_empty() { NO_OPEN_PROPOSAL.to_owned() } else { String::new() };
+                for proposal in those {
                     let how = (names, &key, plans, settings);
                     answer.push_str(&self.hear_of_one(run, &proposal, (request, command), how, &mut settled));
                 }
@@ -180,7 +180,7 @@ impl Decided {
 
     /// What was skipped is offered again.
     fn unskip(&mut self, run: &Run<'_>, request: &Request, command: &Command) {
-        for proposal in run.subjects(request, command) {
+        for proposal in run.proposals_of(request, command) {
             if let Some(decisions) = self.decisions.get_mut(&proposal)
                 && decisions.skipped.take().is_some()
             {
@@ -246,20 +246,17 @@ impl Decided {
     /// Notes that something was decided about a proposal, of which that was decided before, unless it is too much.
     fn noted(&mut self, run: &Run<'_>, proposal: &ProposalId, before: Decisions) -> Noted {
         let now = self.of(proposal);
-        let without =
-            |(proposal, decisions): (&ProposalId, &Decisions)| match run.facts.carrier(proposal) {
-                Some(_) => 0,
-                // Its name stands beside each.
-                None => room_for(decisions) + 6 * proposal.to_string().len() + 40,
-            };
+        let without = |(proposal, decisions): (&ProposalId, &Decisions)| match run.facts.carrier(proposal) {
+            Some(_) => 0,
+            // Its name stands beside each.
+            None => room_for(decisions) + 6 * proposal.to_string().len() + 40,
+        };
         let carrier = run.facts.carrier(proposal);
         let all: usize = if carrier.is_some() { 0 } else { self.decisions.iter().map(without).sum() };
         // Those who share a pull request share its room.
         let sharing = carrier.filter(|id| id.target.group().is_some()).map(|id| run.facts.members_of(id));
         let in_pull: usize = match sharing {
-            Some(members) => {
-                members.iter().chain(carrier).map(|one| room_for(&self.of(one))).sum()
-            }
+            Some(members) => members.iter().chain(carrier).map(|one| room_for(&self.of(one))).sum(),
             None => room_for(&now),
         };
         if in_pull > MOST_BYTES || all > MOST_BYTES_WITHOUT {

@@ -26,7 +26,7 @@ pub(super) struct Asked {
 impl Decided {
     /// Adds the releases that are asked for now; what is planned then shows whether they are offered
     /// ([`Self::take_back_releases`]).
-    pub(super) fn hear_releases(
+    pub(in super::super) fn hear_releases(
         &mut self,
         run: &Run<'_>,
         requests: &[Request],
@@ -40,7 +40,7 @@ impl Decided {
             for (at, command) in request.carried_out() {
                 let (proposals, release, rollback) = match command {
                     Command::Upgrade(to) => {
-                        let proposals = run.subjects(request, command);
+                        let proposals = run.proposals_of(request, command);
                         for proposal in &proposals {
                             self.wishes.insert(proposal.clone(), Wish::Offer);
                         }
@@ -54,7 +54,7 @@ impl Decided {
                             (vec![proposal.clone()], back.to.clone(), Some(RolledBack { leaves, by }))
                         }
                         Some(Err(why)) => {
-                            let proposal = run.subjects(request, command).into_iter().next();
+                            let proposal = run.proposals_of(request, command).into_iter().next();
                             let target = proposal.map(|proposal| proposal.target.to_string());
                             let answer = about(
                                 target.as_deref().unwrap_or("rollback"),
