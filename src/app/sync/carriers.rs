@@ -23,6 +23,8 @@ pub(super) struct Arranged {
     pub(super) carriers: Carriers,
     /// Open pull requests of a form that the settings do not want any more, and whose changes each brings.
     pub(super) leaving: Carriers,
+    /// Which pull request may carry each proposal.
+    pub(super) homes: BTreeMap<ProposalId, ProposalId>,
 }
 
 impl Run<'_> {
@@ -60,10 +62,10 @@ impl Run<'_> {
             }
         }
         let mut carriers = Carriers::new();
-        for (proposal, home) in homes {
-            carriers.entry(home).or_default().push(proposal);
+        for (proposal, home) in &homes {
+            carriers.entry(home.clone()).or_default().push(proposal.clone());
         }
-        Ok(Arranged { carriers, leaving })
+        Ok(Arranged { carriers, leaving, homes })
     }
 
     /// Closes pull requests of the old form whose changes stand in others now; what people decided meanwhile about those
@@ -71,26 +73,28 @@ impl Run<'_> {
     pub(super) async fn let_go(
         self,
         planned: Planned<'_>,
-        leaving: &Carriers,
+        (leaving, homes): (&Carriers, &BTreeMap<ProposalId, ProposalId>),
         wanted: &BTreeMap<ProposalId, Wanted>,
         outcome: &mut Outcome,
     ) -> Result<(), SyncError> {
         for (id, members) in leaving {
             let Some(pull) = self.open_proposal(id) else { continue };
-            let carried_by = |member: &ProposalId| {
-                outcome
-                    .carried
-                    .iter()
-                    .find(|(_, all)| all.contains(member))
-                    .and_then(|_| outcome.proposals.get(member).and_then(|state| state.pull))
+            // The pull request that stands where one would be carried, whether or not that one is.
+            let stands_for = |member: &ProposalId| {
+                let carried = outcome.carried.get(homes.get(member)?)?;
+                carried.first().and_then(|first| outcome.proposals.get(first)?.pull)
             };
-            let numbers: BTreeSet<u64> = members.iter().filter_map(carried_by).collect();
+            let is_carried = |member: &ProposalId| {
+                let carried = homes.get(member).and_then(|home| outcome.carried.get(home));
+                carried.is_some_and(|all| all.contains(member))
+            };
+            let numbers: BTreeSet<u64> = members.iter().filter_map(stands_for).collect();
             let is_settled = |member: &ProposalId| {
                 let has_nothing = matches!(wanted.get(member), None | Some(Wanted::Nothing { .. }));
                 // What was decided needs a place to stand in, else it would be forgotten here.
                 let has_left = !numbers.is_empty()
                     && (planned.decided.is_dashboard_kept() || planned.decided.of(member).is_empty());
-                has_nothing || carried_by(member).is_some() || has_left
+                has_nothing || is_carried(member) || has_left
             };
             if planned.settings.mode == Mode::Observe {
                 continue;
@@ -109,7 +113,7 @@ impl Run<'_> {
                 continue;
             }
             let forgotten: Vec<ProposalId> =
-                members.iter().filter(|member| carried_by(member).is_none()).cloned().collect();
+                members.iter().filter(|member| !is_carried(member)).cloned().collect();
             let closed = self.close((id, &forgotten), pull, &why, Closer::Capstan).await;
             match closed {
                 Err(error) if error.is_of_one() && self.is_gone(pull.number).await.unwrap_or(false) => {}

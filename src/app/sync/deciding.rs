@@ -10,7 +10,7 @@ use capstan_plan::proposal::{
     decide, gather,
 };
 use capstan_plan::upgrade::Upgrade;
-use capstan_report::{Block, ClosedBy};
+use capstan_report::{Block, BlockPlace, ClosedBy};
 
 use super::carriers::Carriers;
 use super::facts::part_id;
@@ -53,6 +53,8 @@ pub(super) struct Earlier {
     pulls: BTreeMap<ProposalId, EarlierPullRequest>,
     /// Whose changes those of groups brought; all of the group's where nobody knows any more.
     members: BTreeMap<ProposalId, BTreeSet<ProposalId>>,
+    /// What was declined of those that stayed out of a group's, before or beside it.
+    skipped: BTreeMap<ProposalId, Skipped>,
 }
 
 impl Earlier {
@@ -116,7 +118,15 @@ impl Run<'_> {
                 && let Some(block) =
                     Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, id)
             {
-                let members = block.parts.iter().map(|part| part_id(id, part)).collect();
+                let mut members = BTreeSet::new();
+                for part in block.parts {
+                    let member = part_id(id, &part);
+                    match (part.place, part.decisions.skipped) {
+                        (BlockPlace::Carried, _) => drop(members.insert(member)),
+                        (BlockPlace::LeftOut, Some(one)) => drop(earlier.skipped.insert(member, one)),
+                        (BlockPlace::LeftOut, None) => {}
+                    }
+                }
                 earlier.members.insert(id.clone(), members);
             }
             earlier.pulls.insert(id.clone(), pull);
@@ -150,7 +160,7 @@ impl Run<'_> {
                 wanted,
                 command: by_command.wish(id),
                 hold: decisions.hold_on(self.today).cloned(),
-                skipped: decisions.skipped.clone(),
+                skipped: decisions.skipped.clone().or_else(|| earlier.skipped.get(id).cloned()),
                 decisions: &decisions,
             };
             let earlier = match earlier.of(id) {
@@ -212,7 +222,7 @@ impl Run<'_> {
                             .map(|upgrade| upgrade.files.as_slice())
                             .unwrap_or_default(),
                         hold: of_each[member].hold_on(self.today),
-                        skipped: of_each[member].skipped.as_ref(),
+                        skipped: of_each[member].skipped.as_ref().or(earlier.skipped.get(member)),
                         command: strongest([by_command.wish(id), by_command.wish(member)]),
                         earlier: joins
                             .then(|| earlier.of(member))

@@ -122,7 +122,8 @@ fn carriers(
     let mut carriers = BTreeMap::new();
     for (_, id) in by_age {
         carriers.insert(id.clone(), id.clone());
-        for part in shared.get(id).into_iter().flatten() {
+        let parts = shared.get(id).into_iter().flatten();
+        for part in parts.filter(|part| part.place == BlockPlace::Carried) {
             carriers.insert(part_id(id, part), id.clone());
         }
     }

@@ -20,6 +20,8 @@ pub(super) struct Outcome {
     pub(super) proposals: BTreeMap<ProposalId, ProposalState>,
     /// Whose changes a pull request brings, by its proposal, where that was written or found right in this run.
     pub(super) carried: BTreeMap<ProposalId, Vec<ProposalId>>,
+    /// Those that stay out of their group's pull request, and of which that notes what was decided.
+    pub(super) noted_besides: BTreeSet<ProposalId>,
     /// Those whose pull request was closed because another one carries what it did.
     pub(super) superseded: BTreeSet<ProposalId>,
     /// What is offered by each kind of source, for the campaigns.
@@ -94,7 +96,7 @@ impl Outcome {
                 && self.carried.get(id).is_none_or(|members| members.contains(proposal))
         };
         let in_new = || self.carried.values().any(|members| members.contains(proposal));
-        facts.carrier(proposal).is_some_and(stays) || in_new()
+        facts.carrier(proposal).is_some_and(stays) || in_new() || self.noted_besides.contains(proposal)
     }
 }
 

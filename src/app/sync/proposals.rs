@@ -9,8 +9,8 @@ use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
-    Action, BranchStep, Closer, Command, Draft, ProposalId, Scope, Stage, Standing, Wanted, WhyLeftOut,
-    wanted,
+    Action, BranchStep, Closer, Command, Decisions, Draft, ProposalId, Scope, Skipped, Stage, Standing,
+    Wanted, WhyLeftOut, wanted,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::Retarget;
@@ -38,7 +38,7 @@ impl Run<'_> {
         let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
         let mut decided: BTreeMap<ProposalId, Decided> = BTreeMap::new();
         let wanted = self.wanted(planned);
-        let Arranged { mut carriers, leaving } = self.arrange(planned, &wanted).await?;
+        let Arranged { mut carriers, leaving, homes } = self.arrange(planned, &wanted).await?;
         let earlier = match self.earlier(&carriers, &wanted).await {
             // What is open goes on without it.
             Err(error) if error.is_of_one() => {
@@ -130,7 +130,7 @@ impl Run<'_> {
             // Of one that nobody shares any more each has its own standing.
             note(&mut outcome, &decided.carried, &state);
         }
-        self.let_go(planned, &leaving, &wanted, &mut outcome).await?;
+        self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
         self.remark(planned, &mut outcome);
         Ok(outcome)
     }
@@ -383,12 +383,24 @@ impl Run<'_> {
                 WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. })
             )
         });
-        // Where the dashboard keeps what was decided about those that stay out, it does not end with this.
-        let left_out = decided.left_out.iter().filter(|_| !planned.decided.is_dashboard_kept());
-        let left_out = left_out.filter_map(|(member, _)| {
-            let decisions = planned.decided.of(member).without_pull_request(false);
+        // Where the dashboard keeps what was decided about those that stay out, it does not end with this. That a release
+        // was declined has to be told here: of the pull requests of a branch only the newest is looked at.
+        let noted = |(member, why): &(ProposalId, WhyLeftOut)| {
+            let mut decisions = planned.decided.of(member).without_pull_request(false);
+            if planned.decided.is_dashboard_kept() {
+                decisions = Decisions::default();
+            }
+            let by = match why {
+                WhyLeftOut::Stands(Standing::Declined { pull }) => Some(format!("whoever closed #{pull}")),
+                WhyLeftOut::Stands(Standing::Skipped { by }) => Some(by.clone()),
+                WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
+            };
+            let source = plan_of(planned, member).and_then(|upgrade| upgrade.to.as_ref());
+            let skipped = by.zip(source).map(|(by, source)| Skipped { source: source.to_string(), by });
+            decisions.skipped = skipped.or(decisions.skipped);
             (!decisions.is_empty()).then(|| (member.target.clone(), decisions))
-        });
+        };
+        let left_out = decided.left_out.iter().filter_map(noted);
         Some(Intent {
             left_out: told.map(|(member, _)| (member.target.clone(), why(member))).collect(),
             noted_besides: left_out.collect(),
@@ -496,6 +508,10 @@ impl Run<'_> {
         }
         let carried = intent.parts.iter().map(|part| part.proposal.clone());
         outcome.carried.insert(proposal.clone(), carried.collect());
+        let besides = intent.noted_besides.iter();
+        let besides =
+            besides.map(|(target, _)| ProposalId { target: target.clone(), kind: proposal.kind.clone() });
+        outcome.noted_besides.extend(besides);
         let findings = &mut outcome.remarks.entry(number).or_default().findings;
         for part in &intent.parts {
             findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());

@@ -11,7 +11,7 @@ use capstan_plan::proposal::{
     SidebarStanding, Title, TitleDigest, TitleStep, guard,
 };
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart, ClosedBy, closed_body, text_digest};
+use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, closed_body, text_digest};
 
 use super::intent::Intent;
 use super::{Run, SyncError};
@@ -231,7 +231,11 @@ impl Run<'_> {
                 });
                 // What was decided of this pull request ends with it.
                 let parts = block.parts.iter().map(|part| BlockPart {
-                    decisions: Decisions::default(),
+                    // That something was declined before is looked up here.
+                    decisions: Decisions {
+                        skipped: part.decisions.skipped.clone().filter(|_| part.place == BlockPlace::LeftOut),
+                        ..Decisions::default()
+                    },
                     retarget: Retarget::default(),
                     ..part.clone()
                 });

@@ -1,7 +1,10 @@
 //! Clusters of a group share a pull request: opened, kept current, commanded, found again, and moved over when the
 //! settings change.
 
+use capstan_forge::MergeMethod;
+
 use super::memory::{Death, World};
+use super::town::{REPOSITORY, Town};
 use capstan::app::ports::{CheckConclusion, Permission, PullRequest, PullRequestState};
 use capstan_plan::proposal::Sidebar;
 
@@ -156,6 +159,10 @@ async fn what_a_person_closed_is_declined_for_whom_it_carried_also_where_they_sh
     assert_eq!(state(&world, "c/g/a").0, "declined");
     assert_eq!(shared(&world).title, "Upgrade c/g (1 cluster) to releases/v2", "one came that nobody asked");
     assert_eq!(world.file(GROUP, "c/g/a/base/v").unwrap(), "one\nmine\n");
+    let mark = world.state().writes.len();
+    world.sync().await;
+    assert_eq!(world.writes_since(mark), Vec::<&str>::new());
+    assert_eq!(state(&world, "c/g/a").0, "declined", "also with another pull request on the branch");
     world.push("main", &[(".capstan.yaml", Some(SINGLE))]);
     world.sync().await;
     world.sync().await;
@@ -291,24 +298,6 @@ async fn a_command_needs_the_right_for_every_cluster_and_says_for_which_it_lacks
 }
 
 #[tokio::test]
-async fn a_release_that_somebody_asks_for_by_name_is_one_clusters_own() {
-    let world = world(GROUPED_WITH_DASHBOARD);
-    world.sync().await;
-    let number = shared(&world).number;
-    world.comment(number, "ada", "/capstan upgrade c/g/b to releases/v2");
-    world.sync().await;
-    assert_eq!(heads(&world), [GROUP, X, B]);
-    assert_eq!(world.file(GROUP, "c/g/b/base/v").unwrap(), "one\n");
-    assert_eq!(world.file(B, "c/g/b/base/v").unwrap(), "two\n");
-    assert!(last(&world, number).contains("See #3."), "{}", last(&world, number));
-    world.merge(3);
-    world.sync().await;
-    world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
-    world.sync().await;
-    assert_eq!(world.file(GROUP, "c/g/b/base/v").unwrap(), "three\n", "merged, it is in its group again");
-}
-
-#[tokio::test]
 async fn limits_count_pull_requests() {
     let settings = "dashboard: {enabled: false}\nupgrade: {proposals: {open: 1, group: {by: \"c/*/\"}, order: [\"c/g/b\"]}}\n";
     let world = world(settings);
@@ -368,6 +357,87 @@ async fn the_setting_is_switched_both_ways_and_decisions_survive() {
     world.comment(open(&world, A).unwrap().number, "ada", "/capstan unhold for c/g/b");
     world.sync().await;
     assert_eq!(heads(&world), [X, A, B]);
+}
+
+const TOWN: &str = "mode: propose\nupgrade: {proposals: {group: {by: \"*/\"}}, merge: {approvals: 1}}\n";
+const PEU: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
+const GAUSS: &str = "capstan/upgrade/%group/gauss";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_forge_it_is_opened_approved_and_merged_and_found_again() {
+    let mut town = Town::new(TOWN, &PEU).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let pulls = town.open_pulls();
+    assert_eq!(pulls.len(), 1);
+    let (number, pull) = (pulls[0].number, &pulls[0]);
+    assert_eq!(
+        (pull.head_branch.as_str(), pull.title.as_str()),
+        (GAUSS, "Upgrade gauss (2 clusters) to aws/v22.0.0")
+    );
+    for cluster in PEU {
+        let row = format!("\n| `{cluster}` | `aws/v21.0.0` | ");
+        assert!(pull.body.contains(&row), "{}", pull.body);
+        assert!(town.file(GAUSS, &format!("{cluster}/base/machinepool.yaml")).contains("v1.22.5"));
+        assert_eq!(town.standing(cluster).await.0, "proposed");
+    }
+    let commit = &town.forge.commits(REPOSITORY, GAUSS).unwrap()[0];
+    assert!(commit.message.contains("\ngauss/peu02 from aws/v21.0.0: "), "{}", commit.message);
+    assert!(town.check(number).title.starts_with("1 of 1 approval missing"), "{}", town.check(number).title);
+
+    let before = town.forge.write_calls();
+    town.restart_without_database().await;
+    assert_eq!(town.open_pulls().len(), 1);
+    assert_eq!(town.forge.write_calls(), before, "all was found again");
+
+    town.comment(number, "ada", "/capstan merge").await;
+    assert!(town.answers(number).last().unwrap().starts_with("`gauss`: "), "{:?}", town.answers(number));
+    town.comment(number, "ada", "/capstan approve").await;
+    let answer = town.answers(number).pop().unwrap();
+    assert!(answer.starts_with("`gauss`: Approved by `ada` for "), "{answer}");
+    town.restart_without_database().await;
+    assert_eq!(town.check(number).conclusion.as_deref(), Some("success"), "{}", town.check(number).summary);
+    assert_eq!(town.check(number).buttons, ["merge", "replan"]);
+    town.comment(number, "ada", "/capstan merge").await;
+    for cluster in PEU {
+        let record = town.file("main", &format!("{cluster}/capstan.yaml"));
+        assert!(record.starts_with("release: aws/v22.0.0\n"), "{record}");
+        assert_eq!(town.standing(cluster).await.0, "current");
+    }
+    assert!(town.open_pulls().is_empty());
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_forge_a_release_asked_for_by_name_and_a_rollback_are_one_clusters_own() {
+    let town = Town::new(TOWN, &PEU).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let number = town.open_pulls()[0].number;
+    town.comment(number, "ada", "/capstan upgrade gauss/peu02 to aws/v22.0.0").await;
+    let own = town.open_pulls().into_iter().find(|pull| pull.head_branch == "capstan/upgrade/gauss/peu02");
+    let own = own.unwrap_or_else(|| panic!("{:?}", town.answers(number)));
+    assert!(!town.file(GAUSS, "gauss/peu02/base/machinepool.yaml").contains("v1.22.5"), "it left");
+    assert!(town.file(GAUSS, "gauss/peu01/base/machinepool.yaml").contains("v1.22.5"));
+    let link = format!("See #{}.", own.number);
+    assert!(town.answers(number).last().unwrap().contains(&link), "{:?}", town.answers(number));
+    town.forge.merge_pull(REPOSITORY, own.number, "ada", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    town.release("v22.1.0", "v1.22.9");
+    town.settle().await;
+    assert_eq!(town.open_pulls().len(), 1, "merged, it is in its group again");
+    assert!(town.file(GAUSS, "gauss/peu02/base/machinepool.yaml").contains("v1.22.9"));
+
+    town.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    town.comment(number, "ada", "/capstan rollback").await;
+    let answer = town.answers(number).pop().unwrap();
+    assert!(answer.contains("name the cluster, as in `rollback gauss/peu01`"), "{answer}");
+    town.comment(number, "ada", "/capstan rollback gauss/peu01").await;
+    let back = town.open_pulls();
+    assert_eq!(back.len(), 1, "{:?}", town.answers(number));
+    assert!(back[0].title.starts_with("Roll gauss/peu01 back from aws/v22.1.0"), "{}", back[0].title);
+    town.done();
 }
 
 /// What people see in the end.

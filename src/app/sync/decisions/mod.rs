@@ -79,7 +79,12 @@ impl Decided {
                     match part.place {
                         BlockPlace::Carried => drop(decided.decisions.insert(member, part.decisions)),
                         BlockPlace::LeftOut => {
-                            decided.decisions.entry(member).or_insert(part.decisions);
+                            let known = decided.decisions.entry(member).or_default();
+                            let skipped = known.skipped.take().or_else(|| part.decisions.skipped.clone());
+                            if known.is_empty() {
+                                *known = part.decisions;
+                            }
+                            known.skipped = skipped;
                         }
                     }
                 }
