@@ -250,7 +250,15 @@ impl Run<'_> {
                 waits.insert(member, why);
             }
             if !waiting {
-                let left_out = left_out.into_iter().map(|one| (one.proposal, one.why)).collect();
+                let told = |why| match why {
+                    // The next pull request of the branch takes the place of that one, and notes it.
+                    WhyLeftOut::Stands(Standing::Declined { pull }) if writes => {
+                        let by = format!("whoever closed #{pull}");
+                        WhyLeftOut::Stands(Standing::Skipped { by })
+                    }
+                    why => why,
+                };
+                let left_out = left_out.into_iter().map(|one| (one.proposal, told(one.why))).collect();
                 return Ok(Decided { wanted: of_group, action, command, carried, left_out });
             }
         }

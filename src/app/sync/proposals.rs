@@ -391,7 +391,6 @@ impl Run<'_> {
                 decisions = Decisions::default();
             }
             let by = match why {
-                WhyLeftOut::Stands(Standing::Declined { pull }) => Some(format!("whoever closed #{pull}")),
                 WhyLeftOut::Stands(Standing::Skipped { by }) => Some(by.clone()),
                 WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
             };

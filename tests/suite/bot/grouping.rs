@@ -432,7 +432,7 @@ async fn on_a_forge_a_release_asked_for_by_name_and_a_rollback_are_one_clusters_
     town.settle().await;
     town.comment(number, "ada", "/capstan rollback").await;
     let answer = town.answers(number).pop().unwrap();
-    assert!(answer.contains("name the cluster, as in `rollback gauss/peu01`"), "{answer}");
+    assert!(answer.contains("Name the cluster, as in `rollback gauss/peu01`"), "{answer}");
     town.comment(number, "ada", "/capstan rollback gauss/peu01").await;
     let back = town.open_pulls();
     assert_eq!(back.len(), 1, "{:?}", town.answers(number));

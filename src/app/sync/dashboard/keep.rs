@@ -309,7 +309,9 @@ impl Run<'_> {
                 .flat_map(|upgrade| &upgrade.conflicts)
                 .filter(|conflict| conflict.blocks && !conflict.settling.values.is_empty());
             let is_open = !matches!(state.word, "declined" | "reverted" | "current" | "pinned" | "gone");
-            let carries = |id: &&ProposalId| outcome.members_of(self.facts, id).contains(proposal);
+            let carries = |id: &&ProposalId| {
+                !outcome.superseded.contains(*id) && outcome.members_of(self.facts, id).contains(proposal)
+            };
             let carrier = self.facts.carrier(proposal).filter(|_| is_open).filter(carries);
             let open = carrier.and_then(|id| self.facts.proposals.get(id)).map(|pull| pull.number);
             Entry {
