@@ -172,7 +172,7 @@ impl PageRecords for Database {
         let hour_ago = self.now_ms() - 3_600_000;
         let sql = format!(
             "SELECT j.repository, j.name, j.state, j.attempts, j.reason, j.not_before_ms, j.finished_at_ms, j.cause,
-                (SELECT COUNT(*) FROM proposals p
+                (SELECT COUNT(DISTINCT p.pull_request) FROM proposals p
                  WHERE p.repository = j.repository AND p.pull_request IS NOT NULL),
                 (SELECT COUNT(*) FROM audit a WHERE a.repository = j.repository
                  AND a.action = 'proposal-opened' AND a.at_ms > {hour_ago}),

@@ -80,9 +80,9 @@ impl RemoteFleet {
             }
         }
         let targets = self.opened.scopes.iter().map(|scope| &scope.target);
-        let targets = targets.filter(|target| only.is_none_or(|only| only.contains(target.id())));
-        let plan = |target: &Target| {
-            let cluster = target.id();
+        let targets = targets.filter_map(|target| Some((target, target.id()?)));
+        let targets = targets.filter(|(_, id)| only.is_none_or(|only| only.contains(*id)));
+        let plan = |(target, cluster): (&Target, &ClusterId)| {
             let unplanned = || {
                 Err(format!(
                     "{cluster} is not planned yet: more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits in this look. The next look gets further"

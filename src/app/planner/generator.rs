@@ -57,6 +57,11 @@ pub(super) struct JudgedBy<'a> {
 }
 
 /// Renders a neighbour, unless it is skipped, and says so.
+/// The folder that a proposal brings to a release; `None` where it is of another source, or of several clusters.
+fn of_release(proposal: &ProposalId) -> Option<&ClusterId> {
+    proposal.target.id().filter(|_| proposal.kind == SourceKind::RELEASE)
+}
+
 fn around(watch: &dyn WatchRenders) -> impl FnMut(&ClusterId, &mut dyn FnMut()) {
     |cluster, render| {
         if !watch.skips(cluster) {
@@ -129,8 +134,8 @@ impl Generator {
         scopes: &[Scope],
         watch: &dyn WatchRenders,
     ) -> Vec<ClusterId> {
-        let folders = |scope: &Scope| (scope.target.id().clone(), scope.folders());
-        let clusters: Vec<_> = scopes.iter().map(folders).collect();
+        let folders = |scope: &Scope| Some((scope.target.id()?.clone(), scope.folders()));
+        let clusters: Vec<_> = scopes.iter().filter_map(folders).collect();
         self.render_reads.touched(before, after, &clusters, watch)
     }
 
@@ -424,26 +429,26 @@ impl OpenFleet for Fleet {
     }
 
     fn allow_retarget(&mut self, proposal: &ProposalId) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::allow_retarget(self, proposal.target.id().clone());
+        if let Some(id) = of_release(proposal) {
+            Self::allow_retarget(self, id.clone());
         }
     }
 
     fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::ask_for(self, proposal.target.id().clone(), release);
+        if let Some(id) = of_release(proposal) {
+            Self::ask_for(self, id.clone(), release);
         }
     }
 
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::settle(self, proposal.target.id().clone(), settled);
+        if let Some(id) = of_release(proposal) {
+            Self::settle(self, id.clone(), settled);
         }
     }
 
     fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::set_versions(self, proposal.target.id().clone(), versions);
+        if let Some(id) = of_release(proposal) {
+            Self::set_versions(self, id.clone(), versions);
         }
     }
 

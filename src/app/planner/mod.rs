@@ -152,7 +152,7 @@ pub trait Planner: Send + Sync {
     ) -> Result<Vec<ClusterId>, PlannerFailed> {
         let differs =
             |cluster: &&ClusterId| before.folder_id(cluster.folder()) != after.folder_id(cluster.folder());
-        Ok(scopes.iter().map(|scope| scope.target.id()).filter(differs).cloned().collect())
+        Ok(scopes.iter().filter_map(|scope| scope.target.id()).filter(differs).cloned().collect())
     }
 
     /// The clusters whose Clusters use a ClusterClass that lies elsewhere and is another one in the second snapshot,
@@ -273,7 +273,7 @@ pub trait OpenFleet: Send + Sync {
     /// As [`Self::plan_all`].
     fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
         let mut plans = self.plan_all()?;
-        plans.retain(|(proposal, _)| clusters.contains(proposal.target.id()));
+        plans.retain(|(proposal, _)| proposal.target.id().is_some_and(|id| clusters.contains(id)));
         Ok(plans)
     }
 }

@@ -13,14 +13,19 @@
 
 mod answers;
 mod approvals;
+mod carriers;
 mod checks;
 mod clusters;
+mod concerned;
 mod dashboard;
+mod deciding;
 mod decisions;
 mod elsewhere;
 mod facts;
 mod heads;
+mod intent;
 mod merging;
+mod noting;
 mod onboarding;
 mod outcome;
 mod preflights;
@@ -411,7 +416,7 @@ impl Run<'_> {
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let scopes = by_target(fleet.scopes());
         let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
-        let sets = scopes.keys().filter(is_set).map(|target| target.id().clone());
+        let sets = scopes.keys().filter(is_set).filter_map(|target| target.id().cloned());
         let _first_time = self.provider_sets.set(sets.collect());
         let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
         // Whoever asks for a preflight wants the check anew, as somebody who re-runs it on GitHub does.
@@ -426,7 +431,7 @@ impl Run<'_> {
         fleet.know_names(reporters.names());
         let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
         let mut decided = Decided::before(&self, &board);
-        let rollbacks = self.find_rollbacks(&commands).await?;
+        let rollbacks = self.find_rollbacks(&commands, &settings).await?;
         decided.hear_releases(&self, &commands, &rollbacks, &settings);
         let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
             Ok(plans) => plans,
@@ -434,7 +439,7 @@ impl Run<'_> {
         };
         // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
         // proposal keeps what people wrote on it.
-        let closed = asked.iter().filter(|proposal| !self.facts.proposals.contains_key(*proposal));
+        let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
         closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
 
         let planned = Planned {

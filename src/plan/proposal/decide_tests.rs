@@ -36,7 +36,7 @@ fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> Facts {
         reviewed: Some(Reviewed::Not),
         mergeable: Some(Mergeable::PerhapsYes),
     };
-    Facts { wanted, pulls, command: Command::None, hold: None, pause: None, answers }
+    Facts { wanted, pulls, command: Command::None, hold: None, skipped: None, pause: None, answers }
 }
 
 fn reviewed(mut facts: Facts, reviewed: Reviewed) -> Facts {
@@ -352,4 +352,23 @@ fn what_somebody_rolled_back_from_is_not_offered_again_and_a_newer_source_is() {
     assert_eq!(decided(&offered("aws/v23.0.0")), Action::Open { branch: BranchStep::Create });
     let asked = Facts { command: Command::Offer, ..offered("aws/v22.0.0") };
     assert_eq!(decided(&asked), Action::Open { branch: BranchStep::Create });
+}
+
+#[test]
+fn what_was_skipped_is_not_offered_until_it_is_something_else_or_somebody_asks() {
+    let by = |release: &str| Some(Skipped { source: release.to_owned(), by: "ada".to_owned() });
+    let mut facts = facts(offer("aws/v22.0.0", '1'), None, vec![]);
+    facts.skipped = by("aws/v22.0.0");
+    let skipped = Action::Leave(Standing::Skipped { by: "ada".to_owned() });
+    assert_eq!(asked(&facts), (vec![], skipped));
+    facts.skipped = by("aws/v21.0.0");
+    assert_eq!(decided(&facts), Action::Open { branch: BranchStep::Create });
+    facts.skipped = by("aws/v22.0.0");
+    facts.command = Command::Offer;
+    assert_eq!(decided(&facts), Action::Open { branch: BranchStep::Create });
+    facts.command = Command::None;
+    facts.pulls = vec![pull(7, PullState::Open, "aws/v22.0.0")];
+    let Action::Close { pull: 7, by: Closer::Person, .. } = decided(&facts) else {
+        panic!("an open one is closed: {:?}", decided(&facts));
+    };
 }

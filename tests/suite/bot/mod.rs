@@ -13,6 +13,7 @@ mod decisions;
 mod dry_run;
 mod elsewhere;
 mod enterprise;
+mod grouping;
 mod kills;
 mod memory;
 mod merging;

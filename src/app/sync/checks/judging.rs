@@ -14,13 +14,13 @@ use capstan_plan::proposal::{ResultDigest, Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_report::{
     CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
-    annotated_files, check, override_in_words, untouched,
+    annotated_files, check, untouched,
 };
 
 use super::super::outcome::Remarks;
 use super::super::{NotOpened, Planner, Run, Scopes, SyncError, by_target, settings_file};
-use super::Judging;
 use super::subjects::Subject;
+use super::{Judging, overrides_in_words};
 use crate::app::ports::{PullRequest, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.
@@ -133,7 +133,7 @@ impl Run<'_> {
             ..Judged::default()
         };
         judged.notes.extend(note_of_users(&left_out));
-        judged.notes.extend(remarks.overrides.iter().map(override_in_words));
+        judged.notes.extend(overrides_in_words(remarks));
         let changes_settings = differences(&*comparison.before, &*comparison.after)
             .iter()
             .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
@@ -190,13 +190,15 @@ impl Run<'_> {
         for more in by_settings {
             add_findings(&mut judged.clusters, more);
         }
-        if let [only] = judged.clusters.as_mut_slice() {
-            for finding in &remarks.findings {
-                add_finding(&mut only.judgement.after, finding.clone());
+        // What was said of one cluster concerns no other.
+        for one in &mut judged.clusters {
+            let target = Target::from(one.cluster.clone());
+            for finding in remarks.findings.get(&target).into_iter().flatten() {
+                add_finding(&mut one.judgement.after, finding.clone());
             }
-            // A proposal is of one cluster: what was said of it concerns no other.
-            for finding in &mut only.judgement.after {
-                if remarks.overrides.iter().any(|one| one.rule == finding.rule.id()) {
+            let Some(overrides) = remarks.overrides.get(&target) else { continue };
+            for finding in &mut one.judgement.after {
+                if overrides.iter().any(|one| one.rule == finding.rule.id()) {
                     *finding = finding.clone().warning();
                 }
             }

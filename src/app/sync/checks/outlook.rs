@@ -112,7 +112,7 @@ impl Run<'_> {
         settings: &RepositorySettings,
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
         let scopes = self.scopes_of(tree, settings).await?;
-        Ok(scopes.into_iter().map(|scope| scope.target.id().clone()).collect())
+        Ok(scopes.into_iter().filter_map(|scope| scope.target.id().cloned()).collect())
     }
 
     /// What these clusters would be offered at a snapshot, under these settings.
@@ -140,7 +140,8 @@ impl Run<'_> {
             Ok(plans) => {
                 let of_releases = plans.into_iter().filter_map(|(proposal, plan)| {
                     let is_release = proposal.kind == capstan_model::source::SourceKind::RELEASE;
-                    is_release.then(|| (proposal.target.id().clone(), plan))
+                    let id = proposal.target.id().filter(|_| is_release)?;
+                    Some((id.clone(), plan))
                 });
                 Ok(Ok(of_releases.collect()))
             }
@@ -162,7 +163,7 @@ fn look_at(
         .flatten()
         .filter_map(|(proposal, plan)| {
             let from = plan.as_ref().ok()?.from.as_ref()?.release()?;
-            Some((proposal.target.id(), from.provider()))
+            Some((proposal.target.id()?, from.provider()))
         })
         .collect();
     let order = &judging.settings.upgrade.proposals.order;

@@ -286,8 +286,8 @@ impl Run<'_> {
         let decided = planned.decided;
         let noted = |proposal: &ProposalId| {
             let state = outcome.proposals.get(proposal);
-            let has_pull = self.facts.proposals.contains_key(proposal)
-                || state.is_some_and(|state| state.pull.is_some());
+            let has_pull =
+                outcome.is_noted(self.facts, proposal) || state.is_some_and(|state| state.pull.is_some());
             let plan = planned.plans.get(proposal).filter(|_| !has_pull)?;
             let decisions = decided.of(proposal);
             let decisions = match plan {
@@ -309,7 +309,11 @@ impl Run<'_> {
                 .flat_map(|upgrade| &upgrade.conflicts)
                 .filter(|conflict| conflict.blocks && !conflict.settling.values.is_empty());
             let is_open = !matches!(state.word, "declined" | "reverted" | "current" | "pinned" | "gone");
-            let open = self.facts.proposals.get(proposal).filter(|_| is_open).map(|pull| pull.number);
+            let carries = |id: &&ProposalId| {
+                !outcome.superseded.contains(*id) && outcome.members_of(self.facts, id).contains(proposal)
+            };
+            let carrier = self.facts.carrier(proposal).filter(|_| is_open).filter(carries);
+            let open = carrier.and_then(|id| self.facts.proposals.get(id)).map(|pull| pull.number);
             Entry {
                 proposal: proposal.clone(),
                 word: state.word,

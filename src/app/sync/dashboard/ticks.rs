@@ -113,7 +113,7 @@ impl Run<'_> {
         let mut requests = Vec::new();
         for choice in choices {
             let Some(command) = choice.command() else { continue };
-            let pull = choice.proposal.as_ref().and_then(|proposal| self.facts.proposals.get(proposal));
+            let pull = choice.proposal.as_ref().and_then(|proposal| self.facts.pull_of(proposal));
             requests.push(Request {
                 number,
                 pull: pull.cloned(),

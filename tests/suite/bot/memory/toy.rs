@@ -152,7 +152,7 @@ fn nothing(target: &Target) -> Upgrade {
 
 impl ToyFleet {
     fn plan_values(&self, target: &Target) -> Option<Upgrade> {
-        let file = format!("values/{}", target.folder().name());
+        let file = format!("values/{}", target.folder().unwrap().name());
         let wanted = text(&*self.tree, &file)?;
         let base = format!("{target}/base/v");
         let before = text(&*self.tree, &base)?;
@@ -161,7 +161,7 @@ impl ToyFleet {
         let mut upgrade = nothing(target);
         if after != before {
             let blob = &self.tree.entry(&RepoPath::parse(&file).unwrap())?.blob;
-            upgrade.to = Some(SourceId::new(values(), target.folder().name()));
+            upgrade.to = Some(SourceId::new(values(), target.folder().unwrap().name()));
             upgrade.to_content = Some(SourceContent::from(blob));
             let path = RepoPath::parse(&base).unwrap();
             upgrade.files = vec![FileChange { path, before: Some(before), after: Some(after) }];
