@@ -195,7 +195,7 @@ mod tests {
             private_key: &"-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----\n".into(),
             webhook_secret: &"a webhook secret".into(),
             client_id: "Iv1.1",
-            client_secret: &"a client secret".into(),
+            client_secret: &"a-client-secret".into(),
         };
         keep_app(state_dir, &app)
     }

@@ -105,7 +105,8 @@ fn everything_that_is_missing_is_told_at_once() {
         place.problems(&ServeOptions::default()),
         "3 settings are wrong or missing:\n\
          - github-app-id is missing: give the number that GitHub shows as `App ID` on the App's settings page, by \
-         --github-app-id or CAPSTAN_GITHUB_APP_ID\n\
+         --github-app-id or CAPSTAN_GITHUB_APP_ID; or give --public-url and no setting of an App at all, and make one at \
+         /setup\n\
          - github-private-key-file is missing: give a file with the App's private key, a .pem file as GitHub gave \
          it for download, by --github-private-key-file or CAPSTAN_GITHUB_PRIVATE_KEY_FILE, or set \
          CAPSTAN_GITHUB_PRIVATE_KEY\n\

@@ -63,6 +63,7 @@ mod tests {
             name: name.to_owned(),
             uid: uid(of),
             clusters: clusters.iter().map(|glob| Glob::parse(glob).unwrap()).collect(),
+            providers: None,
         };
         ManagedBy(vec![
             one("mc-eu", EU, &["gauss/*", "shared/*"]),
