@@ -95,6 +95,7 @@
 //! | template | a machine or bootstrap template of Cluster API, which is not edited but rotated: a new object with a new name |
 //! | rollout | machines that will be replaced, and later how far that is |
 //! | proposal | the pull request that carries an upgrade |
+//! | group | clusters that share a pull request, by the beginning of their ids |
 //! | campaign | one source state offered to many clusters of a repository |
 //! | track | how far a cluster follows newer releases |
 //! | management cluster | where Cluster API and the reconciler run, known by the UID of its `kube-system` namespace |

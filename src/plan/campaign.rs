@@ -143,21 +143,14 @@ mod tests {
         let ids = clusters(&["group://b", "a/y", "c/z"]);
         let of_b = clusters(&["b/x", "b/canary1"]);
         let open = Action::Open { branch: BranchStep::Create };
-        let candidate = |proposal: &'_ ProposalId| -> (ProposalId, Vec<ProposalId>) {
-            let is_group = proposal.target.group().is_some();
-            (proposal.clone(), if is_group { of_b.clone() } else { vec![proposal.clone()] })
+        let candidate = |proposal| Candidate {
+            proposal,
+            carries: if proposal == &ids[0] { &of_b } else { std::slice::from_ref(proposal) },
+            action: &open,
+            command: Command::None,
+            held: false,
         };
-        let all: Vec<(ProposalId, Vec<ProposalId>)> = ids.iter().map(candidate).collect();
-        let all: Vec<Candidate<'_>> = all
-            .iter()
-            .map(|(proposal, carries)| Candidate {
-                proposal,
-                carries,
-                action: &open,
-                command: Command::None,
-                held: false,
-            })
-            .collect();
+        let all: Vec<Candidate<'_>> = ids.iter().map(candidate).collect();
         let chosen = turn(&all, Some(&limits(2, 20)), Load::default());
         assert_eq!(chosen.now, clusters(&["group://b", "a/y"]), "its canary leads");
         assert_eq!(chosen.waiting.len(), 1);
