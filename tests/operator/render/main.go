@@ -127,14 +127,11 @@ func typed(objects []map[string]any) ([]map[string]any, error) {
 		given := &unstructured.Unstructured{Object: object}
 		known, err := scheme.Scheme.New(given.GroupVersionKind())
 		if err == nil {
-			if err := scheme.Scheme.Convert(given, known, nil); err != nil {
-				return nil, fmt.Errorf("%s %s: %w", given.GetKind(), given.GetName(), err)
-			}
 			made := &unstructured.Unstructured{}
-			if err := scheme.Scheme.Convert(known, made, nil); err != nil {
-				return nil, err
+			// What its type does not take stays as it is: an API server would refuse it from both sides.
+			if scheme.Scheme.Convert(given, known, nil) == nil && scheme.Scheme.Convert(known, made, nil) == nil {
+				object = made.Object
 			}
-			object = made.Object
 		}
 		all = append(all, object)
 	}

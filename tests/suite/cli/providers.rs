@@ -138,6 +138,7 @@ fn released() -> (Forge, String, Sandbox) {
     let forge = Forge::start(Options::default()).unwrap();
     forge.create_organization("acme").unwrap();
     forge.create_repository("acme/ipam").unwrap();
+    forge.publish("acme/ipam", true).unwrap();
     publish(&forge, COMPONENTS);
     let host = forge.url().trim_start_matches("http://").to_owned();
     let object = SET.replace(
@@ -226,7 +227,7 @@ fn rights_are_those_of_the_set_by_name() {
     let roles = sandbox.capstan(&["providers", "rights", "--variable", "VERBOSITY=5"]);
     assert!(
         roles.ended(0).out.contains(
-            "  - apiGroups:\n      - apps\n    resources:\n      - deployments\n    resourceNames:\n      - manager\n"
+            "- apiGroups:\n  - apps\n  resources:\n  - deployments\n  resourceNames:\n  - manager\n"
         ),
         "{}",
         roles.out

@@ -14,6 +14,7 @@ fn forge() -> (Forge, String) {
     let forge = Forge::start(Options::default()).unwrap();
     forge.create_organization("acme").unwrap();
     forge.create_repository("acme/own").unwrap();
+    forge.publish("acme/own", true).unwrap();
     let files =
         [("metadata.yaml", METADATA.as_bytes()), ("infrastructure-components.yaml", COMPONENTS.as_bytes())];
     for tag in ["v1.0.0", "v1.0.2", "v1.0.10", "v1.1.0-rc.1", "nightly"] {

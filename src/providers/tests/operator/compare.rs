@@ -13,7 +13,9 @@ use super::operator::Operator;
 /// "Where it differs from the operator".
 const MEANT: &[&str] = &[
     // A value of a variable must end up inside one scalar, or one comment.
-    "must end up inside one",
+    "does not stay inside one scalar",
+    // Labels or annotations that are no texts: all of the object's labels are dropped there.
+    "is a mapping of texts, and this is none",
     // One object twice is applied twice.
     "it stands twice among the components",
 ];
@@ -26,12 +28,12 @@ pub(crate) struct Case {
 }
 
 /// What a case came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
     /// The same objects.
     Same,
-    /// Both refuse.
-    Refused,
+    /// Both refuse; in the operator's words.
+    Refused(String),
     /// Capstan alone refuses, on purpose.
     Meant,
 }
@@ -58,7 +60,7 @@ pub(crate) fn compare(operator: &mut Operator, case: &Case) -> Result<Came, Stri
     let theirs = operator.render(&case.provider, &case.objects);
     let (ours, theirs) = match (ours(case), theirs) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
-        (Err(_), Err(_)) => return Ok(Came::Refused),
+        (Err(_), Err(theirs)) => return Ok(Came::Refused(theirs)),
         (Err(ours), Ok(_)) if MEANT.iter().any(|meant| ours.contains(meant)) => return Ok(Came::Meant),
         (Err(ours), Ok(_)) => return Err(format!("Capstan alone refuses: {ours}")),
         (Ok(_), Err(theirs)) => return Err(format!("the operator alone refuses: {theirs}")),
