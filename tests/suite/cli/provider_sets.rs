@@ -124,7 +124,7 @@ fn a_set_and_a_cluster_are_each_offered_releases_of_their_own_kind() {
     let refused = sandbox.capstan(&["plan", SET, "--to", "aws/v2.0.0"]);
     refused.refused(
         2,
-        "error: there is no release aws/v2.0.0 for mc-eu/providers: it is one for clusters, as the objects of its base say",
+        "error: there is no release aws/v2.0.0 for mc-eu/providers: it is one for clusters, as the objects of its base say (`capstan releases` lists them)",
     );
     let refused = sandbox.capstan(&["plan", "gauss/peu01", "--to", "mc/v2.0.0"]);
     refused.ended(2);
