@@ -134,13 +134,15 @@ fn provider(text: &mut String, provider: &ProviderChange) {
     let _ =
         writeln!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
     let objects = &provider.objects;
-    let _ = writeln!(
-        text,
-        "      {} objects come, {} change, {} go; -o json has all of it",
-        objects.add.len(),
-        objects.change.len(),
-        objects.remove.len()
-    );
+    if provider.unknown.is_empty() {
+        let _ = writeln!(
+            text,
+            "      {} objects come, {} change, {} go; -o json has all of it",
+            objects.add.len(),
+            objects.change.len(),
+            objects.remove.len()
+        );
+    }
     for why in &provider.unknown {
         let _ = writeln!(text, "      unknown: {why}");
     }

@@ -122,10 +122,8 @@ fn a_set_and_a_cluster_are_each_offered_releases_of_their_own_kind() {
     assert!(set["providers"][0]["unknown"][0].is_string(), "{}", set["providers"][0]);
 
     let refused = sandbox.capstan(&["plan", SET, "--to", "aws/v2.0.0"]);
-    refused.refused(
-        2,
-        "error: there is no release aws/v2.0.0 for mc-eu/providers: it is one for clusters, as the objects of its base say",
-    );
+    let why = "there is no release aws/v2.0.0 for mc-eu/providers: it is one for clusters, as the objects of its base say";
+    assert!(refused.ended(2).err.contains(why), "{}", refused.err);
     let refused = sandbox.capstan(&["plan", "gauss/peu01", "--to", "mc/v2.0.0"]);
     refused.ended(2);
     assert!(refused.err.contains("it is one for provider sets"), "{}", refused.err);
