@@ -243,7 +243,7 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
             upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
-        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target, notes.join(" "));
+        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target.path(), notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.clone());
     let proposal = capstan_report::Proposal {
@@ -279,7 +279,7 @@ pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
 
 /// What stands besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
-    let name = &upgrade.target;
+    let name = upgrade.target.path();
     for reason in &upgrade.blocked {
         let red = AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");
