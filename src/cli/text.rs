@@ -134,13 +134,15 @@ fn provider(text: &mut String, provider: &ProviderChange) {
     let _ =
         writeln!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
     let objects = &provider.objects;
-    let _ = writeln!(
-        text,
-        "      {} objects come, {} change, {} go; -o json has all of it",
-        objects.add.len(),
-        objects.change.len(),
-        objects.remove.len()
-    );
+    if provider.unknown.is_empty() {
+        let _ = writeln!(
+            text,
+            "      {} objects come, {} change, {} go; -o json has all of it",
+            objects.add.len(),
+            objects.change.len(),
+            objects.remove.len()
+        );
+    }
     for why in &provider.unknown {
         let _ = writeln!(text, "      unknown: {why}");
     }
@@ -241,7 +243,7 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
             upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
-        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target, notes.join(" "));
+        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target.path(), notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.clone());
     let proposal = capstan_report::Proposal {
@@ -277,7 +279,7 @@ pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
 
 /// What stands besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
-    let name = &upgrade.target;
+    let name = upgrade.target.path();
     for reason in &upgrade.blocked {
         let red = AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");

@@ -167,7 +167,7 @@ impl Setup {
         let now = self.clock.now();
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let good = begun.iter().filter(|one| one.until >= now);
-        good.fold(false, |found, one| is_same(&one.state, state) || found)
+        good.filter(|one| is_same(&one.state, state)).count() > 0
     }
 
     fn use_up(&self, state: &str) {

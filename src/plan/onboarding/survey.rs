@@ -190,7 +190,9 @@ impl Survey {
             let cluster = object.get("spec").and_then(|spec| spec.text_at("clusterName"));
             self.owners.push(Owner { path: path.clone(), cluster: cluster.map(str::to_owned) });
         }
-        if is_cluster_api(group) && cluster_role.is_some() && self.other.is_none() && is_name(name) {
+        // Providers are what a management cluster runs: whoever has them alone has no cluster here.
+        let is_other = cluster_role.is_some_and(|role| role != KindRole::Provider);
+        if is_cluster_api(group) && is_other && self.other.is_none() && is_name(name) {
             self.other = Some((place(), kind.to_owned()));
         }
         if self.applies.len() < MOST_APPLIED {

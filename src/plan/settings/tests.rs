@@ -125,7 +125,7 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ),
         (
             "providers:\n  hosts: [https://github.com]",
-            "2:11: `https://github.com` is not a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)",
+            "2:11: `providers.hosts[0]`: `https://github.com` is not a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)",
         ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),

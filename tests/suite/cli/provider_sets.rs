@@ -247,3 +247,61 @@ fn a_set_that_the_settings_name_wrongly_is_an_error_at_its_place() {
     said.ended(1);
     assert!(said.err.contains(".capstan.yaml:4") && said.err.contains("did you mean `by`?"), "{}", said.err);
 }
+
+/// Core and kubeadm bootstrap from 1.11.0 to 1.12.0, their components in ConfigMaps of the set's base. Digests are those
+/// that `sha256sum` prints of `data.components`.
+#[test]
+fn a_set_of_real_components_tells_what_becomes_of_them() {
+    let Some(files) = capstan_test_support::shared_data::files("providers/operator-configmaps") else {
+        return;
+    };
+    let set = |version: &str| {
+        let provider = |kind: &str, name: &str, namespace: &str| {
+            format!(
+                "---\napiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: {kind}\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  version: {version}\n  fetchConfig: {{selector: {{matchLabels: {{provider.cluster.x-k8s.io/name: {name}}}}}}}\n"
+            )
+        };
+        provider("CoreProvider", "cluster-api", "capi-system")
+            + &provider("BootstrapProvider", "kubeadm", "capi-kubeadm-bootstrap-system")
+    };
+    let (old, new) = (set("v1.11.0"), set("v1.12.0"));
+    let sandbox = Sandbox::with(&[
+        ("mc/v1.0.0/base/providers.yaml", &old),
+        ("mc/v2.0.0/base/providers.yaml", &new),
+        (FILE, &old),
+        ("mc-eu/providers/capstan.yaml", "release: mc/v1.0.0\n"),
+    ]);
+    for (name, bytes) in &files {
+        let name = name.rsplit('/').next().unwrap();
+        if name.starts_with("core-cluster-api-v1.1") || name.starts_with("bootstrap-kubeadm-v1.1") {
+            let text = std::str::from_utf8(bytes).unwrap();
+            sandbox.write(&format!("mc-eu/providers/base/{name}"), text);
+        }
+    }
+    let plan = sandbox.capstan(&["plan", SET, "-o", "json"]).json(0);
+    let providers = plan[0]["providers"].as_array().unwrap();
+    let counts: Vec<Value> = providers
+        .iter()
+        .map(|provider| {
+            let of = |what: &str| provider["objects"][what].as_array().unwrap().len();
+            json!([provider["label"], provider["contract"], of("add"), of("change"), of("remove")])
+        })
+        .collect();
+    assert_eq!(
+        counts,
+        [json!(["cluster-api", "v1beta2", 1, 15, 0]), json!(["bootstrap-kubeadm", "v1beta2", 0, 3, 0])]
+    );
+    assert_eq!(providers[0]["objects"]["add"][0]["name"], "ipaddresses.ipam.cluster.x-k8s.io");
+    let gates: Vec<Value> =
+        providers[0]["featureGates"].as_array().unwrap().iter().map(|gate| gate["name"].clone()).collect();
+    let moved = ["ClusterResourceSet", "InPlaceUpdates", "MachineTaintPropagation", "ReconcilerRateLimiting"];
+    assert_eq!(gates, moved.map(Value::from));
+    sandbox.capstan(&["upgrade", SET, "--to", "mc/v2.0.0", "--write"]).ended(0);
+    let record = sandbox.read("mc-eu/providers/capstan.yaml");
+    for digest in [
+        "c6ffefca402b124766784aacfd76e37a4f01247177b08ea461751b7510fa9ccd",
+        "d4c792b0ccdf5843ff5bfa889e085874ac7c53a85e8d5ef6352739d9fd4794f1",
+    ] {
+        assert!(record.contains(digest), "{record}");
+    }
+}

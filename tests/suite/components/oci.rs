@@ -186,7 +186,6 @@ async fn an_artifact_without_titles_and_bytes_of_another_digest_are_refused() {
 }
 
 /// What people push with oras is fetched, where oras is.
-#[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
 #[tokio::test]
 async fn what_oras_pushes_is_fetched() {
     if Command::new("oras").arg("version").output().is_err() {

@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capstan::app::ports::{FetchError, SourceCredentials};
 
+use axum::body::Body;
+use axum::http::Response;
+
 use super::serving::{Serving, answer};
 use super::{COMPONENTS, METADATA, SHA256, credentials, fetched};
 
@@ -31,9 +34,12 @@ async fn files_of_a_package_are_fetched_with_the_token() {
     );
 }
 
+/// What a server says to a path.
+type Answers = Box<dyn Fn(&str) -> Response<Body> + Send + Sync>;
+
 #[tokio::test]
 async fn what_a_server_does_wrong_is_told_by_name() {
-    let cases: Vec<(Box<dyn Fn(&str) -> axum::http::Response<axum::body::Body> + Send + Sync>, &str)> = vec![
+    let cases: Vec<(Answers, &str)> = vec![
         (Box::new(|_| answer(404, &[], "")), "is not there (404)"),
         (
             Box::new(|_| answer(401, &[], "")),

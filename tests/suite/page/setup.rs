@@ -194,7 +194,7 @@ impl Drop for Newcomer {
 
 /// The first value that stands behind a word, as a browser reads it.
 fn attribute(html: &str, before: &str) -> String {
-    let (_, rest) = html.split_once(before).unwrap_or_else(|| panic!("{before} is missing in {html}"));
+    let (_, rest) = html.split_once(before).ok_or_else(|| format!("{before} is missing in {html}")).unwrap();
     let (value, _) = rest.split_once('"').unwrap();
     value.replace("&#34;", "\"").replace("&quot;", "\"").replace("&#38;", "&").replace("&amp;", "&")
 }

@@ -211,7 +211,7 @@ fn an_example_with_the_shape_of_a_cluster_does_not_become_one() {
 fn an_operators_own_objects_alone_are_nothing_to_set_up() {
     let provider =
         "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
-    let proposed = check(&[("infra/capi-operator/base/core.yaml", provider.to_owned())], NOTHING_YET, &[]);
+    let proposed = check(&[("infra/capi-operator/base/core.yaml", provider.to_owned())], "", &[]);
     assert!(!proposed.is_worth_it(), "{proposed:?}");
 }
 
