@@ -41,8 +41,8 @@ docs: ## the pages of docs/ as a book, target/book/index.html
 	@command -v mdbook >/dev/null || { echo "make docs needs mdBook: cargo install mdbook" >&2; exit 1; }
 	mdbook build docs
 
-bench: prepare-build kubectl plane flux ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
+bench: prepare-build kubectl plane flux components ## figures, measured side by side and printed as tables
+	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile --bench providers
 
 # `make release FEATURES=otlp`: with traces.
 FEATURES ?=

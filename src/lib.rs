@@ -53,8 +53,11 @@
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
 //! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `app/ports/components.rs`, [`components`] (fetched) |
+//! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `app/reconcile/provider_sets.rs` |
+//! | the kinds of providers, as `deploy/` brings them | `k8s/crd/providers` |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
+//! | what a pass over the providers does next | `live/installing/pass` decides, [`app::providers`] acts, `controllers/providers.rs` says when |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
 //! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `app/ports/pages.rs` and `database/pages.rs` |
 //! | what is stored | `migrations`, [`database`] |
@@ -74,6 +77,13 @@
 //! guards and phases, tries everything through the port of the management cluster, notes in the inventory
 //! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
 //! bot hears of it.
+//!
+//! # The walk of a provider
+//!
+//! [`controllers`] hears that a provider object, its components or something that was applied for it changed ->
+//! [`app::providers`] reads all seven kinds and renders them, looks at what is there and asks the heart for one step ->
+//! it performs that one, behind the leader's fence, and looks again, until nothing is to be done or something has to be
+//! waited for; then each provider object says how it stands.
 //!
 //! # Words
 //!
@@ -95,6 +105,7 @@
 //! | template | a machine or bootstrap template of Cluster API, which is not edited but rotated: a new object with a new name |
 //! | rollout | machines that will be replaced, and later how far that is |
 //! | proposal | the pull request that carries an upgrade |
+//! | group | clusters that share a pull request, by the beginning of their ids |
 //! | campaign | one source state offered to many clusters of a repository |
 //! | track | how far a cluster follows newer releases |
 //! | management cluster | where Cluster API and the reconciler run, known by the UID of its `kube-system` namespace |

@@ -202,7 +202,12 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
     let decisive = verdict.and_then(Verdict::decisive);
     let state = state(report);
     let says = |verdict: &Verdict| Words::new(&verdict.sentence());
-    let has_words = |verdict: &&Verdict| matches!(verdict.state, State::Stuck | State::Waiting);
+    // What no machine counts for is told in words alone.
+    let has_words = |verdict: &&Verdict| match verdict.state {
+        State::Stuck | State::Waiting => true,
+        State::Rolling => verdict.counts().wanted == 0,
+        State::Done | State::Unknown => false,
+    };
     let mut reasons = reasons(&report.refused, REASONS);
     if report.outcome == Outcome::Waiting {
         // What passes by itself is nobody's error.

@@ -9,6 +9,7 @@ pub mod generator;
 pub mod intake;
 pub mod planner;
 pub mod ports;
+pub mod providers;
 pub mod reconcile;
 pub mod retention;
 pub mod setup;

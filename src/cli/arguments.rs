@@ -73,7 +73,12 @@ pub struct PlannerProcess {
 
 /// `capstan crds`
 #[derive(Debug, Args)]
-pub struct Crds {}
+pub struct Crds {
+    /// Print those of the seven kinds of providers instead (operator.cluster.x-k8s.io), for a management cluster where no
+    /// Cluster API operator brings them
+    #[arg(long)]
+    pub providers: bool,
+}
 
 /// `capstan agents`
 #[derive(Debug, Args)]

@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     }
     let Some(onboarding) = onboard(&tree, today(), &NoWatch) else {
         return Err(Failure::Usage(Refusal::NotBegun,
-            "there is nothing to set up here: no cluster, no object of Cluster API's and no release was found".to_owned(),
+            "there is nothing to set up here: no cluster, no provider set, no other object of Cluster API's and no release was found".to_owned(),
         ));
     };
     if exists {
@@ -66,6 +66,7 @@ fn element(onboarding: &Onboarding, written: bool) -> Value {
         "written": written,
         "settings": onboarding.settings,
         "clusters": onboarding.clusters.iter().map(cluster).collect::<Vec<_>>(),
+        "providerSets": onboarding.sets,
         "left": left.collect::<Vec<_>>(),
         "releases": onboarding.releases,
     })
@@ -133,6 +134,13 @@ fn in_words(onboarding: &Onboarding, written: bool) -> String {
     if !onboarding.clusters.is_empty() {
         let rows: Vec<Vec<String>> = onboarding.clusters.iter().map(row).collect();
         said.push_str(&text::table(&["cluster", "release", "fit", "applied by", "offered", "remark"], &rows));
+        said.push('\n');
+    }
+    if !onboarding.sets.is_empty() {
+        said.push_str("provider sets\n");
+        for set in &onboarding.sets {
+            said.push_str(&format!("  {set}\n"));
+        }
         said.push('\n');
     }
     if !onboarding.left.is_empty() {

@@ -41,7 +41,7 @@ pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
 pub use arguments::{
-    Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, PlannerProcess, Service,
+    Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, Format, Offline, PlannerProcess, Service,
 };
 pub use crds::print_definitions;
 pub use failure::{Failure, Outcome};

@@ -4,6 +4,7 @@ use std::env;
 
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::settings::HostName;
 use capstan_providers::{OciArtifact, Provider, ProviderSet, Published, Values, at_hand};
 use capstan_report::Refusal;
@@ -14,6 +15,7 @@ use super::arguments::ProvidersFetch;
 use super::providers::{failed, of_file, set};
 use super::{Connect, Context, Failure, Format, Outcome, output};
 use crate::app::components::{NotFetched, config_map, fetch, files, layers};
+use crate::app::generator::Fleet;
 use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 
 /// A provider's components, and what became of them.
@@ -45,7 +47,15 @@ pub(super) fn run(
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
 
-    let work = Work { command, source: source.as_ref(), runtime, set: &set, tree: tree.as_ref(), values };
+    let work = Work {
+        command,
+        fleet: &fleet,
+        source: source.as_ref(),
+        runtime,
+        set: &set,
+        tree: tree.as_ref(),
+        values,
+    };
     let mut rows = work.fetched(&into)?;
     if command.config_maps {
         for row in &rows {
@@ -70,6 +80,7 @@ pub(super) fn run(
 /// What fetching and pushing needs.
 struct Work<'a> {
     command: &'a ProvidersFetch,
+    fleet: &'a Fleet,
     source: &'a dyn ComponentSource,
     runtime: Runtime,
     set: &'a ProviderSet,
@@ -89,10 +100,12 @@ impl<'a> Work<'a> {
             } else {
                 at_hand(self.tree, self.set, provider)
             };
+            let of_set = self.recorded_of_set(provider)?;
             let published = match found {
-                Ok(Some(published)) => Ok(published),
+                Ok(Some(published)) => as_recorded(provider, published, of_set),
                 Ok(None) => {
-                    let recorded = if is_kept { recorded(self.tree, into, provider) } else { None };
+                    let written = if is_kept { recorded(self.tree, into, provider) } else { None };
+                    let recorded = of_set.or(written);
                     self.runtime.block_on(fetch(self.source, self.set, provider, &self.values, recorded))
                 }
                 Err(refusal) => Err(NotFetched::from(refusal)),
@@ -103,6 +116,16 @@ impl<'a> Work<'a> {
             }
         }
         if refused.is_empty() { Ok(rows) } else { Err(failed(&refused)) }
+    }
+
+    /// The SHA-256 that the `capstan.yaml` of a provider's set records of the version that it asks for.
+    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, Failure> {
+        let Some(folder) = self.fleet.layout().target_around(provider.place.file()) else { return Ok(None) };
+        let settings = Cluster::settings_of(self.tree, folder)
+            .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+        let record = settings.and_then(|mut settings| settings.components.remove(&provider.label()));
+        let record = record.filter(|record| Some(record.version.as_str()) == provider.version());
+        Ok(record.map(|record| record.sha256))
     }
 
     fn push(&self, address: &str, rows: &mut [Row<'_>]) -> Result<(), Failure> {
@@ -121,6 +144,23 @@ impl<'a> Work<'a> {
             row.to = format!("{artifact}@{digest}");
         }
         Ok(())
+    }
+}
+
+/// Components that are at hand, where they are those that the set records.
+fn as_recorded(
+    provider: &Provider,
+    published: Published,
+    recorded: Option<String>,
+) -> Result<Published, NotFetched> {
+    let found = published.sha256();
+    match recorded {
+        Some(recorded) if recorded != found => {
+            let (address, version) = (published.from, published.version);
+            let error = FetchError::Moved { address, version, recorded, found };
+            Err(NotFetched::Failed { subject: provider.subject(), error })
+        }
+        _ => Ok(published),
     }
 }
 

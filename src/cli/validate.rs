@@ -73,6 +73,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
             cluster_api: fleet.cluster_api(),
             flux: Some(fleet.flux_index()),
             neighbours: Some(&neighbours),
+            supplies: None,
         },
         before.as_ref().map(|(tree, layout)| Snapshot {
             tree: tree.as_ref(),
@@ -81,6 +82,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
             cluster_api: fleet.cluster_api(),
             flux: None,
             neighbours: None,
+            supplies: None,
         }),
         settings,
         Scope::Everything,

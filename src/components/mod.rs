@@ -7,11 +7,13 @@
 //! | `challenge` | what a registry wants of those who ask, and tokens for it |
 //! | `github` | releases of GitHub and GitHub Enterprise Servers |
 //! | `gitlab` | generic packages of GitLab |
+//! | `cache` | what was fetched, on disk |
 //!
 //! Registries are spoken to by hand: `oci-client` follows redirects to any host and takes answers of any size.
 //!
 //! Deliberately absent: which provider wants what from where (`capstan_providers`), and what is at hand already.
 
+mod cache;
 mod challenge;
 mod github;
 mod gitlab;
@@ -21,6 +23,7 @@ mod oci;
 use async_trait::async_trait;
 use capstan_providers::{OciArtifact, Origin, Published, check_metadata};
 
+pub use self::cache::{CacheLimits, FolderCache};
 use self::http::Http;
 use crate::app::ports::{
     AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
@@ -48,10 +51,10 @@ impl Fetcher {
         Ok(Self { http: Http::new(hosts, limits.clone())?, limits })
     }
 
-    async fn files(&self, wanted: &WantedComponents<'_>) -> Result<Files, FetchError> {
+    async fn files(&self, wanted: &WantedComponents) -> Result<Files, FetchError> {
         let credentials = &wanted.credentials;
         match &wanted.origin {
-            Origin::Oci(artifact) => oci::fetch(&self.http, artifact, wanted.provider, credentials).await,
+            Origin::Oci(artifact) => oci::fetch(&self.http, artifact, wanted).await,
             Origin::GitHub(release) => github::fetch(&self.http, release, credentials).await,
             Origin::GitLab(package) => gitlab::fetch(&self.http, package, credentials).await,
         }
@@ -60,7 +63,7 @@ impl Fetcher {
 
 #[async_trait]
 impl ComponentSource for Fetcher {
-    async fn fetch(&self, wanted: &WantedComponents<'_>) -> Result<Published, FetchError> {
+    async fn fetch(&self, wanted: &WantedComponents) -> Result<Published, FetchError> {
         let address = wanted.origin.to_string();
         let files = tokio::time::timeout(self.limits.whole, self.files(wanted));
         let Files { version, metadata, components } = files

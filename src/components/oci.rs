@@ -1,7 +1,7 @@
 //! Artifacts of OCI registries. <https://github.com/opencontainers/distribution-spec/blob/main/spec.md>
 
 use capstan_model::digest::sha256;
-use capstan_providers::{COMPONENTS_BYTES, METADATA_BYTES, OciArtifact, Provider};
+use capstan_providers::{COMPONENTS_BYTES, METADATA_BYTES, OciArtifact};
 use http::header::{LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, StatusCode};
 use secrecy::ExposeSecret as _;
@@ -13,7 +13,7 @@ use url::Url;
 use super::Files;
 use super::challenge::Challenge;
 use super::http::{Ask, Http, Told, bearer, parse};
-use crate::app::ports::{FetchError, SourceCredentials};
+use crate::app::ports::{FetchError, SourceCredentials, WantedComponents};
 
 /// What to give where a registry refuses.
 pub(super) const NAMES: &str = "so it wants other credentials: give `OCI_USERNAME` and `OCI_PASSWORD`, `OCI_ACCESS_TOKEN` or `OCI_REFRESH_TOKEN` in the environment or in the config Secret";
@@ -74,16 +74,15 @@ struct Session<'a> {
 pub(super) async fn fetch(
     http: &Http,
     artifact: &OciArtifact,
-    provider: &Provider,
-    credentials: &SourceCredentials,
+    wanted: &WantedComponents,
 ) -> Result<Files, FetchError> {
-    let mut session = Session::new(http, artifact, credentials);
+    let mut session = Session::new(http, artifact, &wanted.credentials);
     let layers = session.layers().await?;
     if layers.iter().all(|layer| layer.title().is_none()) {
         return Err(FetchError::NoTitles { address: artifact.to_string() });
     }
-    let version = provider.version().unwrap_or(&artifact.tag).to_owned();
-    let (metadata, components) = provider.artifact_titles(&version);
+    let version = wanted.version.as_ref().unwrap_or(&artifact.tag).clone();
+    let (metadata, components) = wanted.kind.artifact_titles(&wanted.name, &version);
     let metadata = session.file(&layers, "metadata", &metadata, METADATA_BYTES).await?;
     let components = session.file(&layers, "components", &components, COMPONENTS_BYTES).await?;
     Ok(Files { version, metadata, components })

@@ -7,6 +7,7 @@
 mod login;
 mod place;
 mod private;
+mod provider_credentials;
 mod reconciler;
 mod setup;
 mod sources;
@@ -27,6 +28,7 @@ use url::Url;
 pub use login::{CALLBACK, Login};
 use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder};
+pub use provider_credentials::ProviderCredentials;
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
@@ -74,6 +76,8 @@ pub struct Config {
     pub login: Option<Login>,
     /// How much is done at once, and how much of the machine it may take.
     pub work: Work,
+    /// What hosts are shown from which components of providers are fetched.
+    pub provider_credentials: Vec<ProviderCredentials>,
 }
 
 /// How much is done at once, and how much of the machine it may take.
@@ -208,6 +212,8 @@ impl Config {
         let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
         let place = mode.and_then(|mode| Place::of(mode, &sources, environment, &mut checked));
         let work = checked.take(work(&sources));
+        let provider_credentials =
+            checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
         // Logging is set up before the rest, and with it where traces go: here it is only looked at.
         checked.take(traces::traces(&sources, environment));
         let login = match &public_url {
@@ -261,6 +267,7 @@ impl Config {
                 github: GithubApp { api_url, app_id, private_key, webhook_secrets },
                 login,
                 work,
+                provider_credentials,
             }),
             _ => Err(ConfigError { problems }),
         }

@@ -21,6 +21,7 @@ const OURS: &[&str] = &[
     "beyond-limits.json",
     "capstan.key",
     "capstan.sqlite",
+    "components",
     "github-app",
     "mirrors",
     "reconciler",

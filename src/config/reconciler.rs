@@ -45,6 +45,10 @@ pub struct ReconcileOptions {
     /// others go on [env: CAPSTAN_RENDER_MEMORY_MIB] [default: 512]
     #[arg(long, value_name = "NUMBER")]
     pub render_memory_mib: Option<String>,
+    /// Namespace of the service account capstan-providers, with whose rights the providers of this management
+    /// cluster are installed [env: CAPSTAN_PROVIDERS_NAMESPACE] [default: none are installed]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub providers_namespace: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
@@ -65,6 +69,7 @@ impl Flags for ReconcileOptions {
         "namespace-watches",
         "render-timeout-seconds",
         "render-memory-mib",
+        "providers-namespace",
     ];
 
     fn config(&self) -> Option<&Path> {
@@ -80,6 +85,7 @@ impl Flags for ReconcileOptions {
             "namespace-watches" => self.namespace_watches.clone(),
             "render-timeout-seconds" => self.render_timeout_seconds.clone(),
             "render-memory-mib" => self.render_memory_mib.clone(),
+            "providers-namespace" => self.providers_namespace.clone(),
             _ => None,
         }
     }
@@ -102,6 +108,8 @@ pub struct ReconcilerConfig {
     pub render_timeout: Duration,
     /// Memory that rendering may take, in bytes.
     pub render_memory: u64,
+    /// Namespace of the service account that installs providers; `None` where none are installed.
+    pub providers_namespace: Option<String>,
 }
 
 impl ReconcilerConfig {
@@ -116,12 +124,13 @@ impl ReconcilerConfig {
         let mut checked = Checked { problems: &mut problems };
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
+        let providers = checked.take(named_namespace(&sources, "providers-namespace"));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
         let watches = checked.take(namespace_watches(&sources));
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
-        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory) {
+        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers) {
             (
                 Some(kubeconfig),
                 Some(namespace),
@@ -130,6 +139,7 @@ impl ReconcilerConfig {
                 Some(namespace_watches),
                 Some(render_timeout),
                 Some(render_memory),
+                Some(providers_namespace),
             ) => Ok(Self {
                 kubeconfig,
                 namespace,
@@ -138,6 +148,7 @@ impl ReconcilerConfig {
                 namespace_watches,
                 render_timeout,
                 render_memory,
+                providers_namespace,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -156,9 +167,13 @@ fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
 }
 
 fn namespace(sources: &Sources) -> Result<String, String> {
-    let Some(setting) = sources.setting("namespace") else { return Ok("capstan-system".to_owned()) };
+    Ok(named_namespace(sources, "namespace")?.unwrap_or_else(|| "capstan-system".to_owned()))
+}
+
+fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<String>, String> {
+    let Some(setting) = sources.setting(name) else { return Ok(None) };
     if is_label(&setting.text) {
-        Ok(setting.text.clone())
+        Ok(Some(setting.text.clone()))
     } else {
         Err(setting.wrong("is no name of a namespace: lower-case letters, digits and `-`, at most 63"))
     }

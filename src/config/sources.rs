@@ -47,6 +47,7 @@ const SERVE: &[&str] = &[
     "job-seconds",
     "planner-seconds",
     "planner-memory-mib",
+    "provider-credentials-file",
     "otlp-endpoint",
     "otlp-headers-file",
     "dry-run",
@@ -141,6 +142,10 @@ pub struct ServeOptions {
     /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEMORY_MIB] [default: 1024]
     #[arg(long, value_name = "MIB")]
     pub planner_memory_mib: Option<String>,
+    /// File with credentials, by host, for fetching components of providers [env:
+    /// CAPSTAN_PROVIDER_CREDENTIALS_FILE] [default: none]
+    #[arg(long, value_name = "FILE")]
+    pub provider_credentials_file: Option<PathBuf>,
     /// Address of an OpenTelemetry collector that takes OTLP over HTTP, of a program that was built with the feature
     /// `otlp`: a span for each delivery and job [env: CAPSTAN_OTLP_ENDPOINT] [default: none]
     #[arg(long, value_name = "URL")]
@@ -192,6 +197,7 @@ impl Flags for ServeOptions {
             "job-seconds" => self.job_seconds.clone(),
             "planner-seconds" => self.planner_seconds.clone(),
             "planner-memory-mib" => self.planner_memory_mib.clone(),
+            "provider-credentials-file" => typed(self.provider_credentials_file.as_ref()),
             "otlp-endpoint" => self.otlp_endpoint.clone(),
             "otlp-headers-file" => typed(self.otlp_headers_file.as_ref()),
             "dry-run" => self.dry_run.clone(),

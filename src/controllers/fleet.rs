@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_live::installing::OWNED_ELSEWHERE;
 use capstan_live::kept_tree::Standing;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
@@ -30,7 +31,7 @@ use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::report_unclaimed;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Ended, FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest,
+    ADOPTION_NEEDED, Ended, FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest, applied_as,
     fleet_status, reconcile,
 };
 
@@ -324,7 +325,8 @@ impl FleetLoop {
             let known = state.names.iter().find(|(_, name)| **name == record.key.name);
             if let Some((id, _)) = known {
                 let ids = record.status.inventory.objects().iter().map(|object| object.id()).collect();
-                self.drift.set(&self.fleet.key, id, &self.fleet.spec.service_account, ids);
+                let account = applied_as(revision.fleet.settings(), id, &self.fleet);
+                self.drift.set(&self.fleet.key, id, &account, ids);
                 state.counted.seed(id, &record.status);
             }
         }
@@ -456,7 +458,10 @@ impl FleetLoop {
             Ok(Some(outcome)) => {
                 state.counted.note(&self.fleet.key, &id, outcome, took);
                 let objects = outcome.status.inventory.objects().iter().map(|object| object.id()).collect();
-                self.drift.set(&self.fleet.key, &id, &self.fleet.spec.service_account, objects);
+                if let Some(revision) = &state.revision {
+                    let account = applied_as(revision.fleet.settings(), &id, &self.fleet);
+                    self.drift.set(&self.fleet.key, &id, &account, objects);
+                }
                 state.rolling.insert(id.clone(), is_rolling(outcome));
                 requeue(outcome)
             }
@@ -601,6 +606,10 @@ fn requeue(outcome: &ReconcileOutcome) -> Requeue {
             Requeue::Usual
         }
         Ended::Waiting(_) => Requeue::Soon,
+        // An operator that is scaled down is nobody's news here.
+        Ended::Refused(reasons) if reasons.iter().any(|reason| reason.kind == OWNED_ELSEWHERE) => {
+            Requeue::Soon
+        }
         Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
         Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
         Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,

@@ -8,20 +8,27 @@
 //! more seldom and never holds up the next; a stop ends reconciliations before their next phase. Before anything is
 //! applied from a commit, the Fleet says that it is that one. Whoever leads no more writes nothing more.
 //!
+//! Beside the Fleets goes one loop over the providers of the management cluster ([`providers`]), where the reconciler
+//! installs them.
+//!
 //! Deliberately absent: decisions about objects, requests to the API server, HTTP calls to the bot.
 
 mod drift;
 mod fleet;
 mod follow;
 mod gauges;
+mod operator_leases;
 mod preflight_worker;
 mod probes;
+mod providers;
 mod reconciler;
 mod schedule;
 
 use tokio::time::Instant;
 
+pub use operator_leases::OperatorLeases;
 pub use probes::{Health, bind, serve_probes};
+pub use providers::Providers;
 pub use reconciler::{Parts, Reconciler};
 
 /// Sleeps until then; for ever where there is no such time.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::drift::Drift;
 use super::fleet::{FleetLoop, Wake};
 use super::probes::Health;
+use super::providers::Providers;
 use crate::app::ports::{Leadership, LiveError, ManagementCluster as _};
 use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{FleetKey, FleetRecord, Sources, StatusStoreChange};
@@ -33,6 +34,8 @@ pub struct Parts {
     pub leadership: Arc<dyn Leadership>,
     /// What probes ask.
     pub health: Arc<Health>,
+    /// How the providers of the management cluster are installed; `None` where they are not.
+    pub providers: Option<Providers>,
 }
 
 /// The reconciler.
@@ -95,6 +98,11 @@ impl Reconciler {
         let Some(uid) = learn_uid(ports, stop).await else { return };
         let drift = Arc::new(Drift::new());
         let acting = Acting { ports, sources: &self.parts.sources, uid: &uid, drift: &drift, stop };
+        let providers = self
+            .parts
+            .providers
+            .clone()
+            .map(|parts| tokio::spawn(super::providers::run(ports.clone(), parts, stop.child_token())));
         let mut changes = ports.status_store.changes();
         let mut live = ports.live.watch(drift.watched());
         let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
@@ -123,7 +131,7 @@ impl Reconciler {
                 }
             }
         }
-        let ends = fleets.into_values().map(|running| running.task);
+        let ends = fleets.into_values().map(|running| running.task).chain(providers);
         if tokio::time::timeout(GRACE, futures_util::future::join_all(ends)).await.is_err() {
             tracing::warn!("reconciling was cut off after {} s; the next leader goes on", GRACE.as_secs());
         }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connect::Connection;
 use super::rest::{Call, Rest};
-use crate::app::ports::{As, Fence, Leadership, LiveError, Term};
+use crate::app::ports::{As, Fence, Leadership, LiveError, NamespacedLeadership, Term};
 
 /// How long things take; client-go's defaults.
 #[derive(Debug, Clone, Copy)]
@@ -249,6 +249,27 @@ impl KubeLease {
         if let Err(error) = self.rest.done(&call).await {
             tracing::warn!(error = %error, "the Lease was not given away: it runs out");
         }
+    }
+}
+
+/// The Leases of one name in all namespaces, each held under one identity.
+#[derive(Clone)]
+pub struct KubeLeases {
+    connection: Connection,
+    name: String,
+    identity: String,
+}
+
+impl KubeLeases {
+    /// The Leases of that name.
+    pub fn new(connection: &Connection, name: impl Into<String>, identity: impl Into<String>) -> Self {
+        Self { connection: connection.clone(), name: name.into(), identity: identity.into() }
+    }
+}
+
+impl NamespacedLeadership for KubeLeases {
+    fn of(&self, namespace: &str) -> Arc<dyn Leadership> {
+        Arc::new(KubeLease::new(&self.connection, namespace, self.name.clone(), self.identity.clone()))
     }
 }
 

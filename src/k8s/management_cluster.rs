@@ -1,5 +1,7 @@
 //! [`ManagementCluster`] on the Kubernetes API.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use capstan_live::live_objects::MANAGER;
 use capstan_model::object::FieldPath;
@@ -12,8 +14,8 @@ use super::discovery::Served;
 use super::rest::Call;
 use super::{delete, take_over, watch};
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Preconditions,
-    Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, LiveChanges, LiveError, ManagementCluster,
+    ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
 
 /// How many objects one page of a list holds.
@@ -31,6 +33,29 @@ impl ManagementCluster for KubeCluster {
         let namespace = self.rest.done(&call).await?;
         let uid = namespace.pointer("/metadata/uid").and_then(Value::as_str);
         uid.map(str::to_owned).ok_or_else(|| call.unreachable("its namespace kube-system has no UID"))
+    }
+
+    async fn version(&self) -> Result<String, LiveError> {
+        let call = Call::new("asking for the API server's version", &As::Reconciler, Method::GET, "/version");
+        let told = self.rest.done(&call).await?;
+        let version = told.get("gitVersion").and_then(Value::as_str);
+        version.map(str::to_owned).ok_or_else(|| call.unreachable("it says no version of its own"))
+    }
+
+    async fn rights(&self, by: &As, namespace: &str) -> Result<HeldRights, LiveError> {
+        // A question that has the form of a create, and leaves nothing behind.
+        const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": namespace},
+        });
+        let call = Call::new(format!("asking what may be done in {namespace}"), by, Method::POST, PATH)
+            .body("application/json", review);
+        let told = self.rest.done(&call).await?;
+        let rules = told.pointer("/status/resourceRules").and_then(Value::as_array).cloned();
+        let is_whole = told.pointer("/status/incomplete").and_then(Value::as_bool) != Some(true);
+        Ok(HeldRights { rules: rules.unwrap_or_default(), is_whole })
     }
 
     async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
@@ -97,6 +122,37 @@ impl ManagementCluster for KubeCluster {
         self.demand(&doing, &object.kind, call).await
     }
 
+    async fn patch(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        part: ObjectPart,
+        patch: &Value,
+        run: Run,
+    ) -> Result<Value, LiveError> {
+        let what = match part {
+            ObjectPart::Whole => "",
+            ObjectPart::Status => "the status of ",
+        };
+        let doing = match run {
+            Run::Dry => format!("trying to change {what}{object}"),
+            Run::Real => format!("changing {what}{object}"),
+        };
+        let call = |served: &Served| {
+            let path = path(&doing, served, object)?;
+            let path = match part {
+                ObjectPart::Whole => path,
+                ObjectPart::Status => format!("{path}/status"),
+            };
+            let call = Call::new(&doing, by, Method::PATCH, path)
+                .query("fieldManager", MANAGER)
+                .query("fieldValidation", "Strict")
+                .body("application/json-patch+json", patch.clone());
+            Ok(in_run(call, run))
+        };
+        self.demand(&doing, &object.kind, call).await
+    }
+
     async fn delete(
         &self,
         by: &As,
@@ -123,6 +179,10 @@ impl ManagementCluster for KubeCluster {
 
     fn watch(&self, watched: Receiver<Watched>) -> LiveChanges {
         watch::watch(self.clone(), None, watched)
+    }
+
+    fn watch_posts(&self, by: As, posts: Receiver<BTreeSet<Post>>) -> LiveChanges {
+        watch::watch_posts(self.clone(), by, posts)
     }
 }
 

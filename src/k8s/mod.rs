@@ -20,5 +20,5 @@ mod watch;
 
 pub use cluster::KubeCluster;
 pub use connect::{ConnectError, Connection, connect};
-pub use lease::{KubeLease, Timing};
+pub use lease::{KubeLease, KubeLeases, Timing};
 pub use status_store::KubeStatusStore;

@@ -10,10 +10,12 @@
 //! | [`live_objects`] | what was read of a management cluster | nothing |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
+//! | [`installing`] | providers: who installs them, what is said of them, when they may go, what is done next | `applying`, `live_objects`, `rollout` |
 
 pub mod agent;
 pub mod applying;
 pub mod fencing;
+pub mod installing;
 pub mod kept_tree;
 pub mod live_objects;
 pub mod rollout;

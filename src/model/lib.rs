@@ -25,7 +25,7 @@
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
 //! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
-//! | [`target`] | what receives it: a cluster, or a provider set | `ids`, `source`, `tree` |
+//! | [`target`] | what receives it: a cluster, a provider set, or several clusters that share a pull request | `ids`, `source`, `tree` |
 
 pub mod cluster_api;
 pub mod digest;

@@ -2,7 +2,7 @@
 //!
 //! A [`Target`] is written in trailers, folded blocks and tables as its folder: `gauss/peu01`. A kind of target
 //! that is no cluster is written `<kind>://<path>`, as sources are, which is no path that Git has:
-//! `providers://mc-eu/providers`. Texts for people, patterns and commands say the folder alone: no two targets have one.
+//! `providers://mc-eu/providers`, `group://gauss`. Texts for people, patterns and commands say the path alone.
 //!
 //! Deliberately absent: where a target may be written (`capstan_plan::proposal::Scope`).
 
@@ -38,6 +38,32 @@ impl TargetKind {
     }
 }
 
+/// How a group is written.
+const GROUP: &str = "group://";
+
+/// Clusters that share a pull request, by the beginning of their ids that they have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupName(String);
+
+impl GroupName {
+    /// The group of that name; `None` where no cluster's id could begin so.
+    pub fn parse(name: &str) -> Option<Self> {
+        let path = RepoPath::parse(name).ok().filter(|path| !path.is_root())?;
+        (!name.contains(SCHEME_END)).then(|| Self(path.to_string()))
+    }
+
+    /// `gauss`
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GroupName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// What receives change. Another kind of target is another variant, so that the compiler shows every place that has
 /// to know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,6 +73,8 @@ pub enum Target {
     Cluster(ClusterId),
     /// The provider set of a management cluster; its id is its folder, as a cluster's is.
     Providers(ClusterId),
+    /// Several clusters, as far as they share a pull request. What is planned and what is written is each cluster's own.
+    Group(GroupName),
 }
 
 impl Target {
@@ -60,6 +88,9 @@ impl Target {
 
     /// Reads what [`fmt::Display`] writes; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
+        if let Some(name) = text.strip_prefix(GROUP) {
+            return GroupName::parse(name).map(Self::Group);
+        }
         let (kind, folder) = match text.split_once(SCHEME_END) {
             None => (TargetKind::Cluster, text),
             Some((TargetKind::PROVIDERS, folder)) => (TargetKind::Providers, folder),
@@ -71,18 +102,19 @@ impl Target {
         RepoPath::parse(folder).ok().map(|folder| Self::new(kind, ClusterId::new(folder)))
     }
 
-    /// What kind of target it is.
+    /// What kind of folder it is; of a group, what its members are.
     pub const fn kind(&self) -> TargetKind {
         match self {
-            Self::Cluster(_) => TargetKind::Cluster,
+            Self::Cluster(_) | Self::Group(_) => TargetKind::Cluster,
             Self::Providers(_) => TargetKind::Providers,
         }
     }
 
-    /// Its id among the folders that receive change, of whatever kind they are.
-    pub const fn id(&self) -> &ClusterId {
+    /// Its id among the folders that receive change, of whatever kind they are; a group has none.
+    pub const fn id(&self) -> Option<&ClusterId> {
         match self {
-            Self::Cluster(id) | Self::Providers(id) => id,
+            Self::Cluster(id) | Self::Providers(id) => Some(id),
+            Self::Group(_) => None,
         }
     }
 
@@ -90,23 +122,40 @@ impl Target {
     pub const fn cluster(&self) -> Option<&ClusterId> {
         match self {
             Self::Cluster(cluster) => Some(cluster),
-            Self::Providers(_) => None,
+            Self::Providers(_) | Self::Group(_) => None,
         }
     }
 
-    /// What texts call it: `cluster`.
+    /// The group, where it is one.
+    pub const fn group(&self) -> Option<&GroupName> {
+        match self {
+            Self::Cluster(_) | Self::Providers(_) => None,
+            Self::Group(group) => Some(group),
+        }
+    }
+
+    /// What texts call it: `cluster`, `group`.
     pub const fn noun(&self) -> &'static str {
-        self.kind().noun()
+        match self {
+            Self::Group(_) => "group",
+            Self::Cluster(_) | Self::Providers(_) => self.kind().noun(),
+        }
     }
 
-    /// The folder that is its own.
-    pub const fn folder(&self) -> &RepoPath {
-        self.id().folder()
+    /// The folder that is its own, where one is.
+    pub const fn folder(&self) -> Option<&RepoPath> {
+        match self.id() {
+            Some(id) => Some(id.folder()),
+            None => None,
+        }
     }
 
-    /// The path of that folder, by which people know it: `gauss/peu01`.
+    /// What people call it: the path of its folder, `gauss/peu01`; of a group what its clusters' ids begin with.
     pub fn path(&self) -> &str {
-        self.id().as_str()
+        match self {
+            Self::Cluster(id) | Self::Providers(id) => id.as_str(),
+            Self::Group(group) => group.as_str(),
+        }
     }
 }
 
@@ -118,8 +167,10 @@ impl From<ClusterId> for Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::Providers(_) = self {
-            write!(f, "{}{SCHEME_END}", TargetKind::PROVIDERS)?;
+        match self {
+            Self::Cluster(_) => {}
+            Self::Providers(_) => write!(f, "{}{SCHEME_END}", TargetKind::PROVIDERS)?,
+            Self::Group(_) => f.write_str(GROUP)?,
         }
         f.write_str(self.path())
     }
@@ -148,7 +199,7 @@ mod tests {
         for text in ["gauss/peu01", "", "a b/größe"] {
             let target = Target::parse(text).unwrap();
             assert_eq!(target.to_string(), text);
-            assert_eq!(target.folder().as_str(), text);
+            assert_eq!(target.folder().unwrap().as_str(), text);
             assert_eq!(target.cluster().unwrap().as_str(), text);
         }
     }
@@ -158,7 +209,7 @@ mod tests {
         for (text, folder) in [("providers://mc-eu/providers", "mc-eu/providers"), ("providers://", "")] {
             let target = Target::parse(text).unwrap();
             assert_eq!(target.to_string(), text);
-            assert_eq!((target.path(), target.folder().as_str()), (folder, folder));
+            assert_eq!((target.path(), target.folder().unwrap().as_str()), (folder, folder));
             assert_eq!((target.kind(), target.noun()), (TargetKind::Providers, "provider set"));
             assert_eq!(target.cluster(), None);
             assert_ne!(Some(target), Target::parse(folder));
@@ -169,6 +220,19 @@ mod tests {
     fn anything_else_is_no_target() {
         for text in ["values://mc-eu", "providers://a://b", "providers:///a", "../up", "a//b"] {
             assert_eq!(Target::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_no_folder_and_is_written_so_that_no_cluster_is() {
+        for name in ["gauss", "teams/a b", "gauss/prod-"] {
+            let target = Target::Group(GroupName::parse(name).unwrap());
+            assert_eq!((target.path(), target.folder(), target.cluster()), (name, None, None));
+            assert_eq!(target.to_string(), format!("group://{name}"));
+            assert_eq!(Target::parse(&target.to_string()), Some(target));
+        }
+        for name in ["", "/", "../up", "a//b", "x://y"] {
+            assert_eq!(GroupName::parse(name), None, "{name}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! pull requests wait; those that are open are kept current whatever the limits say.
 
 use crate::proposal::{Action, Command, ProposalId};
-use crate::settings::ProposalSettings;
+use crate::settings::{Glob, ProposalSettings};
 
 /// What counts against the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,12 +20,21 @@ pub struct Load {
 pub struct Candidate<'a> {
     /// The proposal.
     pub proposal: &'a ProposalId,
+    /// Whose changes its pull request carries; of one that is closed, carried.
+    pub carries: &'a [ProposalId],
     /// What is to be done.
     pub action: &'a Action,
     /// Whether a person asked for it.
     pub command: Command,
     /// Whether its target's next step waits for something else.
     pub held: bool,
+}
+
+impl Candidate<'_> {
+    /// For how many it counts: a cluster is one, whether or not it shares its pull request.
+    fn weight(&self) -> u32 {
+        u32::try_from(self.carries.len()).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 /// Which proposals get what was decided about them, and which of those that want a new pull request wait.
@@ -55,58 +64,68 @@ pub fn turn(candidates: &[Candidate<'_>], limits: Option<&ProposalSettings>, sho
         candidates.iter().filter(|one| which(one)).map(|one| one.proposal.clone()).collect()
     };
     let mut now = ids(&|one| !opens(one) || is_asked(one));
-    let new = ids(&|one| opens(one) && !is_asked(one) && !one.held);
+    let is_new = |one: &Candidate<'_>| opens(one) && !is_asked(one) && !one.held;
     let Some(limits) = limits else {
-        now.extend(new);
+        now.extend(ids(&is_new));
         return Selection { now, waiting: Vec::new() };
     };
-    let count = |which: &dyn Fn(&Candidate<'_>) -> bool| to_u32(ids(which).len());
+    let new: Vec<&Candidate<'_>> = candidates.iter().filter(|one| is_new(one)).collect();
+    let count = |which: &dyn Fn(&Candidate<'_>) -> bool| {
+        candidates.iter().filter(|one| which(one)).fold(0_u32, |sum, one| sum.saturating_add(one.weight()))
+    };
     let closing = count(&|one| matches!(one.action, Action::Close { .. }));
     let asked = count(&|one| opens(one) && is_asked(one));
     let load = Load {
         open: (shown.open.saturating_add(asked)).saturating_sub(closing),
         opened_last_hour: shown.opened_last_hour.saturating_add(asked),
     };
-    let selection = select(new, limits, load);
+    let selection = select(&new, limits, load);
     now.extend(selection.now);
     Selection { now, waiting: selection.waiting }
 }
 
-fn select(candidates: Vec<ProposalId>, limits: &ProposalSettings, load: Load) -> Selection {
-    let mut queue = candidates;
-    queue.sort_by_cached_key(|proposal| {
-        let first = limits.order.iter().position(|glob| glob.matches(proposal.target.path()));
-        (first.unwrap_or(limits.order.len()), proposal.clone())
+fn select(candidates: &[&Candidate<'_>], limits: &ProposalSettings, load: Load) -> Selection {
+    let mut queue = candidates.to_vec();
+    queue.sort_by_cached_key(|one| {
+        let is_of_any = |glob: &Glob| one.carries.iter().any(|it| glob.matches(it.target.path()));
+        let first = limits.order.iter().position(is_of_any);
+        // A group stands where the first of its clusters would.
+        (first.unwrap_or(limits.order.len()), one.carries.iter().min().unwrap_or(one.proposal).clone())
     });
     let by_open = limits.open.saturating_sub(load.open);
     let by_hour = limits.per_hour.saturating_sub(load.opened_last_hour);
-    let places = usize::try_from(by_open.min(by_hour)).unwrap_or(usize::MAX);
-    let later = queue.split_off(places.min(queue.len()));
+    let places = by_open.min(by_hour);
+    let (mut taken, mut now, mut later) = (0_u32, Vec::new(), Vec::new());
+    for one in queue {
+        // A group goes whole, else one of more clusters than there are places would never go.
+        if later.is_empty() && taken < places {
+            taken = taken.saturating_add(one.weight());
+            now.push(one.proposal.clone());
+        } else {
+            later.push(one.proposal.clone());
+        }
+    }
     let why = if by_open <= by_hour {
         format!(
             "{} of at most {} proposals are open (`upgrade.proposals.open`): it waits until one is merged or closed.",
-            load.open.saturating_add(to_u32(queue.len())),
+            load.open.saturating_add(taken),
             limits.open
         )
     } else {
         format!(
             "{} of at most {} proposals were opened within the last hour (`upgrade.proposals.perHour`): it waits for the next hour.",
-            load.opened_last_hour.saturating_add(to_u32(queue.len())),
+            load.opened_last_hour.saturating_add(taken),
             limits.per_hour
         )
     };
     let waiting = later.into_iter().map(|proposal| Waiting { proposal, why: why.clone() }).collect();
-    Selection { now: queue, waiting }
-}
-
-fn to_u32(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
+    Selection { now, waiting }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Glob;
+    use crate::proposal::BranchStep;
     use capstan_model::rest::Rest;
     use capstan_model::target::Target;
 
@@ -119,9 +138,46 @@ mod tests {
         ProposalSettings { open, per_hour, order, ..ProposalSettings::default() }
     }
 
+    fn select(ids: &[ProposalId], limits: &ProposalSettings, load: Load) -> Selection {
+        let open = Action::Open { branch: BranchStep::Create };
+        let candidate = |proposal| Candidate {
+            proposal,
+            carries: std::slice::from_ref(proposal),
+            action: &open,
+            command: Command::None,
+            held: false,
+        };
+        let all: Vec<Candidate<'_>> = ids.iter().map(candidate).collect();
+        turn(&all, Some(limits), load)
+    }
+
+    #[test]
+    fn a_group_goes_where_the_first_of_its_clusters_would_and_counts_as_many_as_it_has() {
+        let ids = clusters(&["group://b", "a/y", "c/z"]);
+        let of_b = clusters(&["b/x", "b/canary1"]);
+        let open = Action::Open { branch: BranchStep::Create };
+        let candidate = |proposal| Candidate {
+            proposal,
+            carries: if proposal == &ids[0] { &of_b } else { std::slice::from_ref(proposal) },
+            action: &open,
+            command: Command::None,
+            held: false,
+        };
+        let all: Vec<Candidate<'_>> = ids.iter().map(candidate).collect();
+        let chosen = turn(&all, Some(&limits(3, 20)), Load::default());
+        assert_eq!(chosen.now, clusters(&["group://b", "a/y"]), "its canary leads");
+        assert_eq!(chosen.waiting.len(), 1);
+        assert!(chosen.waiting[0].why.starts_with("3 of at most 3 proposals are open"));
+        let chosen = turn(&all, Some(&limits(1, 20)), Load::default());
+        assert_eq!(chosen.now, clusters(&["group://b"]), "it goes whole");
+        assert!(chosen.waiting[0].why.starts_with("2 of at most 1 proposals are open"));
+        let chosen = turn(&all, Some(&limits(3, 20)), Load { open: 3, opened_last_hour: 0 });
+        assert_eq!(chosen.now, vec![]);
+    }
+
     #[test]
     fn canaries_go_first_then_the_others_by_name() {
-        let chosen = select(clusters(&["b/x", "a/y", "b/canary1"]), &limits(20, 20), Load::default());
+        let chosen = select(&clusters(&["b/x", "a/y", "b/canary1"]), &limits(20, 20), Load::default());
         assert_eq!(chosen.now, clusters(&["b/canary1", "a/y", "b/x"]));
         assert_eq!(chosen.waiting, vec![]);
     }
@@ -129,7 +185,7 @@ mod tests {
     #[test]
     fn what_exceeds_the_limit_of_open_proposals_waits_and_says_so() {
         let chosen =
-            select(clusters(&["a/1", "a/2", "a/3"]), &limits(3, 20), Load { open: 2, opened_last_hour: 0 });
+            select(&clusters(&["a/1", "a/2", "a/3"]), &limits(3, 20), Load { open: 2, opened_last_hour: 0 });
         assert_eq!(chosen.now, clusters(&["a/1"]));
         assert_eq!(chosen.waiting.len(), 2);
         assert_eq!(
@@ -140,14 +196,15 @@ mod tests {
 
     #[test]
     fn what_exceeds_the_hourly_limit_waits_for_the_next_hour() {
-        let chosen = select(clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
+        let chosen =
+            select(&clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
         assert_eq!(chosen.now, vec![]);
         assert!(chosen.waiting[0].why.contains("5 of at most 5 proposals were opened within the last hour"));
     }
 
     #[test]
     fn what_is_open_and_what_a_person_asked_for_never_waits_and_what_closes_makes_room() {
-        use crate::proposal::{BranchStep, Closer};
+        use crate::proposal::Closer;
         let ids = clusters(&["a/1", "a/2", "a/3", "a/4", "a/5"]);
         let open = Action::Open { branch: BranchStep::Create };
         let update = Action::Update { pull: 7, branch: BranchStep::Keep };
@@ -156,6 +213,7 @@ mod tests {
         let actions = [&open, &update, &close, &open, &open];
         let candidate = |(at, proposal)| Candidate {
             proposal,
+            carries: std::slice::from_ref(proposal),
             action: actions[at],
             command: if at == 3 { Command::Replan } else { Command::None },
             held: at == 4,
@@ -174,7 +232,7 @@ mod tests {
 
     #[test]
     fn more_open_than_allowed_opens_none() {
-        let chosen = select(clusters(&["a/1"]), &limits(1, 20), Load { open: 7, opened_last_hour: 0 });
+        let chosen = select(&clusters(&["a/1"]), &limits(1, 20), Load { open: 7, opened_last_hour: 0 });
         assert_eq!(chosen.now, vec![]);
     }
 }

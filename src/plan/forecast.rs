@@ -157,6 +157,7 @@ mod tests {
             rollouts: vec![rollout],
             components: vec![],
             providers: vec![],
+            unasked: vec![],
             blocked: if blocked { vec!["No.".to_owned()] } else { vec![] },
             notes: vec![],
         }

@@ -3,7 +3,7 @@
 //!
 //! Deliberately absent: what an upgrade does to the provider objects themselves ([`crate::upgrade`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
@@ -14,8 +14,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::list;
 use capstan_providers::{
-    Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Values, compare,
-    digests,
+    Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Supplied,
+    Supplies, Values, Wanted, compare, digests, supply,
 };
 
 pub use capstan_providers::Workload;
@@ -44,6 +44,8 @@ pub struct SetFacts<'a> {
     pub workloads: &'a [Workload],
     /// What those clusters are made of.
     pub objects: &'a [Rendered],
+    /// What came of asking for components that are not at hand.
+    pub supplies: &'a Supplies,
 }
 
 /// What becomes of a set.
@@ -55,6 +57,8 @@ pub struct JudgedSet {
     pub findings: Vec<Finding>,
     /// The components that are at hand for the set as it would be, by label.
     pub components: BTreeMap<String, ComponentsRecord>,
+    /// Components that are not at hand for the set as it is or would be, and that nobody asked for yet.
+    pub unasked: BTreeSet<Wanted>,
     /// What a person should know besides.
     pub notes: Vec<String>,
 }
@@ -72,12 +76,9 @@ pub fn workloads_of<'w>(
     set: &ClusterId,
     clusters: impl IntoIterator<Item = (&'w ClusterId, &'w Workload)>,
 ) -> Vec<Workload> {
-    let Some((own, _)) = settings.providers_of(set) else { return Vec::new() };
-    let is_its = |cluster: &ClusterId| {
-        settings.claimed_by(cluster).is_ok_and(|by| by.is_some_and(|by| by.name == own.name))
-    };
-    let its = clusters.into_iter().filter(|(cluster, _)| is_its(cluster));
-    its.map(|(_, workload)| workload.clone()).collect()
+    let clusters: BTreeMap<&ClusterId, &Workload> = clusters.into_iter().collect();
+    let its = claimed_with(settings, set, clusters.keys().copied());
+    its.iter().filter_map(|cluster| clusters.get(cluster).copied().cloned()).collect()
 }
 
 /// Who applies a set.
@@ -85,43 +86,66 @@ pub fn applied_by(settings: &RepositorySettings, set: &ClusterId) -> ProvidersBy
     settings.providers_of(set).map(|(_, providers)| providers.by).unwrap_or_default()
 }
 
+/// Those of these clusters that the management cluster of a set runs, whether or not they name a version of Kubernetes.
+pub fn claimed_with<'c>(
+    settings: &RepositorySettings,
+    set: &ClusterId,
+    clusters: impl IntoIterator<Item = &'c ClusterId>,
+) -> Vec<ClusterId> {
+    let Some((own, _)) = settings.providers_of(set) else { return Vec::new() };
+    let is_its = |cluster: &&ClusterId| {
+        settings.claimed_by(cluster).is_ok_and(|by| by.is_some_and(|by| by.name == own.name))
+    };
+    clusters.into_iter().filter(is_its).cloned().collect()
+}
+
 /// What these clusters are made of: objects of kinds whose definitions the providers bring. What cannot be rendered is
 /// its own cluster's trouble.
-pub fn objects_of(tree: &dyn Tree, settings: &RepositorySettings, workloads: &[Workload]) -> Vec<Rendered> {
-    let rendered = |workload: &Workload| {
-        let cluster = RepoPath::parse(&workload.name).ok()?;
+pub fn objects_of(tree: &dyn Tree, settings: &RepositorySettings, clusters: &[ClusterId]) -> Vec<Rendered> {
+    let rendered = |cluster: &ClusterId| {
+        let cluster = cluster.folder().clone();
         let base = settings.clusters.base.inside(&cluster);
         let overlay = settings.clusters.overlay.inside(&cluster);
         render(tree, &Folders { cluster, base, overlay }).ok()
     };
-    workloads.iter().filter_map(rendered).collect()
+    clusters.iter().filter_map(rendered).collect()
 }
 
 /// Compares two states of a set and judges the later one.
 pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
-    let after = match read(facts.after) {
-        Ok(after) => after,
+    let (path, settings) = facts.record;
+    let record = recorded(settings);
+    let mut unasked = BTreeSet::new();
+    let mut supplied = |state: SetState<'_>, set: &mut ProviderSet| -> Supplied {
+        let mut supplied = supply(state.tree, set, facts.supplies, &record);
+        unasked.extend(supplied.unasked.drain(..));
+        supplied
+    };
+    let (after, moved) = match read(facts.after) {
+        Ok(mut after) => {
+            let moved = supplied(facts.after, &mut after).moved;
+            (after, moved)
+        }
         Err(refused) => {
             return JudgedSet { findings: refused.iter().map(finding).collect(), ..JudgedSet::default() };
         }
     };
     // What cannot be read as it is cannot be compared; what is wrong with it is no news.
-    let before = facts.before.and_then(|before| Some((before, read(before).ok()?)));
+    let before = facts.before.and_then(|before| {
+        let mut set = read(before).ok()?;
+        supplied(before, &mut set);
+        Some((before, set))
+    });
     let variables = Values::default();
     let rendered = |state: SetState<'_>, set: &ProviderSet| {
         RenderedSet::read(Inputs { tree: state.tree, set, variables: &variables, configuration: None })
     };
     let was = before.as_ref().map(|(state, set)| rendered(*state, set));
     let is = rendered(facts.after, &after);
-    let (path, settings) = facts.record;
-    let recorded = settings.into_iter().flat_map(|settings| &settings.components);
-    let recorded = recorded.map(|(label, record)| {
-        let recorded = Recorded {
-            sha256: record.sha256.clone(),
-            version: record.version.clone(),
-            place: Some(Place::whole(path.clone())),
-        };
-        (label.clone(), recorded)
+    let place = Place::whole(path.clone());
+    let recorded = record.iter().map(|(label, (version, sha256))| {
+        let (version, sha256) = (version.clone(), sha256.clone());
+        (label.clone(), Recorded { sha256, version, place: Some(place.clone()) })
     });
     let known = Facts {
         workloads: facts.workloads.to_vec(),
@@ -133,7 +157,8 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
         },
         ..Facts::default()
     };
-    let compared = compare(was.as_ref(), &is, &known);
+    let mut compared = compare(was.as_ref(), &is, &known);
+    compared.findings.extend(moved.iter().map(|(wanted, digests)| moved_finding(wanted, digests, &place)));
     let components: BTreeMap<String, ComponentsRecord> = digests(facts.after.tree, &after)
         .into_iter()
         .map(|(label, (version, sha256))| (label, ComponentsRecord { version, sha256 }))
@@ -151,8 +176,40 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
         providers: compared.providers,
         findings: compared.findings,
         components,
+        unasked,
         notes: note.into_iter().collect(),
     }
+}
+
+/// What a set's `capstan.yaml` records of components: version and SHA-256 by label.
+fn recorded(settings: Option<&ClusterSettings>) -> BTreeMap<String, (String, String)> {
+    let components = settings.into_iter().flat_map(|settings| &settings.components);
+    components
+        .map(|(label, record)| (label.clone(), (record.version.clone(), record.sha256.clone())))
+        .collect()
+}
+
+/// Components that a set has not at hand and that nobody asked for; nothing of a set that cannot be read.
+pub fn unasked(
+    state: SetState<'_>,
+    record: Option<&ClusterSettings>,
+    supplies: &Supplies,
+) -> BTreeSet<Wanted> {
+    let Ok(mut set) = read(state) else { return BTreeSet::new() };
+    supply(state.tree, &mut set, supplies, &recorded(record)).unasked.into_iter().collect()
+}
+
+fn moved_finding(wanted: &Wanted, [known, found]: &[String; 2], record: &Place) -> Finding {
+    let message = format!(
+        "the components of {} {} moved: {} has others now, of SHA-256 {found}, and {known} is known of that version. A \
+         release does not change: find out who published others, and take them only by recording their SHA-256 in the \
+         set's capstan.yaml",
+        wanted.label(),
+        wanted.version,
+        wanted.origin
+    );
+    let finding = Finding::new(rules::PROVIDER_DIGEST_DIFFERS, message);
+    if wanted.recorded.is_some() { finding.place(record.clone()) } else { finding }
 }
 
 const fn placed(object: &RenderedObject) -> &Placed {

@@ -14,6 +14,7 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
 use capstan_plan::verbs::ClusterFrom;
+use capstan_providers::Supplies;
 
 use super::child::Answer;
 use super::{Ended, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
@@ -80,9 +81,9 @@ impl RemoteFleet {
             }
         }
         let targets = self.opened.scopes.iter().map(|scope| &scope.target);
-        let targets = targets.filter(|target| only.is_none_or(|only| only.contains(target.id())));
-        let plan = |target: &Target| {
-            let cluster = target.id();
+        let targets = targets.filter_map(|target| Some((target, target.id()?)));
+        let targets = targets.filter(|(_, id)| only.is_none_or(|only| only.contains(*id)));
+        let plan = |(target, cluster): (&Target, &ClusterId)| {
             let unplanned = || {
                 Err(format!(
                     "{cluster} is not planned yet: more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits in this look. The next look gets further"
@@ -165,6 +166,10 @@ impl OpenFleet for RemoteFleet {
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         let names = names.into_iter().map(|(cluster, names)| (cluster, names.as_ref().clone()));
         self.request.names = names.collect();
+    }
+
+    fn provide_components(&mut self, supplies: Arc<Supplies>) {
+        self.request.supplies = supplies;
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {

@@ -16,7 +16,7 @@ mod memory;
 mod pool;
 mod trial;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,7 +31,7 @@ use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 
 use crate::app::planner::process::{FleetRequest, Judging, Request, Response, TreeRef};
-use crate::app::planner::{LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
+use crate::app::planner::{JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use fleet::RemoteFleet;
 use pool::Pool;
 
@@ -207,11 +207,9 @@ impl Planner for ProcessPlanner {
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
-        settings: &RepositorySettings,
-        clusters: &[ClusterId],
-        live: &BTreeMap<ClusterId, LiveNames>,
-        today: Date,
+        by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
+        let JudgedBy { settings, clusters, live, supplies, today } = by;
         let root = before.folder_id(&RepoPath::root());
         let judging = Judging {
             before: TreeRef::of(before.as_ref()),
@@ -219,6 +217,7 @@ impl Planner for ProcessPlanner {
             settings: settings.clone(),
             clusters: clusters.to_vec(),
             live: live.clone(),
+            supplies: Arc::clone(supplies),
             unrendered: BTreeSet::new(),
             today,
         };

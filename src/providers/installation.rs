@@ -12,18 +12,24 @@ use serde_json::{Value, json};
 
 use super::kind::{GROUP, ProviderKind};
 use super::rendering::Rendered;
+use super::set::ProviderSet;
 use super::spec::Provider;
+use super::state::RenderedSet;
 
-/// The name of the installer's roles.
-const NAME: &str = "capstan-providers";
+/// The service account as which providers are installed, and the name of its roles.
+pub const SERVICE_ACCOUNT: &str = "capstan-providers";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 
-/// What is written and read of an object: what an installation applies, watches, and prunes.
-const WRITTEN: &[&str] = &["create", "delete", "get", "list", "patch", "watch"];
+/// What is done to an object by its name: what an installation applies and prunes.
+const WRITTEN: &[&str] = &["create", "delete", "get", "patch"];
 /// Definitions are never pruned: everything of their kinds would go with them.
-const KEPT: &[&str] = &["create", "get", "list", "patch", "watch"];
+const KEPT: &[&str] = &["create", "get", "patch"];
+/// What is watched for drift, all of a kind at once: a right on names holds for one name at a time.
+const WATCHED: &[&str] = &["list", "watch"];
 const READ: &[&str] = &["get", "list", "watch"];
+/// What a set's folder brings beside the provider objects: the Namespaces that they lie in.
+const BROUGHT: &[&str] = &["create", "get", "patch"];
 
 /// The rights round a set.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +72,25 @@ impl Rules {
 
 /// The rights round these providers, which are all of a set.
 pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
-    let objects: Vec<&Value> = set.iter().flat_map(|(_, rendered)| &rendered.objects).collect();
+    let parts = set.iter().map(|(provider, rendered)| (*provider, rendered.objects.as_slice()));
+    of_parts(&parts.collect::<Vec<_>>())
+}
+
+/// The same of those providers of a set whose components are known; variables without values are empty in them.
+pub fn installation_of(set: &ProviderSet, rendered: &RenderedSet) -> Installation {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for provider in set.providers() {
+        let components = rendered.member(&provider.label()).and_then(|member| member.rendered());
+        parts.extend(components.map(|components| (provider, components.objects.as_slice())));
+    }
+    of_parts(&parts)
+}
+
+/// A provider and the objects that it comes to.
+type Part<'a> = (&'a Provider, &'a [Value]);
+
+fn of_parts(set: &[Part<'_>]) -> Installation {
+    let objects: Vec<&Value> = set.iter().flat_map(|(_, objects)| *objects).collect();
     let plurals = plurals(&objects);
     let mut whole = Rules::default();
     let mut of_namespace: BTreeMap<String, Rules> = BTreeMap::new();
@@ -81,6 +105,9 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
         };
         let verbs = if group == EXTENSIONS { KEPT } else { WRITTEN };
         rules.add(group, &resource, &[name], verbs);
+        // Whoever may list all Secrets reads them: each is watched by its name.
+        let watched: &[&str] = if group.is_empty() && kind == "Secret" { &[name] } else { &[] };
+        rules.add(group, &resource, watched, WATCHED);
         match (group, kind) {
             (RBAC, "ClusterRole" | "Role") => rules.add(RBAC, &resource, &[name], &["escalate"]),
             (RBAC, "ClusterRoleBinding" | "RoleBinding") => {
@@ -88,10 +115,11 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
                 rules.add(RBAC, &bound, &[text(object, "/roleRef/name")], &["bind"]);
             }
             (EXTENSIONS, _) => {
-                // Versions that go are migrated before, and a kind with objects is not taken away.
+                // Versions that go are migrated before, and a kind with objects is not taken away. Webhooks are asked
+                // by a dry-run creation, and a right knows no dry run.
                 rules.add(EXTENSIONS, "customresourcedefinitions/status", &[name], &["patch"]);
                 let (of, plural) = (text(object, "/spec/group"), text(object, "/spec/names/plural"));
-                rules.add(of, plural, &[], &["get", "list", "patch"]);
+                rules.add(of, plural, &[], &["create", "get", "list", "patch"]);
             }
             _ => {}
         }
@@ -100,11 +128,13 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
         whole.add(GROUP, &plural(kind), &[], READ);
     }
     for (provider, _) in set {
-        whole.add("", "namespaces", &[&provider.namespace], &["get"]);
+        whole.add("", "namespaces", &[&provider.namespace], BROUGHT);
         let rules = of_namespace.entry(provider.namespace.clone()).or_default();
         let status = format!("{}/status", plural(provider.kind.name()));
         rules.add(GROUP, &status, &[&provider.name], &["patch"]);
-        rules.add("", "configmaps", &[], READ);
+        // Those that hold components, and those that a set's folder brings.
+        rules.add("", "configmaps", &[], WRITTEN);
+        rules.add("", "configmaps", &[], WATCHED);
         rules.add("", "pods", &[], &["list", "watch"]);
         if let Some(secret) = &provider.spec.config_secret {
             of_namespace.entry(secret.namespace.clone()).or_default().add(
@@ -116,7 +146,7 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
         }
     }
     let role = |kind: &str, namespace: Option<&str>, rules: Rules| {
-        let mut metadata = json!({"name": NAME});
+        let mut metadata = json!({"name": SERVICE_ACCOUNT});
         if let Some(namespace) = namespace {
             metadata["namespace"] = json!(namespace);
         }
@@ -128,11 +158,11 @@ pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
 }
 
 /// What the subjects of each provider's bindings may do.
-fn managers(set: &[(&Provider, &Rendered)], objects: &[&Value]) -> Vec<Value> {
+fn managers(set: &[Part<'_>], objects: &[&Value]) -> Vec<Value> {
     let mut all = Vec::new();
-    for (_, rendered) in set {
+    for (provider, own) in set {
         let mut of_subject: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        let bindings = rendered.objects.iter().filter(|object| {
+        let bindings = own.iter().filter(|object| {
             api_group(text(object, "/apiVersion")) == RBAC && text(object, "/kind").ends_with("RoleBinding")
         });
         for binding in bindings {
@@ -146,9 +176,9 @@ fn managers(set: &[(&Provider, &Rendered)], objects: &[&Value]) -> Vec<Value> {
             }
         }
         all.extend(
-            of_subject
-                .into_iter()
-                .map(|(subject, rules)| json!({"label": rendered.label, "subject": subject, "rules": rules})),
+            of_subject.into_iter().map(
+                |(subject, rules)| json!({"label": provider.label(), "subject": subject, "rules": rules}),
+            ),
         );
     }
     all

@@ -81,8 +81,9 @@ fn rule(group: &str, resource: &str, names: &[&str], verbs: &str) -> Value {
 #[test]
 fn an_installer_needs_no_star() {
     const RBAC: &str = "rbac.authorization.k8s.io";
-    const WRITTEN: &str = "create delete get list patch watch";
+    const WRITTEN: &str = "create delete get patch";
     let Installation { roles, .. } = rights();
+    let definitions = "customresourcedefinitions";
     assert_eq!(
         roles,
         [
@@ -91,9 +92,10 @@ fn an_installer_needs_no_star() {
                 "kind": "ClusterRole",
                 "metadata": {"name": "capstan-providers"},
                 "rules": [
-                    rule("", "namespaces", &["acme-system"], "get"),
-                    rule("acme.example", "boxes", &[], "get list patch"),
-                    rule("apiextensions.k8s.io", "customresourcedefinitions", &["boxes.acme.example"], "create get list patch watch"),
+                    rule("", "namespaces", &["acme-system"], "create get patch"),
+                    rule("acme.example", "boxes", &[], "create get list patch"),
+                    rule("apiextensions.k8s.io", definitions, &["boxes.acme.example"], "create get patch"),
+                    rule("apiextensions.k8s.io", definitions, &[], "list watch"),
                     rule("apiextensions.k8s.io", "customresourcedefinitions/status", &["boxes.acme.example"], "patch"),
                     rule("operator.cluster.x-k8s.io", "addonproviders", &[], "get list watch"),
                     rule("operator.cluster.x-k8s.io", "bootstrapproviders", &[], "get list watch"),
@@ -103,8 +105,10 @@ fn an_installer_needs_no_star() {
                     rule("operator.cluster.x-k8s.io", "ipamproviders", &[], "get list watch"),
                     rule("operator.cluster.x-k8s.io", "runtimeextensionproviders", &[], "get list watch"),
                     rule(RBAC, "clusterrolebindings", &["whole"], WRITTEN),
-                    rule(RBAC, "clusterroles", &["whole"], "bind create delete escalate get list patch watch"),
-                    rule(RBAC, "clusterroles", &["part"], "create delete escalate get list patch watch"),
+                    rule(RBAC, "clusterrolebindings", &[], "list watch"),
+                    rule(RBAC, "clusterroles", &["whole"], "bind create delete escalate get patch"),
+                    rule(RBAC, "clusterroles", &["part"], "create delete escalate get patch"),
+                    rule(RBAC, "clusterroles", &[], "list watch"),
                 ],
             }),
             json!({
@@ -112,14 +116,17 @@ fn an_installer_needs_no_star() {
                 "kind": "Role",
                 "metadata": {"name": "capstan-providers", "namespace": "acme-system"},
                 "rules": [
-                    rule("", "configmaps", &[], "get list watch"),
+                    rule("", "configmaps", &[], "create delete get list patch watch"),
                     rule("", "pods", &[], "list watch"),
                     rule("", "secrets", &["keys"], "get list watch"),
                     rule("", "serviceaccounts", &["manager"], WRITTEN),
+                    rule("", "serviceaccounts", &[], "list watch"),
                     rule("acme.example", "boxes", &["first"], WRITTEN),
+                    rule("acme.example", "boxes", &[], "list watch"),
                     rule("operator.cluster.x-k8s.io", "infrastructureproviders/status", &["acme"], "patch"),
                     rule(RBAC, "clusterroles", &["auth-reader"], "bind"),
                     rule(RBAC, "rolebindings", &["auth"], WRITTEN),
+                    rule(RBAC, "rolebindings", &[], "list watch"),
                 ],
             }),
         ]

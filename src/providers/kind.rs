@@ -2,11 +2,16 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The group of all kinds.
-pub(crate) const GROUP: &str = "operator.cluster.x-k8s.io";
+pub const GROUP: &str = "operator.cluster.x-k8s.io";
+
+/// The version in which an API server has them.
+pub const VERSION: &str = "v1alpha2";
 
 /// A kind of provider. Ordered as clusterctl upgrades a set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ProviderKind {
     /// `CoreProvider`: Cluster API itself.
     Core,
@@ -32,36 +37,54 @@ struct Row {
     word: &'static str,
     /// clusterctl's word: labels of objects, names of files.
     clusterctl: &'static str,
+    /// What kubectl takes for it: the operator's definitions have these.
+    short: &'static str,
 }
 
 const ROWS: [Row; 7] = [
-    Row { kind: ProviderKind::Core, name: "CoreProvider", word: "core", clusterctl: "core" },
+    Row { kind: ProviderKind::Core, name: "CoreProvider", word: "core", clusterctl: "core", short: "cacp" },
     Row {
         kind: ProviderKind::Bootstrap,
         name: "BootstrapProvider",
         word: "bootstrap",
         clusterctl: "bootstrap",
+        short: "cabp",
     },
     Row {
         kind: ProviderKind::ControlPlane,
         name: "ControlPlaneProvider",
         word: "control-plane",
         clusterctl: "control-plane",
+        short: "cacpp",
     },
     Row {
         kind: ProviderKind::Infrastructure,
         name: "InfrastructureProvider",
         word: "infrastructure",
         clusterctl: "infrastructure",
+        short: "caip",
     },
-    Row { kind: ProviderKind::Ipam, name: "IPAMProvider", word: "ipam", clusterctl: "ipam" },
+    Row {
+        kind: ProviderKind::Ipam,
+        name: "IPAMProvider",
+        word: "ipam",
+        clusterctl: "ipam",
+        short: "caipamp",
+    },
     Row {
         kind: ProviderKind::RuntimeExtension,
         name: "RuntimeExtensionProvider",
         word: "runtimeextension",
         clusterctl: "runtime-extension",
+        short: "carep",
     },
-    Row { kind: ProviderKind::Addon, name: "AddonProvider", word: "addon", clusterctl: "addon" },
+    Row {
+        kind: ProviderKind::Addon,
+        name: "AddonProvider",
+        word: "addon",
+        clusterctl: "addon",
+        short: "caap",
+    },
 ];
 
 impl ProviderKind {
@@ -73,6 +96,21 @@ impl ProviderKind {
     /// The kind of that name; `None` where the group has none of it.
     pub fn parse(kind: &str) -> Option<Self> {
         ROWS.iter().find(|row| row.name == kind).map(|row| row.kind)
+    }
+
+    /// All kinds, in the order in which clusterctl upgrades a set.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ROWS.iter().map(|row| row.kind)
+    }
+
+    /// Its resource: `coreproviders`.
+    pub fn plural(self) -> String {
+        format!("{}s", self.name().to_ascii_lowercase())
+    }
+
+    /// What kubectl takes for it: `cacp`.
+    pub fn short_name(self) -> &'static str {
+        self.row().short
     }
 
     /// The names of all kinds.
@@ -148,5 +186,19 @@ mod tests {
             assert_eq!((read.components_file().as_str(), read.word()), (file, word));
         }
         assert_eq!(ProviderKind::parse("coreprovider"), None);
+        let named: Vec<String> =
+            ProviderKind::all().map(|kind| format!("{} {}", kind.plural(), kind.short_name())).collect();
+        assert_eq!(
+            named,
+            [
+                "coreproviders cacp",
+                "bootstrapproviders cabp",
+                "controlplaneproviders cacpp",
+                "infrastructureproviders caip",
+                "ipamproviders caipamp",
+                "runtimeextensionproviders carep",
+                "addonproviders caap",
+            ]
+        );
     }
 }

@@ -119,6 +119,11 @@ pub(crate) fn repository(kind: ProviderKind, name: &str) -> Option<&'static str>
     rows(kind).iter().find(|(known, _)| *known == name).map(|(_, repository)| *repository)
 }
 
+/// Whether clusterctl knows where a provider of that kind and name is released, so that it needs no source.
+pub fn is_known(kind: ProviderKind, name: &str) -> bool {
+    repository(kind, name).is_some()
+}
+
 /// The file of components in its releases.
 pub(crate) fn components_file(kind: ProviderKind, name: &str) -> String {
     let other = FILES.iter().find(|(of, known, _)| *of == kind && *known == name);

@@ -28,13 +28,16 @@
 //! | [`deployment`] | what `deployment`, `manager` and `additionalDeployments` do to a Deployment | `duration`, `objects`, `refusal`, `spec` |
 //! | [`patches`] | what `patches` and `manifestPatches` do to objects | `objects`, `refusal`, `spec` |
 //! | [`known`] | the providers whose releases clusterctl knows | `kind` |
-//! | [`origin`] | where a provider's components are published | `known`, `refusal`, `spec` |
+//! | [`origin`] | where a provider's components are published | `kind`, `known`, `refusal`, `spec` |
 //! | [`published`] | components of one version as they were published | `gzip`, `refusal` |
 //! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets; and what was fetched for them | `kind`, `known`, `published`, `refusal`, `spec`, `variables` |
 //! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `origin`, `published`, `refusal`, `selector`, `set`, `spec` |
+//! | [`supply`] | components that lie nowhere in the repository: what is wanted, and what came of asking | `kind`, `origin`, `published`, `set`, `source`, `spec` |
 //! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `pods`, `refusal`, `set`, `source`, `spec`, `variables` |
-//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `rendering`, `spec` |
+//! | [`live`] | what an API server holds, rendered from that alone | `kind`, `refusal`, `rendering`, `set`, `source`, `spec`, `variables` |
 //! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering`, `source`, `spec`, `variables` |
+//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `rendering`, `set`, `spec`, `state` |
+//! | [`lacking`] | which of those rights somebody has not | nothing |
 //! | [`rights`] | what roles and bindings come to for each subject | nothing |
 //! | [`definitions`] | definitions compared: versions and fields | nothing |
 //! | [`comparison`] | what becomes of each provider | `definitions`, `kind`, `objects`, `pods`, `rendering`, `rights`, `state`, `variables` |
@@ -50,6 +53,8 @@ mod images;
 mod installation;
 mod kind;
 mod known;
+mod lacking;
+mod live;
 mod objects;
 mod origin;
 mod patches;
@@ -65,6 +70,7 @@ mod set;
 mod source;
 mod spec;
 mod state;
+mod supply;
 mod variables;
 
 pub use comparison::{
@@ -72,11 +78,14 @@ pub use comparison::{
 };
 pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
-pub use installation::{Installation, installation};
-pub use kind::ProviderKind;
-pub use origin::{GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
+pub use installation::{Installation, SERVICE_ACCOUNT, installation, installation_of};
+pub use kind::{GROUP, ProviderKind, VERSION};
+pub use known::is_known;
+pub use lacking::{Lacking, lacking};
+pub use live::LiveSet;
+pub use origin::{CREDENTIAL_NAMES, GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
 pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
-pub use refusal::{Cause, Refusal};
+pub use refusal::{Cause, Refusal, Stage};
 pub use rendering::{Inputs, Rendered, Variable, render};
 pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
 pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
@@ -84,4 +93,5 @@ pub use set::ProviderSet;
 pub use source::{at_hand, check_metadata, digests};
 pub use spec::Provider;
 pub use state::{Components, Member, Release, RenderedComponents, RenderedSet};
+pub use supply::{Supplied, Supplies, Supply, Wanted, supply};
 pub use variables::Values;

@@ -10,13 +10,27 @@
 use std::fmt;
 
 use capstan_model::plain_http;
+use serde::{Deserialize, Serialize};
 
+use super::kind::ProviderKind;
 use super::known;
 use super::refusal::Refusal;
 use super::spec::{Provider, Source};
 
+/// The names under which config Secrets, and clusterctl's environment, have what a host wants to be shown.
+pub const CREDENTIAL_NAMES: [&str; 8] = [
+    "OCI_USERNAME",
+    "OCI_PASSWORD",
+    "OCI_ACCESS_TOKEN",
+    "OCI_REFRESH_TOKEN",
+    "github-token",
+    "GITHUB_TOKEN",
+    "gitlab-access-token",
+    "GITLAB_ACCESS_TOKEN",
+];
+
 /// How a host is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scheme {
     /// With TLS.
     Https,
@@ -35,7 +49,7 @@ impl Scheme {
 }
 
 /// Where components are published.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Origin {
     /// An artifact in an OCI registry.
     Oci(OciArtifact),
@@ -46,7 +60,7 @@ pub enum Origin {
 }
 
 /// An artifact in an OCI registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OciArtifact {
     /// `http` only where the address begins so.
     pub scheme: Scheme,
@@ -59,7 +73,7 @@ pub struct OciArtifact {
 }
 
 /// Files of a release.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GitHubRelease {
     /// `http` on this machine alone.
     pub scheme: Scheme,
@@ -76,7 +90,7 @@ pub struct GitHubRelease {
 }
 
 /// A generic package.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GitLabPackage {
     /// `http` on this machine alone.
     pub scheme: Scheme,
@@ -99,6 +113,15 @@ impl Origin {
             Self::Oci(artifact) => &artifact.registry,
             Self::GitHub(release) => &release.host,
             Self::GitLab(package) => &package.host,
+        }
+    }
+
+    /// How that host is spoken to.
+    pub const fn scheme(&self) -> Scheme {
+        match self {
+            Self::Oci(artifact) => artifact.scheme,
+            Self::GitHub(release) => release.scheme,
+            Self::GitLab(package) => package.scheme,
         }
     }
 
@@ -294,11 +317,18 @@ impl Provider {
     /// The titles of the layers that may hold its metadata, and of those that may hold its components: the first that
     /// is there counts.
     pub fn artifact_titles(&self, version: &str) -> (Vec<String>, Vec<String>) {
-        let full = format!("{}-{}-{version}", self.kind.word(), self.name);
+        self.kind.artifact_titles(&self.name, version)
+    }
+}
+
+impl ProviderKind {
+    /// The same of a provider of this kind and name.
+    pub fn artifact_titles(self, name: &str, version: &str) -> (Vec<String>, Vec<String>) {
+        let full = format!("{}-{name}-{version}", self.word());
         let metadata = vec![format!("{full}-metadata.yaml"), "metadata.yaml".to_owned()];
         let components = vec![
             format!("{full}-components.yaml"),
-            format!("{}-components.yaml", self.kind.word()),
+            format!("{}-components.yaml", self.word()),
             "components.yaml".to_owned(),
         ];
         (metadata, components)

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use capstan_model::digest::sha256;
+use serde::{Deserialize, Serialize};
 
 use super::gzip::UNPACKED_BYTES;
 use super::refusal::Refusal;
@@ -14,7 +15,7 @@ pub const COMPONENTS_BYTES: usize = UNPACKED_BYTES;
 pub const METADATA_BYTES: usize = 1 << 20;
 
 /// Components of one version, before variables have values.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     /// As the provider object would write it: `v2.8.4`.
     pub version: String,

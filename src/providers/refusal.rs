@@ -13,6 +13,7 @@ pub struct Refusal {
     subject: Option<String>,
     message: String,
     cause: Cause,
+    stage: Stage,
 }
 
 /// What stands behind a refusal.
@@ -25,16 +26,49 @@ pub enum Cause {
     NotAtHand,
 }
 
+/// How far rendering had come: the operator has a reason for each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Components are found, given their values and read.
+    #[default]
+    Components,
+    /// Its release says no contract that is understood.
+    Contract,
+    /// `deployment`, `manager` and what stands for other Deployments.
+    Customization,
+    /// `patches`, `manifestPatches`.
+    Patches,
+    /// Overrides of images that the operator's own configuration has.
+    ImageOverrides,
+}
+
 impl Refusal {
     /// Nothing but a message: what was found and what to do, without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { place: None, subject: None, message: message.into(), cause: Cause::Wrong }
+        Self {
+            place: None,
+            subject: None,
+            message: message.into(),
+            cause: Cause::Wrong,
+            stage: Stage::Components,
+        }
     }
 
     /// Because components are not at hand.
     #[must_use]
     pub(crate) fn not_at_hand(self) -> Self {
         Self { cause: Cause::NotAtHand, ..self }
+    }
+
+    /// Found at that stage.
+    #[must_use]
+    pub(crate) fn during(self, stage: Stage) -> Self {
+        Self { stage, ..self }
+    }
+
+    /// How far rendering had come.
+    pub const fn stage(&self) -> Stage {
+        self.stage
     }
 
     /// What stands behind it.

@@ -34,6 +34,8 @@ pub struct ProviderSet {
     pub(crate) config_maps: Vec<Held>,
     secrets: Vec<Held>,
     fetched: Vec<(String, Published)>,
+    /// Why components could not be had, by label.
+    missing: BTreeMap<String, String>,
 }
 
 /// A ConfigMap or a Secret.
@@ -82,6 +84,22 @@ impl ProviderSet {
         if refused.is_empty() { Ok(set) } else { Err(refused) }
     }
 
+    /// Adds a ConfigMap or a Secret; anything else is passed over.
+    pub(crate) fn insert(&mut self, object: Placed) {
+        match (object.text_at(&["apiVersion"]), object.text_at(&["kind"])) {
+            (Some("v1"), Some("ConfigMap")) => self.config_maps.push(Held(object)),
+            (Some("v1"), Some("Secret")) => self.secrets.push(Held(object)),
+            _ => {}
+        }
+    }
+
+    /// Adds a provider object.
+    pub(crate) fn insert_provider(&mut self, provider: Provider) {
+        let key = |provider: &Provider| (provider.kind, provider.name.clone(), provider.namespace.clone());
+        let at = self.providers.partition_point(|known| key(known) <= key(&provider));
+        self.providers.insert(at, provider);
+    }
+
     /// The providers, in clusterctl's order of kinds and by name.
     pub fn providers(&self) -> &[Provider] {
         &self.providers
@@ -90,6 +108,16 @@ impl ProviderSet {
     /// Adds what was fetched for the provider of this label: it counts where nothing is at hand.
     pub fn provide(&mut self, label: impl Into<String>, published: Published) {
         self.fetched.push((label.into(), published));
+    }
+
+    /// Says why the components of the provider of this label could not be had.
+    pub(crate) fn explain(&mut self, label: impl Into<String>, why: impl Into<String>) {
+        self.missing.insert(label.into(), why.into());
+    }
+
+    /// Why a provider's components could not be had, where somebody tried.
+    pub(crate) fn why_missing(&self, provider: &Provider) -> Option<&str> {
+        self.missing.get(&provider.label()).map(String::as_str)
     }
 
     /// What was fetched for a provider.

@@ -77,6 +77,35 @@ pub enum ClosedBy {
     Person,
 }
 
+/// One of the clusters that share a pull request, as its block tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockPart {
+    /// The cluster.
+    pub target: Target,
+    /// Whether the pull request brings its changes.
+    pub place: BlockPlace,
+    /// Whether somebody asked for `retarget`.
+    pub retarget: Retarget,
+    /// What people decided about it by command.
+    pub decisions: Decisions,
+}
+
+impl BlockPart {
+    /// What is noted of a cluster that stays out.
+    pub fn left_out(target: Target, decisions: Decisions) -> Self {
+        Self { target, place: BlockPlace::LeftOut, retarget: Retarget::default(), decisions }
+    }
+}
+
+/// Whether a shared pull request brings a cluster's changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockPlace {
+    /// It does.
+    Carried,
+    /// It stays out, and what was decided about it has no other place to stand in.
+    LeftOut,
+}
+
 /// What a block says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -105,6 +134,42 @@ pub struct Block {
     pub sidebar: Sidebar,
     /// Set when Capstan closes the pull request.
     pub closed_by: Option<ClosedBy>,
+    /// The clusters of a group that share the pull request; empty where it is one cluster's own.
+    pub parts: Vec<BlockPart>,
+    /// In the body that a group's is opened with: the pull request before it, which tells what was declined until this
+    /// one does.
+    pub after: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PartPayload {
+    cluster: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    out: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    retarget: bool,
+    #[serde(skip_serializing_if = "Decisions::is_empty", default)]
+    decisions: Decisions,
+}
+
+impl PartPayload {
+    fn of(part: &BlockPart) -> Self {
+        Self {
+            cluster: part.target.to_string(),
+            out: part.place == BlockPlace::LeftOut,
+            retarget: part.retarget == Retarget::Allowed,
+            decisions: part.decisions.clone(),
+        }
+    }
+
+    fn read(self, is_bound: bool) -> Option<BlockPart> {
+        Some(BlockPart {
+            target: Target::parse(&self.cluster).filter(|target| target.cluster().is_some())?,
+            place: if self.out { BlockPlace::LeftOut } else { BlockPlace::Carried },
+            retarget: if self.retarget && is_bound { Retarget::Allowed } else { Retarget::Refused },
+            decisions: if is_bound { self.decisions } else { Decisions::default() },
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,6 +193,10 @@ struct Payload {
     sidebar: Sidebar,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     closed_by: Option<ClosedBy>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    parts: Vec<PartPayload>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    after: Option<u64>,
 }
 
 impl Block {
@@ -146,6 +215,8 @@ impl Block {
             title: self.title.as_ref().map_or_else(String::new, |title| title.as_str().to_owned()),
             sidebar: self.sidebar.clone(),
             closed_by: self.closed_by,
+            parts: self.parts.iter().map(PartPayload::of).collect(),
+            after: self.after.filter(|_| self.pull_request.is_none()),
         };
         seal(&serde_json::to_string(&payload).unwrap_or_default(), key)
     }
@@ -185,6 +256,8 @@ impl Block {
             // What it is opened with is written before anything stands beside it.
             sidebar: if is_bound { payload.sidebar } else { Sidebar::default() },
             closed_by: payload.closed_by.filter(|_| is_bound),
+            parts: payload.parts.into_iter().map(|part| part.read(is_bound)).collect::<Option<_>>()?,
+            after: payload.after.filter(|_| !is_bound),
         })
     }
 }
@@ -226,6 +299,16 @@ pub fn room_for(decisions: &Decisions) -> usize {
         return 0;
     }
     ascii(&serde_json::to_string(decisions).unwrap_or_default()).len() + 20
+}
+
+/// The same of one of the clusters that share a pull request, with what was decided about it.
+pub fn room_for_part(part: &BlockPart) -> usize {
+    ascii(&serde_json::to_string(&PartPayload::of(part)).unwrap_or_default()).len() + 1
+}
+
+/// The same of all of them.
+pub(super) fn room_for_parts(parts: &[BlockPart]) -> usize {
+    parts.iter().map(room_for_part).sum::<usize>() + 20
 }
 
 /// The same of what was done for the settings.
@@ -282,6 +365,8 @@ pub(super) mod tests {
             title: Some(TitleDigest::of("Upgrade gauss/peu01 to aws/v22.0.0")),
             sidebar: Sidebar::default(),
             closed_by: None,
+            parts: Vec::new(),
+            after: None,
         }
     }
 
@@ -306,6 +391,7 @@ pub(super) mod tests {
         };
         Decisions {
             hold: Some(hold),
+            skipped: None,
             release: ReleaseName::parse("aws/v22.0.0"),
             rollback: None,
             overrides: Vec::new(),
@@ -345,6 +431,38 @@ pub(super) mod tests {
                 Some(block(cluster))
             );
         }
+    }
+
+    #[test]
+    fn a_group_notes_each_of_its_clusters_with_what_was_decided_about_it() {
+        let key = BlockKey::derive(b"secret");
+        let part = |target: &str, place, retarget, decisions| BlockPart {
+            target: Target::parse(target).unwrap(),
+            place,
+            retarget,
+            decisions,
+        };
+        let none = Decisions::default();
+        let parts = vec![
+            part("gauss/peu01", BlockPlace::Carried, Retarget::Allowed, decisions()),
+            part("gauss/peu02", BlockPlace::Carried, Retarget::Refused, none.clone()),
+            part("gauss/peu03", BlockPlace::LeftOut, Retarget::Refused, decisions()),
+        ];
+        let group = Block { parts, ..block("group://gauss") };
+        let read = |block: &Block| Block::read(&block.render(&key), &key, 7, 12, &id("group://gauss"));
+        assert_eq!(read(&group), Some(group.clone()));
+        // One that names no pull request tells who shares it, and holds no decision.
+        let opened = Block { pull_request: None, after: Some(9), ..group };
+        let told = read(&opened).unwrap();
+        assert_eq!(told.after, Some(9));
+        assert_eq!(read(&Block { pull_request: Some(12), ..opened }).unwrap().after, None);
+        let targets: Vec<&str> = told.parts.iter().map(|part| part.target.path()).collect();
+        assert_eq!(targets, ["gauss/peu01", "gauss/peu02", "gauss/peu03"]);
+        for part in &told.parts {
+            assert_eq!((part.retarget, &part.decisions), (Retarget::Refused, &none));
+        }
+        let own = block("gauss/peu01").render(&key);
+        assert!(!own.contains("parts"), "what is one cluster's own is written as ever: {own}");
     }
 
     #[test]

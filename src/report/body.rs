@@ -62,14 +62,16 @@ pub fn proposal_body(
         title: Some(title.clone()),
         sidebar: proposal.sidebar.done.clone(),
         closed_by: None,
+        parts: Vec::new(),
+        after: None,
     };
-    approvals_above(proposal.decisions) + &visible + &origin(proposal) + &block.render(key)
+    approvals_above(proposal.decisions) + &visible + &origin(proposal.origin) + &block.render(key)
 }
 
 /// Where the release comes from. It is no part of the text that decides whether a body is up to date: the
 /// other repository moves without the release changing.
-fn origin(proposal: &Proposal<'_>) -> String {
-    proposal.origin.map_or_else(String::new, |origin| {
+pub(super) fn origin(origin: Option<&ReleasesOrigin>) -> String {
+    origin.map_or_else(String::new, |origin| {
         let commit = origin.commit.as_str();
         format!("\n> The release comes from {} at {}.\n", code(&origin.repository, 200), code(commit, 64))
     })
@@ -91,7 +93,7 @@ pub fn visible_text(proposal: &Proposal<'_>) -> String {
     let mut page = Page::new(MAX_BODY.saturating_sub(block));
     let next = next_steps(proposal);
     page.push(&summary(proposal));
-    page.push(&refused(proposal));
+    page.push(&refused(proposal.sidebar));
     let room = page.free().saturating_sub(next.len());
     sections(&mut page, proposal, room);
     page.push(&next);
@@ -102,8 +104,8 @@ pub fn visible_text(proposal: &Proposal<'_>) -> String {
 const MOST_REFUSED: usize = 10;
 
 /// What GitHub does not take of what the settings ask for beside the pull request.
-fn refused(proposal: &Proposal<'_>) -> String {
-    let refused = &proposal.sidebar.refused;
+pub(super) fn refused(sidebar: &SidebarStanding) -> String {
+    let refused = &sidebar.refused;
     let named = |what: &'static str, names: &[String]| -> Vec<String> {
         names.iter().map(|name| format!("{what} {}", code(name, 100))).collect()
     };
@@ -139,7 +141,7 @@ pub(super) fn visible_plan(proposal: &Proposal<'_>, limit: usize) -> String {
     page.finish()
 }
 
-fn summary(proposal: &Proposal<'_>) -> String {
+pub(super) fn summary(proposal: &Proposal<'_>) -> String {
     let upgrade = proposal.upgrade;
     let to = proposal.source.source();
     let kind = to.kind();
@@ -211,7 +213,7 @@ fn summary(proposal: &Proposal<'_>) -> String {
     text
 }
 
-fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
+pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     let upgrade = proposal.upgrade;
     let source = proposal.source.source();
     let kind = source.kind();

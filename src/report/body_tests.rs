@@ -73,6 +73,7 @@ pub(crate) fn upgrade() -> Upgrade {
         }],
         components: vec![],
         providers: vec![],
+        unasked: vec![],
         blocked: vec![],
         notes: vec![],
     }

@@ -23,6 +23,7 @@ use capstan_model::wording::{count, sentence};
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
 use capstan_plan::verbs::Verb;
+use capstan_providers::Wanted;
 use serde::{Deserialize, Serialize};
 
 /// Annotations sent at most: four calls. The summary names all findings that fit, and counts the rest.
@@ -85,6 +86,8 @@ pub struct JudgedCluster {
     pub cluster: ClusterId,
     /// The verdict.
     pub judgement: Judgement,
+    /// Components of a provider set that are not at hand, and that nobody asked for yet.
+    pub unasked: Vec<Wanted>,
 }
 
 /// What changes for a cluster between two trees.

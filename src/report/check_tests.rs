@@ -26,7 +26,7 @@ fn finding(rule: &'static RuleEntry, line: u32, path: &str) -> Finding {
 
 fn judged(judgement: Judgement) -> Judged {
     let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
-    Judged { clusters: vec![JudgedCluster { cluster, judgement }], ..Judged::default() }
+    Judged { clusters: vec![JudgedCluster { cluster, judgement, unasked: vec![] }], ..Judged::default() }
 }
 
 #[test]
@@ -118,6 +118,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
         .map(|number| JudgedCluster {
             cluster: ClusterId::new(RepoPath::parse(&format!("gauss/peu{number}")).unwrap()),
             judgement: Judgement { changes: vec![change.clone(); 200], ..Judgement::default() },
+            unasked: vec![],
         })
         .collect();
     let mut all = Judged { clusters, ..Judged::default() };
@@ -137,6 +138,7 @@ fn annotations_stand_where_the_head_has_the_line_and_each_once() {
     let cluster = |id: &str, after: Vec<Finding>| JudgedCluster {
         cluster: ClusterId::new(RepoPath::parse(id).unwrap()),
         judgement: Judgement { after, ..Judgement::default() },
+        unasked: vec![],
     };
     let gone = Finding::new(rules::RENDER_FAILED, "It is the base branch's.")
         .place(Place::line_of(RepoPath::parse("shared/gone.yaml").unwrap(), 2));

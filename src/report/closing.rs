@@ -4,7 +4,7 @@ use super::block::strip;
 use super::markdown::{MAX_BODY_CHARACTERS, prose};
 use super::merging::{APPROVAL_BY, APPROVED_BY, approvals_above};
 use super::standing::hold_in_words;
-use super::{Block, BlockKey};
+use super::{Block, BlockKey, BlockPart};
 
 /// How much is told of the reason, in characters.
 const LONGEST_REASON: usize = 900;
@@ -26,19 +26,35 @@ pub fn closed_body(before: &str, why: &str, record: Option<(&Block, &BlockKey)>)
 /// What begins the line of a hold.
 const ON_HOLD: &str = "> On hold by ";
 
+/// The same of one of several clusters, after its name.
+const ITS_HOLD: &str = "`: On hold by ";
+/// So many of them are told.
+const MOST_HOLDS: usize = 20;
+
+/// Who holds which of the clusters that share a pull request, a line each.
+fn holds_above(parts: &[BlockPart]) -> String {
+    let held = parts.iter().filter_map(|part| {
+        let hold = part.decisions.hold.as_ref()?;
+        let words = format!("`{}`: {}", part.target, hold_in_words(hold));
+        Some(format!("> {}\n\n", prose(&words, LONGEST_REASON)))
+    });
+    held.take(MOST_HOLDS).collect()
+}
+
 /// What stood there before with another record, below who holds it and who approved it, where somebody does.
 pub fn decided_body(before: &str, record: (&Block, &BlockKey)) -> String {
     let (block, key) = record;
     let mut visible = strip(before);
     while let Some((first, rest)) = visible.split_once("\n\n")
-        && [ON_HOLD, APPROVED_BY, APPROVAL_BY].iter().any(|begin| first.starts_with(begin))
+        && ([ON_HOLD, APPROVED_BY, APPROVAL_BY].iter().any(|begin| first.starts_with(begin))
+            || (first.starts_with("> `") && first.contains(ITS_HOLD)))
     {
         visible = rest;
     }
     let hold = block.decisions.hold.as_ref();
     let hold = hold
         .map_or_else(String::new, |hold| format!("> {}\n\n", prose(&hold_in_words(hold), LONGEST_REASON)));
-    let above = hold + &approvals_above(&block.decisions);
+    let above = hold + &holds_above(&block.parts) + &approvals_above(&block.decisions);
     let record = block.render(key);
     let room = MAX_BODY_CHARACTERS.saturating_sub(length(&above) + length(&record) + 1);
     above + &cut_to(visible, room) + "\n" + &record
@@ -102,6 +118,32 @@ mod tests {
         );
         record.decisions.hold = None;
         assert!(decided_body(&again, (&record, &key)).starts_with("Text.\n\n<details>"));
+    }
+
+    #[test]
+    fn of_several_clusters_each_hold_stands_above_with_its_cluster() {
+        use crate::block::BlockPlace;
+        use capstan_model::target::Target;
+        use capstan_plan::proposal::{Decisions, OnHold};
+
+        let key = BlockKey::derive(b"secret");
+        let mut record = block("group://gauss");
+        let held = |target: &str| BlockPart {
+            target: Target::parse(target).unwrap(),
+            place: BlockPlace::Carried,
+            retarget: capstan_plan::upgrade::Retarget::Refused,
+            decisions: Decisions {
+                hold: Some(OnHold { by: "ada".to_owned(), reason: None, until: None }),
+                ..Decisions::default()
+            },
+        };
+        record.parts = vec![held("gauss/peu01"), held("gauss/peu02")];
+        let body = decided_body(&format!("Text.\n{}", record.render(&key)), (&record, &key));
+        let both =
+            "> `gauss/peu01`: On hold by `ada`.\n\n> `gauss/peu02`: On hold by `ada`.\n\nText.\n\n<details>";
+        assert!(body.starts_with(both), "{body}");
+        record.parts.clear();
+        assert!(decided_body(&body, (&record, &key)).starts_with("Text.\n\n<details>"));
     }
 
     #[test]

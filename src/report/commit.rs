@@ -93,6 +93,7 @@ mod tests {
             rollouts: vec![],
             components: vec![],
             providers: vec![],
+            unasked: vec![],
             blocked: vec![],
             notes: vec![],
         };

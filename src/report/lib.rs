@@ -30,6 +30,7 @@
 //! | [`merging`] | approvals and merges in words | `check`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
 //! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `tables`, `title` |
+//! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
 //! | [`answer`] | answers to commands | `body`, `markdown`, `pages`, `standing`, `state` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
@@ -47,6 +48,7 @@ mod commit;
 mod dashboard;
 mod excerpt;
 mod fingerprint;
+mod group;
 mod head_lines;
 pub mod markdown;
 mod merging;
@@ -68,7 +70,7 @@ pub use answer::{
     Status, about, answer, answered_comment, denied, edited_refusal, not_noted, not_settled, plan_answer,
     refusal, refused, rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
-pub use block::{Block, BlockKey, ClosedBy, room_for};
+pub use block::{Block, BlockKey, BlockPart, BlockPlace, ClosedBy, room_for, room_for_part};
 pub use body::{Proposal, proposal_body, text_digest, visible_text};
 pub use check::{
     Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis,
@@ -88,6 +90,7 @@ pub use excerpt::{Excerpt, excerpts};
 pub use fingerprint::{
     Fingerprint, ReportId, decisions_fingerprint, finding_fingerprint, preflight_fingerprint,
 };
+pub use group::{GroupProposal, group_body, group_commit_message, group_title, visible_group_text};
 pub use head_lines::{HeadFile, HeadLines};
 pub use merging::{
     approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,

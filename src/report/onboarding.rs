@@ -3,6 +3,7 @@
 use super::body::shell_word;
 use super::markdown::{Page, code, code_cell, prose, prose_cell};
 use capstan_model::digest::sha256;
+use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
 use capstan_plan::onboarding::{
     Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
@@ -62,6 +63,14 @@ fn visible(onboarding: &Onboarding) -> String {
         let row = format!("No folder that is a cluster by itself, {releases}.\n");
         section("\n### What was found\n\n", &[row], 1_000, "");
     }
+    let set = |set: &ClusterId| format!("- {}\n", code(set.as_str(), 200));
+    section(
+        "\n### Provider sets\n\nFolders whose objects are those of the Cluster API operator, which Capstan upgrades as it does clusters. Which management cluster \
+         runs one stands in no file yet: name it in `managementClusters`, as the settings show.\n\n",
+        &onboarding.sets.iter().map(set).collect::<Vec<_>>(),
+        4_000,
+        "provider sets",
+    );
     section(
         "\n### Found, and not taken in\n\n",
         &onboarding

@@ -43,6 +43,7 @@ fn the_body_tells_clusters_fits_appliers_and_offers() {
                 ..cluster("gauss/peu|02", ReleaseGuess::NoCandidate, FirstOffer::Nothing(None))
             },
         ],
+        sets: Vec::new(),
         left: vec![FileError::new(
             rules::CLUSTER_OUTSIDE,
             Place::line_of(path("old/@acme.yaml"), 7),
@@ -70,6 +71,7 @@ fn without_releases_it_says_how_the_first_is_made() {
     let onboarding = Onboarding {
         settings: String::new(),
         clusters: vec![cluster("gauss/it's", ReleaseGuess::NoCandidate, FirstOffer::Nothing(None))],
+        sets: Vec::new(),
         left: Vec::new(),
         releases: Vec::new(),
     };
@@ -78,6 +80,20 @@ fn without_releases_it_says_how_the_first_is_made() {
         body.contains("`capstan init --release PROVIDER/v1.0.0 --from 'gauss/it'\\''s' --write`"),
         "{body}"
     );
+}
+
+#[test]
+fn a_provider_set_alone_is_named() {
+    let onboarding = Onboarding {
+        settings: String::new(),
+        clusters: Vec::new(),
+        sets: vec![capstan_model::ids::ClusterId::new(path("mc-eu/providers"))],
+        left: Vec::new(),
+        releases: Vec::new(),
+    };
+    let body = onboarding_body(&onboarding);
+    let said = "\n### Provider sets\n\nFolders whose objects are those of the Cluster API operator, which Capstan upgrades as it does clusters. Which management cluster runs one stands in no file yet: name it in `managementClusters`, as the settings show.\n\n- `mc-eu/providers`\n";
+    assert!(body.contains(said), "{body}");
 }
 
 #[test]
@@ -90,6 +106,7 @@ fn thousands_of_clusters_and_places_are_cut_with_a_count() {
     let onboarding = Onboarding {
         settings: String::new(),
         clusters: (0..5_000).map(many).collect(),
+        sets: Vec::new(),
         left: (1..500).map(left).collect(),
         releases: Vec::new(),
     };

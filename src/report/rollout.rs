@@ -158,6 +158,15 @@ const fn word(state: RolloutState) -> &'static str {
 
 fn headline(progress: &Progress) -> String {
     let Some(report) = &progress.report else { return "waiting for the reconciler".to_owned() };
+    // A provider set has none.
+    if report.wanted == 0 && report.machines.is_empty() {
+        match report.state {
+            RolloutState::Rolling => return "under way".to_owned(),
+            RolloutState::Stuck => return "stuck".to_owned(),
+            RolloutState::Done => return "done".to_owned(),
+            RolloutState::Waiting | RolloutState::Refused | RolloutState::Unknown => {}
+        }
+    }
     let machines = format!("{} of {} machines are as wished", report.ready, report.wanted);
     match report.state {
         RolloutState::Waiting if report.words.is_some() => "waiting, no machine is being replaced".to_owned(),
@@ -209,7 +218,8 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
         duration_words(progress),
     ));
     if let Some(report) = &progress.report {
-        let says = matches!(report.state, RolloutState::Stuck | RolloutState::Waiting);
+        let says =
+            matches!(report.state, RolloutState::Stuck | RolloutState::Waiting | RolloutState::Rolling);
         if let Some(words) = report.words.as_ref().filter(|_| says) {
             page.push(&format!("\n> {}\n", prose_cell(words.as_str(), 600)));
         }

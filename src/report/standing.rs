@@ -40,6 +40,13 @@ pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -
             ),
             *pull,
         ),
+        Standing::Skipped { by } => (
+            "declined",
+            format!(
+                "Skipped by `{by}`: this {kind} is not offered again, a newer one is. `{prefix} unskip for CLUSTER` takes it back."
+            ),
+            None,
+        ),
         Standing::Declined { pull } => (
             "declined",
             format!(

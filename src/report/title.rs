@@ -10,7 +10,7 @@ use super::markdown::plain;
 /// GitHub takes so many characters of a title.
 const MOST_CHARACTERS: usize = 256;
 /// What a field says that has no value.
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// The title, at most 256 characters. Where versions stay it is a rollback, whose title is Capstan's own: templates speak
 /// of upgrades.
@@ -69,7 +69,7 @@ pub(super) fn title_from_settings(
     Some(cut(template?.fill(value).trim()))
 }
 
-fn cut(title: &str) -> String {
+pub(super) fn cut(title: &str) -> String {
     if title.chars().count() <= MOST_CHARACTERS {
         return title.to_owned();
     }

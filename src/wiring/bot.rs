@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use capstan::app::agents::rollouts::{self, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
+use capstan::app::components::{HostCredentials, Sources, Supplier, SupplierLimits};
 #[cfg(feature = "demo")]
 use capstan::app::ports::PageRecords;
-use capstan::app::ports::{Clock, CodeHost, Jobs, Mirror, SystemClock};
+use capstan::app::ports::{Clock, CodeHost, FetchLimits, Jobs, Mirror, SourceCredentials, SystemClock};
 use capstan::app::retention::Housekeeping;
 use capstan::app::sync::Ports;
 use capstan::app::visitors::Visitors;
 use capstan::app::worker::{self, Heartbeats, Workforce};
 use capstan::cli::Failure;
-use capstan::config::{Config, INTERNAL_LISTEN, Mode};
+use capstan::components::{CacheLimits, Fetcher, FolderCache};
+use capstan::config::{Config, INTERNAL_LISTEN, Mode, ProviderCredentials};
 use capstan::database::Database;
 use capstan::dry_run::DryRun;
 use capstan::git::{self, MirrorLimits, Mirrors};
@@ -110,6 +112,31 @@ fn seen_and_written(
     }
 }
 
+/// Components of providers: kept in the state directory, else fetched. In a dry run they are fetched too.
+fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Result<Supplier, Failure> {
+    let folder = config.state_dir.join("components");
+    let cache = FolderCache::open(folder, CacheLimits::default()).map_err(failed)?;
+    // A host that wants to be left alone is asked again when it says: nobody waits for it.
+    let limits = FetchLimits {
+        whole: Duration::from_secs(300),
+        longest_wait: Duration::ZERO,
+        ..FetchLimits::default()
+    };
+    let of_host = |one: &ProviderCredentials| HostCredentials {
+        host: one.host.as_str().to_owned(),
+        repositories: one.repositories.clone(),
+        credentials: SourceCredentials::read(|name| Some(one.values.get(name)?.expose_secret().to_owned())),
+    };
+    let sources = Sources {
+        connect: Box::new(move |hosts| Ok(Box::new(Fetcher::new(hosts, limits.clone())?))),
+        cache: Arc::new(cache),
+        jobs: Arc::new(database.clone()),
+        clock: Arc::clone(clock),
+        credentials: config.provider_credentials.iter().map(of_host).collect(),
+    };
+    Ok(Supplier::new(sources, SupplierLimits::default()))
+}
+
 /// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
 pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
     let listeners = Listeners {
@@ -152,6 +179,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes())
             .and(config.key.expose_secret().as_bytes()),
         reconcilers: Some(reconcilers.clone()),
+        components: Some(supplier(&config, &database, &clock)?),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
     // What an earlier process of this name held, nobody holds any more.

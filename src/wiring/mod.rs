@@ -44,7 +44,7 @@ pub(crate) fn run(service: &Service) -> ExitCode {
     let ended = match service {
         Service::Serve(options) => serve(options),
         Service::Reconcile(options) => reconcile(options),
-        Service::Crds(_) => print_definitions(),
+        Service::Crds(arguments) => print_definitions(arguments),
         Service::Agents(arguments) => agents::run(arguments),
         Service::PlannerProcess(arguments) => planner_process::run(arguments),
         #[cfg(feature = "demo")]
@@ -124,7 +124,10 @@ fn reconcile(options: &ReconcileOptions) -> Result<(), Failure> {
     })
 }
 
-fn print_definitions() -> Result<(), Failure> {
+fn print_definitions(arguments: &cli::Crds) -> Result<(), Failure> {
+    if arguments.providers {
+        return cli::print_definitions(&crd::provider_definitions());
+    }
     let definitions = crd::definitions().map_err(failed)?;
     cli::print_definitions(definitions.iter().map(|(_, definition)| definition))
 }

@@ -12,14 +12,15 @@ use capstan::app::reconcile::resources::SourceSpec;
 use capstan::app::reconcile::{DryRunCache, Gate, Kinds, Ports, Trial};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
-use capstan::controllers::{self, Health, Parts, Reconciler};
+use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan::k8s::{self, KubeCluster, KubeLease, KubeStatusStore};
+use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore};
 use capstan::planner_process::{ProcessPlanner, Processes, share_of_memory};
 use capstan::state_folder::LockedFolder;
 use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
+use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 use capstan_report::Refusal;
 use secrecy::ExposeSecret as _;
@@ -69,6 +70,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             dry_run_cache: Arc::new(DryRunCache::default()),
             trial: Arc::new(Trial::new(Arc::new(planner))),
             claiming: Arc::default(),
+            operators: Arc::default(),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(FolderFirst {
@@ -78,6 +80,15 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             taken: tokio::sync::OnceCell::new(),
         }),
         health: Arc::clone(&health),
+        providers: config.providers_namespace.clone().map(|namespace| Providers {
+            // One identity for every process of a namespace, of which one at a time leads.
+            leases: Arc::new(KubeLeases::new(
+                &connection,
+                LEASE_OF_OPERATORS,
+                format!("{HOLDER}{namespace}"),
+            )),
+            namespace,
+        }),
     };
     tracing::info!(%address, namespace = config.namespace, "reconciling");
     let probes_stop = CancellationToken::new();

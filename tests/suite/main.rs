@@ -17,6 +17,7 @@ mod git;
 mod github;
 mod house;
 mod identity;
+mod installing;
 mod k8s;
 #[cfg(feature = "demo")]
 mod live;

@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::components::registry::{Asks, Registry};
+use crate::k8s::provider_definitions;
 use crate::plane::{Parts, Plane};
 use rendering::{Operator, built, released};
 
@@ -208,6 +209,50 @@ async fn the_real_operator_renders_what_capstan_renders() {
         objects.iter().find(|object| object["metadata"]["name"] == ours["metadata"]["name"]).unwrap();
     for path in ["/metadata/namespace", "/metadata/labels", "/data", "/binaryData"] {
         assert_eq!(ours.pointer(path), theirs.pointer(path), "{path}");
+    }
+}
+
+/// D0: the operator's own definitions and those that `deploy/providers` brings take, complete and refuse alike.
+#[test]
+fn the_real_operators_definitions_take_complete_and_refuse_alike() {
+    let (Some(programs), Some(ours)) = (built(), crate::k8s::shared()) else { return };
+    let Some(theirs) = Plane::start(Parts::Kubernetes) else { return };
+    provider_definitions::install(ours);
+    for (_, plural) in provider_definitions::KINDS {
+        let file = programs.join(format!("definitions/operator.cluster.x-k8s.io_{plural}.yaml"));
+        theirs.kubectl(&["create", "-f", &file.display().to_string()]);
+    }
+    provider_definitions::established(&theirs);
+    let definition = |plane: &Plane, plural: &str| -> Value {
+        let name = format!("crd/{plural}.operator.cluster.x-k8s.io");
+        serde_json::from_str(&plane.kubectl(&["get", &name, "-o", "json"])).unwrap()
+    };
+    for (kind, plural) in provider_definitions::KINDS {
+        provider_definitions::hold(&theirs, kind, provider_definitions::CASES);
+        let (ours, theirs) = (definition(ours, plural), definition(&theirs, plural));
+        for path in ["/spec/names", "/spec/scope", "/spec/group", "/spec/versions/0/additionalPrinterColumns"]
+        {
+            assert_eq!(ours.pointer(path), theirs.pointer(path), "{plural} {path}");
+        }
+        // Field for field: what differs is said in words, which are each one's own.
+        let schema = |definition: &Value| {
+            let mut schema = definition["spec"]["versions"][0]["schema"].clone();
+            without_descriptions(&mut schema);
+            schema
+        };
+        assert_eq!(schema(&ours), schema(&theirs), "{plural}");
+    }
+}
+
+/// A schema without its words; a field that is called `description` is none of them.
+fn without_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, value| key != "description" || !value.is_string());
+            map.values_mut().for_each(without_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_descriptions),
+        _ => {}
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn claimed(
         .iter()
         .chain(&at_the_tip)
         .filter(|scope| !scope.target.cluster().is_some_and(&is_managed))
-        .map(|scope| scope.target.folder())
+        .filter_map(|scope| scope.target.folder())
         .collect();
     let is_anothers = |path: &RepoPath| {
         let mut above = path.parent();

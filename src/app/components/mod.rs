@@ -1,12 +1,15 @@
 //! Components of a set's providers: those that are not at hand are fetched, and all can be packed as a ConfigMap that
 //! the operator reads, as files of clusterctl's local repository, or as layers of an artifact.
+//!
+//! The command line fetches when it is told to ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]).
 
 mod packing;
+mod supplier;
 
 pub use packing::{config_map, files, layers};
+pub use supplier::{Connect, HostCredentials, Sources, Supplier, SupplierLimits};
 
-use capstan_model::tree::Tree;
-use capstan_providers::{Provider, ProviderSet, Published, Refusal, Values, at_hand};
+use capstan_providers::{Provider, ProviderSet, Published, Refusal, Values};
 
 use super::ports::{ComponentSource, FetchError, SourceCredentials, WantedComponents};
 
@@ -46,32 +49,14 @@ pub async fn fetch(
     })?;
     let values = set.values(provider, variables)?;
     let credentials = SourceCredentials::read(|name| values.get(name).map(str::to_owned));
-    let wanted = WantedComponents { provider, origin, credentials, recorded };
+    let wanted = WantedComponents {
+        kind: provider.kind,
+        name: provider.name.clone(),
+        version: provider.version().map(str::to_owned),
+        origin,
+        credentials,
+        recorded,
+    };
     let failed = |error| NotFetched::Failed { subject: provider.subject(), error };
     source.fetch(&wanted).await.map_err(failed)
-}
-
-/// Gives the set the components of all providers that have none at hand. Those that cannot be had are told.
-pub async fn complete(
-    source: &dyn ComponentSource,
-    set: &mut ProviderSet,
-    tree: &dyn Tree,
-    variables: &Values,
-    recorded: impl Fn(&Provider) -> Option<String>,
-) -> Vec<NotFetched> {
-    let (mut fetched, mut failed) = (Vec::new(), Vec::new());
-    for provider in set.providers() {
-        match at_hand(tree, set, provider) {
-            Ok(Some(_)) => {}
-            Ok(None) => match fetch(source, set, provider, variables, recorded(provider)).await {
-                Ok(published) => fetched.push((provider.label(), published)),
-                Err(error) => failed.push(error),
-            },
-            Err(refusal) => failed.push(refusal.into()),
-        }
-    }
-    for (label, published) in fetched {
-        set.provide(label, published);
-    }
-    failed
 }

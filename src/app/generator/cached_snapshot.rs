@@ -17,6 +17,7 @@ use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::SettledConflict;
+use capstan_providers::Supplies;
 
 use super::cached_plan::CachedPlan;
 use super::following::Next;
@@ -56,6 +57,7 @@ pub(super) struct FromOutside {
     pub(super) settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
     pub(super) rolled_back: BTreeSet<ClusterId>,
     pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
+    pub(super) supplies: Arc<Supplies>,
     pub(super) contents: BTreeSet<ContentId>,
     pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,
 }

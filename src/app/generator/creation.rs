@@ -256,6 +256,7 @@ impl Fleet {
             cluster_api: after.cluster_api(),
             flux: Some(after.flux_index()),
             neighbours: neighbours.as_ref(),
+            supplies: None,
         };
         let before = Snapshot { tree: self.tree.as_ref(), layout: self.layout(), neighbours: None, ..now };
         let alone = BTreeSet::from([id.clone()]);

@@ -13,6 +13,7 @@ use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::Standing;
 use capstan_plan::policy;
 use capstan_plan::provider_set::{self, Workload};
+use capstan_providers::{Supply, Wanted};
 
 use super::Fleet;
 use super::fleet_inputs::{ReleasesIn, read_releases};
@@ -172,6 +173,8 @@ impl Fleet {
             cluster_api: self.cluster_api().cloned(),
             names,
             workloads: self.workloads(&cluster.id),
+            claimed: self.claimed_with(&cluster.id),
+            components: Vec::new(),
             outside: outside.unwrap_or_default(),
             classes: self.classes_found(&cluster.id, named.unwrap_or_default(), &mut failed),
         };
@@ -180,16 +183,39 @@ impl Fleet {
 
     /// The clusters that the management cluster of a provider set runs; none for a cluster.
     fn workloads(&self, id: &ClusterId) -> Vec<Workload> {
-        let is_set = self.layout.target(id.as_str()).is_some_and(|one| one.kind == TargetKind::Providers);
-        if !is_set || self.settings.providers_of(id).is_none() {
+        if !self.is_named_set(id) {
             return Vec::new();
         }
         let all = self.wide.workloads(self.tree.as_ref(), &self.layout);
         provider_set::workloads_of(&self.settings, id, all)
     }
 
+    /// All clusters that the management cluster of a provider set runs; none for a cluster.
+    fn claimed_with(&self, id: &ClusterId) -> Vec<ClusterId> {
+        if !self.is_named_set(id) {
+            return Vec::new();
+        }
+        provider_set::claimed_with(&self.settings, id, self.clusters())
+    }
+
+    /// Whether it is a provider set of a management cluster that the settings name.
+    fn is_named_set(&self, id: &ClusterId) -> bool {
+        let is_set = self.layout.target(id.as_str()).is_some_and(|one| one.kind == TargetKind::Providers);
+        is_set && self.settings.providers_of(id).is_some()
+    }
+
+    /// What came of asking for these components.
+    fn answers(&self, wanted: impl IntoIterator<Item = Wanted>) -> Vec<(Wanted, Option<String>)> {
+        let answer = |wanted: Wanted| {
+            let digest = self.supplies.of(&wanted).map(Supply::digest);
+            (wanted, digest)
+        };
+        wanted.into_iter().map(answer).collect()
+    }
+
     fn answer(&self, step: Step<'_>, needs: Needs, answers: &mut StepAnswers) {
-        let Needs { places, classes } = needs;
+        let Needs { places, classes, components } = needs;
+        answers.given.components.extend(self.answers(components));
         answers.given.outside.extend(ReadSet::at(places, self.tree.as_ref()));
         let cluster = &step.offered.reading.cluster.id;
         let found = self.classes_found(cluster, classes, &mut answers.failed);
@@ -264,6 +290,8 @@ impl Fleet {
                 AppliedBy::Others => None,
             },
             workloads: self.workloads(cluster),
+            claimed: self.claimed_with(cluster),
+            components: self.answers(step.components.iter().map(|(wanted, _)| wanted.clone())),
             outside: step.outside.now(self.tree.as_ref()),
             classes: self.classes_found(cluster, step.classes.0.keys().cloned(), &mut failed),
         };

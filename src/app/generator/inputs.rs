@@ -22,6 +22,7 @@ use capstan_plan::provider_set::Workload;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Retarget, SettledConflict, Versions};
+use capstan_providers::Wanted;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,11 @@ pub(super) struct StepInputs {
     pub(super) names: Option<Arc<TemplateNames>>,
     /// Of a provider set: the clusters that its management cluster runs.
     pub(super) workloads: Vec<Workload>,
+    /// Of a provider set: all clusters that its management cluster runs.
+    pub(super) claimed: Vec<ClusterId>,
+    /// Of a provider set: the components that it has not at hand, and a digest of what came of asking for them; `None`
+    /// where nobody asked.
+    pub(super) components: Vec<(Wanted, Option<String>)>,
     /// What it reads outside of its folder.
     pub(super) outside: ReadSet,
     /// What classes are that its Clusters name and its folder lacks.

@@ -7,16 +7,15 @@ use capstan_kustomize::render::{self, Edited, Rendered, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::target::TargetKind;
-use capstan_model::tree::Tree;
 use capstan_plan::boundary::{Scopes, Surroundings};
 use capstan_plan::classes::{ClassRef, Classes, Elsewhere, named_elsewhere};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
 use capstan_plan::provider_set::{self, SetFacts, SetState};
-use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::{Planned, Settled, Upgrade};
+use capstan_providers::Wanted;
 
-use super::inputs::StepInputs;
+use super::inputs::Conditions;
 use super::planning::{Needs, Prepared, Reading, Step, StepFacts, Unplanned, applied_by};
 
 impl Step<'_> {
@@ -28,6 +27,7 @@ impl Step<'_> {
         mut planned: Planned,
         release: ReleaseStep<'_>,
     ) -> Result<Upgrade, Unplanned> {
+        let facts_of_step = facts;
         let StepFacts { conditions, contents, tree, given } = facts;
         let Reading { cluster, effective, .. } = &self.offered.reading;
         let folders = policy::folders_of(&cluster.folder);
@@ -89,14 +89,7 @@ impl Step<'_> {
         if cluster.folder.kind == TargetKind::Providers {
             let reading = &self.offered.reading;
             let found = (findings, &severities);
-            return Ok(judge_set(
-                reading,
-                conditions.settings,
-                (tree, given),
-                [before, &after],
-                planned,
-                found,
-            ));
+            return judge_set(reading, facts_of_step, [before, &after], planned, found);
         }
         // The change does nothing to what lies elsewhere.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
@@ -114,22 +107,33 @@ impl Step<'_> {
 /// A provider set has no machines; what becomes of its providers is told instead.
 fn judge_set(
     reading: &Reading,
-    settings: &RepositorySettings,
-    (tree, given): (&dyn Tree, &StepInputs),
+    facts: StepFacts<'_>,
     [before, after]: [&Rendered; 2],
     mut planned: Planned,
     (mut findings, severities): (Vec<Finding>, &Severities),
-) -> Upgrade {
+) -> Result<Upgrade, Unplanned> {
+    let StepFacts { conditions: Conditions { settings, .. }, contents, tree, given } = facts;
     let cluster = &reading.cluster;
     let (edited, record) = (Edited::new(tree, &planned.intended), cluster.folder.settings_path());
-    let objects = provider_set::objects_of(tree, settings, &given.workloads);
+    let asked = given.components.iter().filter(|(_, answer)| answer.is_some()).map(|(wanted, _)| wanted);
+    let supplies = contents.supplies().only(asked);
+    let states = [SetState { tree, rendered: before }, SetState { tree: &edited, rendered: after }];
+    let unasked = states.map(|state| provider_set::unasked(state, cluster.settings.as_ref(), &supplies));
+    let is_new = |wanted: &&Wanted| !given.components.iter().any(|(known, _)| known == *wanted);
+    let new: BTreeSet<Wanted> = unasked.iter().flatten().filter(is_new).cloned().collect();
+    if !new.is_empty() {
+        return Err(Unplanned::Needs(Needs { components: new, ..Needs::default() }));
+    }
+    let [was, is] = states;
+    let objects = provider_set::objects_of(tree, settings, &given.claimed);
     let judged = provider_set::judge_set(&SetFacts {
-        before: Some(SetState { tree, rendered: before }),
-        after: SetState { tree: &edited, rendered: after },
+        before: Some(was),
+        after: is,
         record: (&record, cluster.settings.as_ref()),
         by: provider_set::applied_by(settings, &cluster.id),
         workloads: &given.workloads,
         objects: &objects,
+        supplies: &supplies,
     });
     let text = cluster.folder.settings.as_ref().and_then(|entry| tree.read(entry).ok());
     let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -146,8 +150,9 @@ fn judge_set(
     let new = judged.findings.into_iter().filter(|finding| !known(finding));
     findings.extend(new.filter_map(|finding| severities.judged(finding)));
     planned.upgrade.providers = judged.providers;
+    planned.upgrade.unasked = judged.unasked.into_iter().collect();
     planned.upgrade.notes.extend(judged.notes);
-    planned.finish(findings, Vec::new())
+    Ok(planned.finish(findings, Vec::new()))
 }
 
 /// Those classes that a render names and lacks.

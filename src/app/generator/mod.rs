@@ -61,6 +61,7 @@ use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_plan::settings::{Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds};
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
 use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
+use capstan_providers::Supplies;
 use jiff::civil::Date;
 
 pub(in crate::app) use content::Content;
@@ -112,6 +113,8 @@ pub struct Fleet {
     rolled_back: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
     names: BTreeMap<ClusterId, Arc<TemplateNames>>,
+    /// What came of asking for components of providers.
+    supplies: Arc<Supplies>,
     /// What plans ask of the whole snapshot.
     wide: Arc<Wide>,
     today: Date,
@@ -227,6 +230,7 @@ impl Fleet {
             settled: BTreeMap::new(),
             rolled_back: BTreeSet::new(),
             names: BTreeMap::new(),
+            supplies: Arc::default(),
             wide: Arc::default(),
             today,
         }
@@ -325,6 +329,11 @@ impl Fleet {
     /// say with them which machines roll.
     pub fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         self.names = names;
+    }
+
+    /// Gives what came of asking for the components that provider sets have not at hand: see `Upgrade::unasked`.
+    pub fn provide_components(&mut self, supplies: Arc<Supplies>) {
+        self.supplies = supplies;
     }
 
     /// What is known of a claimed cluster's live names.
@@ -519,6 +528,10 @@ impl Contents for Fleet {
 
     fn past(&self, id: &ReleaseId) -> Option<&PastRelease> {
         self.past.get(id)
+    }
+
+    fn supplies(&self) -> &Supplies {
+        &self.supplies
     }
 }
 

@@ -19,7 +19,7 @@ const COMPARED: usize = 200;
 const PLANNED: usize = 50;
 
 /// What first contact with a repository shows, under the settings that would be proposed. `None` where nothing in it is
-/// Capstan's concern: no cluster, no object of Cluster API's and no release.
+/// Capstan's concern: no cluster, no provider set, no other object of Cluster API's and no release.
 pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> Option<Onboarding> {
     let proposed = propose(tree.as_ref()).filter(capstan_plan::onboarding::Proposed::is_worth_it)?;
     let fleet = Fleet::with_settings(Arc::clone(tree), proposed.settings, true, today);
@@ -39,7 +39,8 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
     });
     let clusters = clusters.collect();
     let releases = fleet.layout().releases.iter().map(|release| release.id.clone()).collect();
-    Some(Onboarding { settings: proposed.text, clusters, left: proposed.left, releases })
+    let (settings, sets, left) = (proposed.text, proposed.sets, proposed.left);
+    Some(Onboarding { settings, clusters, sets, left, releases })
 }
 
 impl Fleet {

@@ -210,7 +210,7 @@ impl SnapshotView {
         let schemas = self.look.wide.defined(tree, layout).schemas();
         let wide = &self.look.wide;
         let (cluster_api, flux) = (wide.cluster_api(tree, layout), Some(wide.flux(tree, layout)));
-        Snapshot { tree, layout, schemas, cluster_api, flux, neighbours: None }
+        Snapshot { tree, layout, schemas, cluster_api, flux, neighbours: None, supplies: None }
     }
 }
 

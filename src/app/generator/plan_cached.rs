@@ -123,6 +123,7 @@ impl Fleet {
             settled: self.settled.clone(),
             rolled_back: self.rolled_back.clone(),
             names: self.names.clone(),
+            supplies: Arc::clone(&self.supplies),
             contents: self.provided.keys().cloned().collect(),
             past: self
                 .past

@@ -29,6 +29,7 @@ use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseU
 use capstan_plan::upgrade::{
     self, Basis, ChangeSource, MergeSettings, OldSource, Provenance, Request, Upgrade,
 };
+use capstan_providers::{Supplies, Wanted};
 
 use super::inputs::{Conditions, OldReleaseInput, PlanInputs, Provided, StepInputs, used_elsewhere};
 use super::read_set::{Paths, ReadSet, RestrictedTree};
@@ -57,6 +58,8 @@ pub(super) trait Contents {
     fn provided(&self, id: &ContentId) -> Option<&ReleaseContent>;
     /// A release that is in no folder any more.
     fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
+    /// What came of asking for components that are not at hand.
+    fn supplies(&self) -> &Supplies;
 }
 
 /// Why there is no plan.
@@ -74,6 +77,8 @@ pub(super) struct Needs {
     pub(super) places: Paths,
     /// Classes that its Clusters name and its folder lacks.
     pub(super) classes: BTreeSet<ClassRef>,
+    /// Components that a provider set has not at hand.
+    pub(super) components: BTreeSet<Wanted>,
 }
 
 impl fmt::Display for Needs {
@@ -82,7 +87,8 @@ impl fmt::Display for Needs {
         let files = self.places.files.iter().map(ToString::to_string);
         let folders = self.places.folders.iter().map(|folder| format!("{folder}/"));
         let classes = self.classes.iter().map(|class| format!("ClusterClass {}", class.name));
-        f.write_str(&files.chain(folders).chain(classes).collect::<Vec<_>>().join(", "))
+        let components = self.components.iter().map(|wanted| format!("components of {}", wanted.label()));
+        f.write_str(&files.chain(folders).chain(classes).chain(components).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -267,6 +273,7 @@ impl Offered {
             rollouts: Vec::new(),
             components: Vec::new(),
             providers: Vec::new(),
+            unasked: Vec::new(),
             blocked: Vec::new(),
             notes,
         }

@@ -9,6 +9,7 @@ use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{OutsidePath, Tree};
 use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::release::{Catalogue, ReleaseContent};
+use capstan_providers::Supplies;
 use capstan_report::Fingerprint;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,8 @@ pub struct WrittenInputs {
     releases: Option<WrittenTree>,
     provided: Option<ProvidedRelease>,
     past: Option<WrittenTree>,
+    #[serde(default)]
+    supplies: Supplies,
 }
 
 /// Bytes that are no written plan.
@@ -86,6 +89,10 @@ impl Fleet {
         Ok(WrittenInputs {
             past: past.map(|past| WrittenTree::whole(past.content.as_ref())),
             folder: gathered.offered.reading.cluster.folder,
+            supplies: match &given.step {
+                Some(step) => self.supplies.only(step.components.iter().map(|(wanted, _)| wanted)),
+                None => Supplies::default(),
+            },
             given,
             repository,
             releases,
@@ -133,7 +140,7 @@ impl WrittenInputs {
     /// # Errors
     /// As [`Fleet::plan`]; a file that was not given.
     pub fn plan(self) -> Planned {
-        let Self { given, folder, repository, releases, provided, past } = self;
+        let Self { given, folder, repository, releases, provided, past, supplies } = self;
         let tree: &dyn Tree = releases.as_ref().unwrap_or(&repository);
         let layout = Layout { releases: given.fleet.releases.clone(), ..Layout::default() };
         let read = |(path, Content(bytes)): (OutsidePath, Content)| Some((path, bytes.ok()?));
@@ -155,6 +162,7 @@ impl WrittenInputs {
             repository: &repository,
             provided,
             folder,
+            supplies,
         };
         match plan(&given, &contents) {
             Ok(made) => Ok(made.upgrade),
@@ -177,6 +185,7 @@ struct ReadBack<'a> {
     schemas: &'a Schemas,
     provided: Option<ReleaseContent>,
     past: Option<PastRelease>,
+    supplies: Supplies,
 }
 
 impl Contents for ReadBack<'_> {
@@ -210,5 +219,9 @@ impl Contents for ReadBack<'_> {
 
     fn past(&self, _: &ReleaseId) -> Option<&PastRelease> {
         self.past.as_ref()
+    }
+
+    fn supplies(&self) -> &Supplies {
+        &self.supplies
     }
 }

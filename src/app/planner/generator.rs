@@ -8,6 +8,7 @@ use capstan_live::rollout;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::source::SourceKind;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeId, differences};
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
@@ -18,18 +19,20 @@ use capstan_plan::merge::AppliedBy;
 use capstan_plan::onboarding::Onboarding;
 use capstan_plan::policy::{self, Snapshot, folders_of, validate};
 use capstan_plan::proposal::{ProposalId, Scope};
+use capstan_plan::provider_set::{self, SetState};
 use capstan_plan::release::ReleaseContent;
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Change, Reason, Retarget, SettledConflict, Upgrade, Versions, hide_beside};
 use capstan_plan::verbs::ClusterFrom;
+use capstan_providers::{Supplies, Wanted};
 use capstan_report::{Becomes, ChangedRelease, JudgedCluster, JudgedReleases, Judgement};
 use capstan_yaml::Value;
 use jiff::civil::Date;
 
 use super::{
-    LiveNames, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed, files_in,
+    JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed, files_in,
 };
 use crate::app::generator::{
     Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders, consents,
@@ -45,15 +48,9 @@ pub struct Generator {
     render_reads: RenderReads,
 }
 
-/// What clusters are judged by.
-#[derive(Clone, Copy)]
-pub(super) struct JudgedBy<'a> {
-    pub(super) settings: &'a RepositorySettings,
-    /// All that are judged.
-    pub(super) clusters: &'a [ClusterId],
-    pub(super) live: &'a BTreeMap<ClusterId, LiveNames>,
-    /// In UTC.
-    pub(super) today: Date,
+/// The folder that a proposal brings to a release; `None` where it is of another source, or of several clusters.
+fn of_release(proposal: &ProposalId) -> Option<&ClusterId> {
+    proposal.target.id().filter(|_| proposal.kind == SourceKind::RELEASE)
 }
 
 /// Renders a neighbour, unless it is skipped, and says so.
@@ -129,8 +126,8 @@ impl Generator {
         scopes: &[Scope],
         watch: &dyn WatchRenders,
     ) -> Vec<ClusterId> {
-        let folders = |scope: &Scope| (scope.target.id().clone(), scope.folders());
-        let clusters: Vec<_> = scopes.iter().map(folders).collect();
+        let folders = |scope: &Scope| Some((scope.target.id()?.clone(), scope.folders()));
+        let clusters: Vec<_> = scopes.iter().filter_map(folders).collect();
         self.render_reads.touched(before, after, &clusters, watch)
     }
 
@@ -164,7 +161,7 @@ impl Generator {
         by: JudgedBy<'a>,
         watch: &dyn WatchRenders,
     ) -> impl Fn(&ClusterId) -> JudgedCluster + use<'a> {
-        let JudgedBy { settings, clusters, live, today } = by;
+        let JudgedBy { settings, clusters, live, supplies, today } = by;
         // The second look follows what the first has found: definitions are looked for once.
         let old_look = self.plan_cache.view(before, settings);
         let new_look = self.plan_cache.view(after, settings);
@@ -179,8 +176,11 @@ impl Generator {
             Default::default()
         };
         move |cluster| {
-            let old = Snapshot { neighbours: Some(beside_old.as_ref()), ..old_look.snapshot() };
-            let new = Snapshot { neighbours: Some(&beside_new), ..new_look.snapshot() };
+            let supplies = supplies.as_ref();
+            let beside = Some(beside_old.as_ref());
+            let old = Snapshot { neighbours: beside, supplies: Some(supplies), ..old_look.snapshot() };
+            let beside = Some(&beside_new);
+            let new = Snapshot { neighbours: beside, supplies: Some(supplies), ..new_look.snapshot() };
             let alone = BTreeSet::from([cluster.clone()]);
             let scope = policy::Scope::Clusters(&alone);
             let (was, is) = (rendered(old, cluster), rendered(new, cluster));
@@ -206,7 +206,8 @@ impl Generator {
                 before: validate(old, None, settings, scope, today),
                 after: validate(new, Some(old), settings, scope, today),
             };
-            JudgedCluster { cluster: cluster.clone(), judgement }
+            let unasked = unasked(old, &was, cluster).into_iter().chain(unasked(new, &is, cluster)).collect();
+            JudgedCluster { cluster: cluster.clone(), judgement, unasked }
         }
     }
 }
@@ -250,13 +251,9 @@ impl Planner for Generator {
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
-        settings: &RepositorySettings,
-        clusters: &[ClusterId],
-        live: &BTreeMap<ClusterId, LiveNames>,
-        today: Date,
+        by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
-        let by = JudgedBy { settings, clusters, live, today };
-        Ok(clusters.iter().map(self.judging(before, after, by, &NoWatch)).collect())
+        Ok(by.clusters.iter().map(self.judging(before, after, by, &NoWatch)).collect())
     }
 
     fn touched(
@@ -353,6 +350,14 @@ fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
     rendered.unwrap_or_default()
 }
 
+/// The components that a provider set has not at hand and nobody asked for; none of a cluster.
+fn unasked(snapshot: Snapshot<'_>, rendered: &Rendered, id: &ClusterId) -> BTreeSet<Wanted> {
+    let folder = snapshot.layout.target(id.as_str()).filter(|folder| folder.kind == TargetKind::Providers);
+    let (Some(folder), Some(supplies)) = (folder, snapshot.supplies) else { return BTreeSet::new() };
+    let settings = Cluster::settings_of(snapshot.tree, folder).ok().flatten();
+    provider_set::unasked(SetState { tree: snapshot.tree, rendered }, settings.as_ref(), supplies)
+}
+
 /// Whether the cluster's settings say `delete: cluster`: no machine outlives that, whatever is rendered.
 fn asks_to_go(snapshot: Snapshot<'_>, cluster: &ClusterId) -> bool {
     let folder = snapshot.layout.target(cluster.as_str());
@@ -424,31 +429,35 @@ impl OpenFleet for Fleet {
     }
 
     fn allow_retarget(&mut self, proposal: &ProposalId) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::allow_retarget(self, proposal.target.id().clone());
+        if let Some(id) = of_release(proposal) {
+            Self::allow_retarget(self, id.clone());
         }
     }
 
     fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::ask_for(self, proposal.target.id().clone(), release);
+        if let Some(id) = of_release(proposal) {
+            Self::ask_for(self, id.clone(), release);
         }
     }
 
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::settle(self, proposal.target.id().clone(), settled);
+        if let Some(id) = of_release(proposal) {
+            Self::settle(self, id.clone(), settled);
         }
     }
 
     fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
-        if proposal.kind == SourceKind::RELEASE {
-            Self::set_versions(self, proposal.target.id().clone(), versions);
+        if let Some(id) = of_release(proposal) {
+            Self::set_versions(self, id.clone(), versions);
         }
     }
 
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         Self::know_names(self, names);
+    }
+
+    fn provide_components(&mut self, supplies: Arc<Supplies>) {
+        Self::provide_components(self, supplies);
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {

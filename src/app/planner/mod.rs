@@ -23,6 +23,7 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{SettledConflict, Upgrade, Versions};
 use capstan_plan::verbs::ClusterFrom;
+use capstan_providers::Supplies;
 use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,21 @@ pub struct LiveNames {
     pub before: TemplateNames,
     /// For what would be applied.
     pub after: TemplateNames,
+}
+
+/// What clusters are judged by.
+#[derive(Clone, Copy)]
+pub struct JudgedBy<'a> {
+    /// The settings in force.
+    pub settings: &'a RepositorySettings,
+    /// All that are judged.
+    pub clusters: &'a [ClusterId],
+    /// What is known of live names.
+    pub live: &'a BTreeMap<ClusterId, LiveNames>,
+    /// What came of asking for components that provider sets have not at hand.
+    pub supplies: &'a Arc<Supplies>,
+    /// The day in UTC on which they are judged.
+    pub today: Date,
 }
 
 /// Why there is no answer.
@@ -123,9 +139,8 @@ pub trait Planner: Send + Sync {
         Ok(JudgedReleases::default())
     }
 
-    /// What changes for these clusters between two snapshots, and what the rules say of both, under
-    /// the given settings. A cluster that cannot be read or rendered is judged by a finding.
-    /// `today` (UTC) is the day on which it is judged; `live` what is known of live names.
+    /// What changes for clusters between two snapshots, and what the rules say of both. A cluster that cannot be read
+    /// or rendered is judged by a finding.
     ///
     /// # Errors
     /// No answer.
@@ -133,10 +148,7 @@ pub trait Planner: Send + Sync {
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
-        settings: &RepositorySettings,
-        clusters: &[ClusterId],
-        live: &BTreeMap<ClusterId, LiveNames>,
-        today: Date,
+        by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed>;
 
     /// Those of these targets' clusters that are made of something else in the second snapshot: what lies in their
@@ -152,7 +164,7 @@ pub trait Planner: Send + Sync {
     ) -> Result<Vec<ClusterId>, PlannerFailed> {
         let differs =
             |cluster: &&ClusterId| before.folder_id(cluster.folder()) != after.folder_id(cluster.folder());
-        Ok(scopes.iter().map(|scope| scope.target.id()).filter(differs).cloned().collect())
+        Ok(scopes.iter().filter_map(|scope| scope.target.id()).filter(differs).cloned().collect())
     }
 
     /// The clusters whose Clusters use a ClusterClass that lies elsewhere and is another one in the second snapshot,
@@ -248,6 +260,11 @@ pub trait OpenFleet: Send + Sync {
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         drop(names);
     }
+    /// Gives what came of asking for the components that plans have not at hand, instead of what was given before: see
+    /// [`Upgrade::unasked`]. A planner that knows no providers has no use for it.
+    fn provide_components(&mut self, supplies: Arc<Supplies>) {
+        drop(supplies);
+    }
     /// Makes a cluster that is to come.
     ///
     /// # Errors
@@ -273,7 +290,7 @@ pub trait OpenFleet: Send + Sync {
     /// As [`Self::plan_all`].
     fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
         let mut plans = self.plan_all()?;
-        plans.retain(|(proposal, _)| clusters.contains(proposal.target.id()));
+        plans.retain(|(proposal, _)| proposal.target.id().is_some_and(|id| clusters.contains(id)));
         Ok(plans)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_providers::{OciArtifact, Origin, Provider, Published, Scheme};
+use capstan_providers::{CREDENTIAL_NAMES, OciArtifact, Origin, ProviderKind, Published, Scheme, Wanted};
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// Fetches components, and puts them into registries.
@@ -14,7 +14,7 @@ pub trait ComponentSource: Send + Sync {
     ///
     /// # Errors
     /// See [`FetchError`].
-    async fn fetch(&self, wanted: &WantedComponents<'_>) -> Result<Published, FetchError>;
+    async fn fetch(&self, wanted: &WantedComponents) -> Result<Published, FetchError>;
 
     /// Puts files into an artifact of a registry, each a layer with its title, and gives the digest of its manifest.
     /// An artifact of that tag is replaced.
@@ -29,11 +29,39 @@ pub trait ComponentSource: Send + Sync {
     ) -> Result<String, FetchError>;
 }
 
+/// Keeps components that were fetched, for each repository its own: what one may read is nothing to another.
+///
+/// *Guarantees*: what is read is what was written, or nothing; so many bytes at most are kept, those that were wanted
+/// longest ago go first. That there were some of which digest is remembered longer than they are.
+pub trait ComponentCache: Send + Sync {
+    /// What is kept of components; may take long. What is damaged is told as if it were not there.
+    fn find(&self, repository: u64, wanted: &Wanted) -> KeptComponents;
+
+    /// Keeps them; may take long.
+    ///
+    /// # Errors
+    /// They cannot be written: why, as a sentence without a full stop.
+    fn keep(&self, repository: u64, wanted: &Wanted, published: &Published) -> Result<(), String>;
+}
+
+/// What is kept of components.
+#[derive(Debug, Clone, Default)]
+pub struct KeptComponents {
+    /// The components.
+    pub published: Option<Published>,
+    /// The SHA-256 of those that were fetched last, in hex digits.
+    pub sha256: Option<String>,
+}
+
 /// What is fetched.
 #[derive(Debug, Clone)]
-pub struct WantedComponents<'a> {
-    /// For whom.
-    pub provider: &'a Provider,
+pub struct WantedComponents {
+    /// For a provider of this kind.
+    pub kind: ProviderKind,
+    /// Its name.
+    pub name: String,
+    /// `spec.version`; `None` = the newest.
+    pub version: Option<String>,
     /// From where.
     pub origin: Origin,
     /// Who asks.
@@ -61,16 +89,7 @@ pub struct SourceCredentials {
 
 impl SourceCredentials {
     /// The names under which config Secrets, and clusterctl's environment, have them.
-    pub const NAMES: [&str; 8] = [
-        "OCI_USERNAME",
-        "OCI_PASSWORD",
-        "OCI_ACCESS_TOKEN",
-        "OCI_REFRESH_TOKEN",
-        "github-token",
-        "GITHUB_TOKEN",
-        "gitlab-access-token",
-        "GITLAB_ACCESS_TOKEN",
-    ];
+    pub const NAMES: [&str; 8] = CREDENTIAL_NAMES;
 
     /// Those that a source of values has; the first name of two counts.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
@@ -97,7 +116,7 @@ impl SourceCredentials {
 }
 
 /// The hosts that may be spoken to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct AllowedHosts(Vec<String>);
 
 /// Hosts that belong to another one: its API, and where it keeps what it hands out.
@@ -116,13 +135,20 @@ impl AllowedHosts {
         Self(hosts.into_iter().map(|host| host.into().to_ascii_lowercase()).collect())
     }
 
+    /// Whether what is published there may be asked for.
+    pub fn allow_origin(&self, origin: &Origin) -> bool {
+        let scheme = origin.scheme();
+        let (host, port) = match origin.host().rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok()),
+            None => (origin.host(), Some(own_port(scheme))),
+        };
+        port.is_some_and(|port| self.allow(host, port, scheme))
+    }
+
     /// Whether a host may be spoken to: it is named, or belongs to one that is. One that is named without a port is
     /// meant at the scheme's own.
     pub fn allow(&self, host: &str, port: u16, scheme: Scheme) -> bool {
-        let own_port = match scheme {
-            Scheme::Https => 443,
-            Scheme::Http => 80,
-        };
+        let own_port = own_port(scheme);
         let is_named = |host: &str| {
             self.0.iter().any(|named| match named.rsplit_once(':') {
                 Some((named, at)) => named == host && at.parse() == Ok(port),
@@ -132,6 +158,13 @@ impl AllowedHosts {
         let host = host.to_ascii_lowercase();
         let owner = COMPANIONS.iter().find(|(_, companions)| companions.contains(&host.as_str()));
         is_named(&host) || owner.is_some_and(|(owner, _)| is_named(owner))
+    }
+}
+
+const fn own_port(scheme: Scheme) -> u16 {
+    match scheme {
+        Scheme::Https => 443,
+        Scheme::Http => 80,
     }
 }
 

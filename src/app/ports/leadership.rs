@@ -15,6 +15,12 @@ pub trait Leadership: Send + Sync {
     async fn lead(&self, stop: &CancellationToken) -> Option<Term>;
 }
 
+/// Posts of one name, one in each namespace.
+pub trait NamespacedLeadership: Send + Sync {
+    /// The post of that namespace.
+    fn of(&self, namespace: &str) -> Arc<dyn Leadership>;
+}
+
 /// What a leader asks before each write: a process may have been stopped for longer than it may lead, and know of
 /// nothing.
 #[async_trait]
@@ -56,6 +62,11 @@ impl Term {
     /// Cancelled when the post was lost: nothing more may be written, somebody else may be writing already.
     pub const fn lost(&self) -> &CancellationToken {
         &self.lost
+    }
+
+    /// Ends its upkeep without giving it away: nobody has it until it runs out.
+    pub fn abandon(self) {
+        self.keeping.abort();
     }
 
     /// Gives the post away, so that another process leads at once.

@@ -150,6 +150,15 @@ pub enum Contested {
     Take,
 }
 
+/// What somebody may do in a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldRights {
+    /// Rules, as roles have them.
+    pub rules: Vec<Value>,
+    /// Whether that is all: an authorizer that cannot list what it allows says so.
+    pub is_whole: bool,
+}
+
 /// How a delete ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Deleted {
@@ -172,6 +181,26 @@ pub struct Preconditions<'a> {
     pub uid: &'a str,
     /// Its `metadata.resourceVersion`; `None` where it may have changed.
     pub resource_version: Option<&'a str>,
+}
+
+/// Which part of an object is patched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The object, without its status where that is a part of its own.
+    Whole,
+    /// Its status.
+    Status,
+}
+
+/// What is watched with one's own eyes: objects of a kind, in one namespace or all, by one name or all.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Post {
+    /// The kind.
+    pub kind: ApiKind,
+    /// All where `None`.
+    pub namespace: Option<String>,
+    /// All where `None`.
+    pub name: Option<String>,
 }
 
 /// Something that happened to a live object.
@@ -284,6 +313,10 @@ impl LiveError {
 pub trait ManagementCluster: Send + Sync {
     /// UID of the namespace `kube-system`, which stands for the management cluster.
     async fn uid(&self) -> Result<String, LiveError>;
+    /// The version that the API server reports: `v1.36.3`.
+    async fn version(&self) -> Result<String, LiveError>;
+    /// What somebody may do in a namespace, what holds everywhere included.
+    async fn rights(&self, by: &As, namespace: &str) -> Result<HeldRights, LiveError>;
     /// An object; `None` where it, its kind or its namespace is absent.
     async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError>;
     /// All objects of a kind, in one namespace or all, that have all these labels; empty where the kind or
@@ -307,6 +340,17 @@ pub trait ManagementCluster: Send + Sync {
     /// Dry run of a create under a generated name: the manifest with what the API server and its webhooks
     /// default, whether or not an object of its name exists.
     async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError>;
+    /// Changes an object, or its status, by a JSON Patch (RFC 6902), as the field manager `capstan`; gives the object as it
+    /// is then, or, in a dry run, would be. A patch that replaces `/metadata/resourceVersion` is a conflict where somebody
+    /// wrote the object meanwhile.
+    async fn patch(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        part: Part,
+        patch: &Value,
+        run: Run,
+    ) -> Result<Value, LiveError>;
     /// Deletes the object of which this holds, and no other of its name. What it owns goes after it.
     async fn delete(
         &self,
@@ -335,6 +379,9 @@ pub trait ManagementCluster: Send + Sync {
     /// accounts there. What neither may watch, what is beyond the bound on such watches, and a kind that is not
     /// served is tried again later; such objects are seen at the interval alone.
     fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges;
+    /// Watches what these posts say, whatever the channel holds of them at a time, with these rights alone. What may not be
+    /// watched, and a kind that is not served, is tried again later.
+    fn watch_posts(&self, by: As, posts: watch::Receiver<BTreeSet<Post>>) -> LiveChanges;
 }
 
 #[cfg(test)]

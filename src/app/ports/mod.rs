@@ -35,14 +35,15 @@ pub use code_host::{
     MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,
 };
 pub use components::{
-    AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
+    AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,
+    SourceCredentials, WantedComponents,
 };
 pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
 pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
-pub use leadership::{Fence, Leadership, Term};
+pub use leadership::{Fence, Leadership, NamespacedLeadership, Term};
 pub use management_cluster::{
-    ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
-    ManagementCluster, Preconditions, Run, Scope, ServiceAccount, Watched,
+    ApiKind, ApiObject, As, Change, Contested, Deleted, HeldRights, LiveChange, LiveChanges, LiveError,
+    ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope, ServiceAccount, Watched,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use pages::{

@@ -8,6 +8,7 @@ use super::dry_run_cache::DryRunCache;
 use super::gate::Gate;
 use super::kinds::Kinds;
 use super::ports::StatusStore;
+use super::provider_sets::Operators;
 use super::trial::Trial;
 use crate::app::ports::Clock;
 
@@ -29,4 +30,6 @@ pub struct Ports {
     /// Held from the look at what other Fleets have until it is written down what this one will have: so that two
     /// that render one object do not both find it free.
     pub claiming: Arc<Mutex<()>>,
+    /// What was seen of the Cluster API operators here.
+    pub operators: Arc<Operators>,
 }

@@ -35,7 +35,7 @@ struct Tried {
 
 impl DryRunCache {
     /// Whether that manifest was tried beside that content a while ago, and nothing differed.
-    pub(super) fn knows(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) -> bool {
+    pub(crate) fn knows(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) -> bool {
         let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
         tried.is_some_and(|tried| {
             now.duration_since(tried.at) < COUNTS
@@ -45,20 +45,20 @@ impl DryRunCache {
     }
 
     /// [`Self::note`], where that is not known already: its hour runs on.
-    pub(super) fn note_once(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
+    pub(crate) fn note_once(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
         if !self.knows(id, manifest, live, now) {
             self.note(id, manifest, live, now);
         }
     }
 
     /// That manifest was tried beside that content, and nothing differed; or it was applied, and this came of it.
-    pub(super) fn note(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
+    pub(crate) fn note(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
         let tried = Tried { manifest: SpecDigest::of(manifest), content: content(live), at: now };
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), tried);
     }
 
     /// The object is nobody's business any more.
-    pub(super) fn forget(&self, id: &ObjectId) {
+    pub(crate) fn forget(&self, id: &ObjectId) {
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 }

@@ -8,6 +8,7 @@
 //! what was read of it: a deletion with the resource version, an apply with the UID and, where a version may have been
 //! raised or no controller writes, the resource version too.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -16,8 +17,8 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, Fence, LiveChanges, LiveError, ManagementCluster,
-    Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, Fence, HeldRights, LiveChanges, LiveError, ManagementCluster,
+    ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
 
 /// A management cluster behind the gate.
@@ -74,6 +75,16 @@ impl ManagementCluster for Gate {
         self.live.uid().await
     }
 
+    async fn version(&self) -> Result<String, LiveError> {
+        let _place = self.place().await;
+        self.live.version().await
+    }
+
+    async fn rights(&self, by: &As, namespace: &str) -> Result<HeldRights, LiveError> {
+        let _place = self.place().await;
+        self.live.rights(by, namespace).await
+    }
+
     async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
         let _place = self.place().await;
         self.live.read(by, object).await
@@ -106,6 +117,18 @@ impl ManagementCluster for Gate {
         self.live.dry_run_create(by, manifest).await
     }
 
+    async fn patch(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        part: ObjectPart,
+        patch: &Value,
+        run: Run,
+    ) -> Result<Value, LiveError> {
+        let _place = self.place_to(run, "patching").await?;
+        self.live.patch(by, object, part, patch, run).await
+    }
+
     async fn delete(
         &self,
         by: &As,
@@ -135,5 +158,9 @@ impl ManagementCluster for Gate {
 
     fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges {
         self.live.watch(watched)
+    }
+
+    fn watch_posts(&self, by: As, posts: watch::Receiver<BTreeSet<Post>>) -> LiveChanges {
+        self.live.watch_posts(by, posts)
     }
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::dependencies::Ports;
 use super::gather::read_live;
 use super::ports::FleetRecord;
+use super::provider_sets::{self, ObservedSet};
 use super::reason::Reason;
 use super::revision::Revision;
 use super::templates::{Namer, NamingError};
@@ -27,6 +28,8 @@ pub(super) struct Observation {
     pub(super) names: TemplateNames,
     /// What is there.
     pub(super) live: LiveObjects,
+    /// Who installs what the folder asks for, where it is a provider set.
+    pub(super) set: Option<ObservedSet>,
 }
 
 /// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. What was cloned from a
@@ -41,13 +44,22 @@ pub(super) async fn observe(
     class_changed_after: Timestamp,
 ) -> Result<Observation, Unwanted> {
     let live = ports.live.as_ref();
-    let wanted = wanted::read(revision, id, &fleet.spec.service_account, live, &ports.kinds).await?;
+    let settings = revision.fleet.settings();
+    let account = provider_sets::applied_as(settings, id, fleet);
+    let wanted = wanted::read(revision, id, &account, live, &ports.kinds).await?;
     let namer = Namer { fleet: &revision.fleet, cluster: id, live, by: &wanted.by };
     let named = namer.name(&wanted.rendered, names).await.map_err(|error| match error {
         NamingError::Refused(refused) => Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]),
         NamingError::Live(error) => Unwanted::Live(error),
     })?;
     let objects = named.rendered.objects;
-    let found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
-    Ok(Observation { wanted, objects, templates: named.templates, names: named.names, live: found })
+    let mut found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
+    let set = match provider_sets::by(settings, id) {
+        Some(by) => {
+            let operators = ports.operators.as_ref();
+            Some(provider_sets::observe(operators, live, &wanted.by, by, &objects, &mut found).await?)
+        }
+        None => None,
+    };
+    Ok(Observation { wanted, objects, templates: named.templates, names: named.names, live: found, set })
 }

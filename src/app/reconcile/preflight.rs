@@ -19,6 +19,7 @@ use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
+use super::set_preflight;
 use super::templates::kept_names;
 use super::wanted::Unwanted;
 use crate::app::ports::LiveError;
@@ -150,6 +151,23 @@ async fn look(
         Err(error) => {
             verdict = PreflightVerdict::NotVerifiable;
             reasons.push(untold(&error));
+        }
+    }
+    if let Some(set) = &observed.set {
+        let (live, by) = (ports.live.as_ref(), &observed.wanted.by);
+        match set_preflight::look(live, by, head, set.by, &observed.objects).await {
+            Ok(found) => {
+                // What nobody can tell before the merge is no yes.
+                let untold = |reason: &Reason| matches!(reason.kind, "ComponentsUnknown" | "RightsUnknown");
+                if found.iter().any(untold) {
+                    verdict = PreflightVerdict::NotVerifiable;
+                }
+                reasons.extend(found);
+            }
+            Err(error) => {
+                verdict = PreflightVerdict::NotVerifiable;
+                reasons.push(untold(&error));
+            }
         }
     }
     let all: Vec<&RenderedObject> = observed.objects.iter().collect();

@@ -10,9 +10,10 @@ use capstan_model::object::ObjectId;
 use super::apply::uid;
 use super::observation::Observation;
 use super::outcome::{Ended, Failure};
+use super::provider_sets::remove_definitions;
 use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::wanted::Unwanted;
+use super::wanted::{Unwanted, Wanted};
 use crate::app::ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
 
 /// How a deletion came out.
@@ -30,7 +31,13 @@ impl Reconciliation<'_> {
             return Ok(Ended::Interrupted(over));
         }
         let round = self.round(observed);
-        self.perform_deletions(observed, round).await
+        let ended = self.perform_deletions(observed, round).await?;
+        if observed.set.is_some() && self.request.standing.may_delete() && matches!(ended, Ended::Applied) {
+            let Wanted { by, tombstones, .. } = &observed.wanted;
+            let kept = remove_definitions(self.live(), by, tombstones, &observed.objects).await?;
+            self.kept.extend(kept);
+        }
+        Ok(ended)
     }
 
     /// Deletes the whole cluster, step by step; nothing of it is applied any more.

@@ -30,6 +30,7 @@ use super::dependencies::Ports;
 use super::observation::{Observation, observe};
 use super::outcome::{Ended, Failure, Interruption};
 use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord};
+use super::provider_sets;
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
@@ -344,12 +345,17 @@ impl<'a> Reconciliation<'a> {
         })
     }
 
-    /// Says how the machines stand, by what was read.
+    /// Says how the machines stand, or the providers of a set, by what was read.
     pub(super) fn judge(&mut self, observed: &Observation) {
         let patience = Patience::default();
         let still = SignedDuration::try_from(self.request.fleet.spec.stuck_after).unwrap_or(patience.still);
-        let verdict =
-            observed::judge(&observed.objects, &observed.live, self.now, Patience { still, ..patience });
+        let (objects, live) = (&observed.objects, &observed.live);
+        let verdict = match &observed.set {
+            Some(set) => {
+                provider_sets::judge(set, objects, live, self.status.last_applied_time, self.now, still)
+            }
+            None => observed::judge(objects, live, self.now, Patience { still, ..patience }),
+        };
         self.status.rollout = RolloutStatus::of(&verdict);
         self.verdict = Some(verdict);
     }

@@ -44,7 +44,7 @@ pub struct Revision {
     prints: BTreeMap<ClusterId, Print>,
     /// Folders of which everything is known that they render.
     known: BTreeSet<ClusterId>,
-    /// What the settings want of this management cluster and nobody here does.
+    /// What the settings have others do on this management cluster.
     left_out: Option<String>,
 }
 
@@ -129,7 +129,7 @@ impl Unusable {
 }
 
 impl Revision {
-    /// What the settings want of this management cluster and no reconciler does yet, as a part of a sentence.
+    /// What the settings have others do on this management cluster, as a part of a sentence.
     pub fn left_out(&self) -> Option<&str> {
         self.left_out.as_deref()
     }
@@ -363,15 +363,11 @@ fn refused(failed: &TrialFailed) -> String {
     }
 }
 
-/// The provider set that the settings have this reconciler apply, and that it does not apply yet.
+/// The provider set of this management cluster that the settings leave to others.
 fn left_out(fleet: &Fleet, uid: &str) -> Option<String> {
     let own = fleet.settings().management_clusters.iter().find(|management| management.uid.is(uid))?;
-    let providers = own.providers.as_ref().filter(|providers| providers.by != ProvidersBy::Others)?;
-    Some(format!(
-        "the provider set {} (`by: {}`) is not applied: reconcilers apply clusters alone yet",
-        providers.path,
-        providers.by.as_str()
-    ))
+    let providers = own.providers.as_ref().filter(|providers| providers.by == ProvidersBy::Others)?;
+    Some(format!("the provider set {} is left to others (`by: others`)", providers.path))
 }
 
 /// What tells apart the contents of all that lies in no cluster's folder.
@@ -399,9 +395,9 @@ fn claims(fleet: &Fleet, uid: &str) -> BTreeMap<ClusterId, Result<(), Reason>> {
         managements.iter().any(|management| management.name == name && management.uid.is(uid))
     };
     let mut claims = BTreeMap::new();
-    // A provider set is no cluster, whatever pattern its folder fits.
-    for id in fleet.clusters() {
-        match fleet.settings().claimed_by(id) {
+    for id in fleet.targets() {
+        // A provider set is no cluster, whatever pattern its folder fits.
+        match fleet.layout().claimed_by(id, fleet.settings()) {
             Ok(Some(management)) if management.uid.is(uid) => {
                 claims.insert(id.clone(), Ok(()));
             }

@@ -8,6 +8,7 @@ use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
 use super::kinds::{Kinds, kinds_of};
+use super::provider_sets;
 use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
 use super::revision::Revision;
@@ -59,6 +60,11 @@ pub(super) async fn read(
         return Err(Unwanted::Refused(vec![reason.clone()]));
     }
     let (mut rendered, tombstones) = render(revision, id).map_err(Unwanted::Refused)?;
+    if let Some(reason) = provider_sets::by(revision.fleet.settings(), id)
+        .and_then(|_| provider_sets::refuse_tombstones(&tombstones))
+    {
+        return Err(Unwanted::Refused(vec![reason]));
+    }
     let scopes = kinds.learn(live, &kinds_of(&rendered.objects)).await?;
     let outside = |outside: Outside| Reason::of_outside(&outside);
     let home = place_in_namespaces(&mut rendered, &scopes)

@@ -4,13 +4,11 @@
 //! does, by a hidden marker. The answer is written last, so that a death before it repeats the command,
 //! which does nothing where it was done already; and so does an answer that GitHub refused, when it is tried again.
 
-use capstan_model::ids::ClusterId;
-use capstan_model::wording::sentence;
 use capstan_plan::command::{self, CommentId, Hearing};
 use capstan_plan::policy;
 use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wanted};
 use capstan_plan::settings::CommandPrefix;
-use capstan_plan::verbs::{Back, Command, Rule, To, Verb};
+use capstan_plan::verbs::{Command, OfCluster, Rule, Verb};
 use capstan_report::{
     Proposal, Refusal, Status, about, answer, approvals_gate, approvals_in_words, denied, edited_refusal,
     moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rest_in_a_word, rule_answer,
@@ -19,11 +17,11 @@ use capstan_report::{
 
 use super::dashboard::Kept;
 use super::decisions::instead_of;
-use super::outcome::{JudgedProposal, Outcome};
+use super::outcome::{JudgedProposal, Outcome, ProposalState};
 use super::refusals::Write;
 use super::requests::{Origin, Request};
-use super::{Ending, Planned, Run, Scopes, SyncError};
-use crate::app::ports::{AuditEntry, CodeHostError, Comment, Press, PullRequest, Reaction};
+use super::{Ending, Planned, Run, SyncError};
+use crate::app::ports::{AuditEntry, CodeHostError, Comment, Press, Reaction};
 
 /// Plans shown in one answer; a comment has no room for more.
 const MAX_PLANS: usize = 5;
@@ -41,64 +39,20 @@ struct Each<'a> {
 }
 
 impl Run<'_> {
-    /// The proposal that a pull request carries; of a person's, those that bring the clusters that it touches to
-    /// a newer release. Where nobody can read what it touches, however often it is tried, the words of that.
-    pub(super) async fn concerned(
-        &self,
-        pull: &PullRequest,
-        scopes: &Scopes,
-    ) -> Result<Result<Vec<ProposalId>, String>, SyncError> {
-        if let Some(proposal) = self.facts.proposal_of(pull) {
-            return Ok(Ok(vec![proposal]));
-        }
-        match self.touched_by_head(pull, scopes).await {
-            Ok(clusters) => Ok(Ok(clusters.into_iter().map(|id| self.proposal_for(id)).collect())),
-            Err(error) if error.is_lasting() => {
-                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "what a pull request touches cannot be read");
-                let why = error.to_string();
-                let why = sentence(why.trim_end_matches('.'));
-                let text = format!("Capstan cannot read what this pull request touches. {why}.\n");
-                Ok(Err(Refusal::NotJudged.after(&text)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The proposal that the pull request of a request carries, or that a tick is about.
-    pub(super) fn proposal_of(&self, request: &Request) -> Option<ProposalId> {
-        match &request.origin {
-            Origin::Comment(_) | Origin::Button(_) => self.facts.proposal_of(request.pull.as_ref()?),
-            Origin::Tick { about, .. } => about.clone(),
-        }
-    }
-
-    /// What the pull request of a request concerns.
-    pub(super) async fn concerned_by(
-        &self,
-        request: &Request,
-        scopes: &Scopes,
-    ) -> Result<Result<Vec<ProposalId>, String>, SyncError> {
-        match (&request.origin, &request.pull) {
-            (Origin::Tick { about, .. }, _) => Ok(Ok(about.iter().cloned().collect())),
-            (Origin::Comment(_) | Origin::Button(_), Some(pull)) => self.concerned(pull, scopes).await,
-            (Origin::Comment(_) | Origin::Button(_), None) => {
-                let text = "This is an issue: say it on a pull request, or name the cluster.\n";
-                Ok(Err(Refusal::NothingThere.after(text)))
-            }
-        }
-    }
-
     /// What is said of each proposal that the pull request of a request concerns.
     async fn text_of_each(
         self,
-        request: &Request,
+        (request, command): (&Request, &Command),
         planned: Planned<'_>,
         each: Each<'_>,
         one: impl Fn(&ProposalId) -> String,
     ) -> Result<String, SyncError> {
-        let proposals = match self.concerned_by(request, planned.scopes).await? {
-            Ok(proposals) => proposals,
-            Err(why) => return Ok(why),
+        let proposals = match command.cluster() {
+            Some(_) => self.proposals_of(request, command),
+            None => match self.concerned_by(request, planned.scopes).await? {
+                Ok(proposals) => proposals,
+                Err(why) => return Ok(why),
+            },
         };
         if proposals.is_empty() {
             let text = format!("This pull request touches no cluster{}.\n", each.none);
@@ -210,41 +164,45 @@ impl Run<'_> {
             }
             parts.push(match command {
                 Command::Help => command::help(prefix),
-                Command::Plan => {
+                Command::Plan(_) => {
                     let each = Each {
                         none: ", so there is nothing to plan",
                         most: MAX_PLANS,
                         more: ": `capstan plan` in a checkout shows them",
                     };
                     let one = |proposal: &ProposalId| one_plan(proposal, planned, prefix) + "\n";
-                    self.text_of_each(request, planned, each, one).await?
+                    self.text_of_each((request, command), planned, each, one).await?
                 }
-                Command::Status => {
+                Command::Status(_) => {
                     let each = Each { none: "", most: MAX_STATUSES, more: "" };
                     let one = |proposal: &ProposalId| self.one_status(proposal, planned, outcome) + "\n";
                     let pause = planned.decided.pause().map(pause_in_words);
                     let pause =
                         pause.map(|pause| format!("{}\n\n", capstan_report::markdown::prose(&pause, 600)));
-                    pause.unwrap_or_default() + &self.text_of_each(request, planned, each, one).await?
+                    pause.unwrap_or_default()
+                        + &self.text_of_each((request, command), planned, each, one).await?
                 }
                 Command::Explain(Rule(rule)) => match policy::rule(rule.id()) {
                     Some(rule) => rule_answer(rule.about(), &planned.settings.severities()),
                     None => continue,
                 },
-                Command::Replan | Command::Skip | Command::Unskip => {
-                    self.own_proposal_text(request, planned, outcome)
+                Command::Skip(OfCluster(cluster))
+                    if cluster.is_some() || planned.decided.answer(request, at).is_some() =>
+                {
+                    self.decided_text(request, (at, command), planned, outcome)
                 }
-                Command::Upgrade(To { cluster, .. }) => {
-                    self.asked_text(request, cluster.as_ref(), at, planned, outcome).0
+                Command::Replan | Command::Skip(_) | Command::Unskip(_) => {
+                    self.own_proposal_text((request, command), planned, outcome)
                 }
-                Command::Rollback(Back { cluster }) => {
-                    let (text, proposal) = self.asked_text(request, cluster.as_ref(), at, planned, outcome);
-                    text + &proposal.map(|proposal| notes(&proposal, planned)).unwrap_or_default()
+                Command::Upgrade(_) => self.asked_text((request, command), at, planned, outcome).0,
+                Command::Rollback(_) => {
+                    let (text, proposals) = self.asked_text((request, command), at, planned, outcome);
+                    proposals.iter().fold(text, |text, proposal| text + &notes(proposal, planned))
                 }
-                Command::Retarget => {
+                Command::Retarget(_) => {
                     let each = Each { none: ", so there is no overlay to edit", most: MAX_PLANS, more: "" };
                     let one = |proposal: &ProposalId| one_retarget(proposal, planned, outcome);
-                    self.text_of_each(request, planned, each, one).await?
+                    self.text_of_each((request, command), planned, each, one).await?
                 }
                 Command::Retry => self.retry(request).await?,
                 Command::Preflight => self.preflight_text(request, planned).await?,
@@ -338,16 +296,6 @@ impl Run<'_> {
         Ok(self.ports.records.audit(&entry).await?)
     }
 
-    async fn touched_by_head(
-        &self,
-        pull: &PullRequest,
-        scopes: &Scopes,
-    ) -> Result<Vec<ClusterId>, SyncError> {
-        let before = self.required_snapshot(&pull.base).await?;
-        let after = self.required_snapshot(&pull.head).await?;
-        self.touched(&before.tree, &after.tree, scopes).await
-    }
-
     fn one_status(&self, proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
         let missing = planned.missing(proposal);
         let state = outcome.proposals.get(proposal);
@@ -359,11 +307,11 @@ impl Run<'_> {
                 Some(Err(why)) => Err(why),
                 None => Err(&missing),
             },
-            pull: self.facts.proposals.get(proposal).map(|pull| pull.number),
+            pull: self.facts.pull_of(proposal).map(|pull| pull.number),
             decisions: &planned.decided.of(proposal),
             approvals: &outcome
                 .judged
-                .get(proposal)
+                .get(self.facts.carrier(proposal).unwrap_or(proposal))
                 .map(|judged| approvals_in_words(&judged.approved))
                 .unwrap_or_default(),
         })
@@ -372,7 +320,7 @@ impl Run<'_> {
     /// What an approval, or taking it back, came to.
     fn approval_text(&self, request: &Request, at: usize, planned: Planned<'_>, outcome: &Outcome) -> String {
         let said = planned.decided.answer(request, at).cloned().unwrap_or_default();
-        let judged = self.proposal_of(request).and_then(|id| Some((outcome.judged.get(&id)?, id)));
+        let judged = self.carrier_of(request).and_then(|id| Some((outcome.judged.get(&id)?, id)));
         let Some((JudgedProposal { approved, .. }, proposal)) = judged.filter(|_| said.is_empty()) else {
             return said;
         };
@@ -382,30 +330,29 @@ impl Run<'_> {
         about(proposal.target.path(), &words.join(" "))
     }
 
-    /// What is said to who asked for a release, and of which proposal.
+    /// What is said to who asked for a release, and of which proposals.
     fn asked_text(
         &self,
-        request: &Request,
-        cluster: Option<&ClusterId>,
+        (request, command): (&Request, &Command),
         at: usize,
         planned: Planned<'_>,
         outcome: &Outcome,
-    ) -> (String, Option<ProposalId>) {
+    ) -> (String, Vec<ProposalId>) {
         if let Some(refused) = planned.decided.answer(request, at) {
-            return (refused.clone(), None);
+            return (refused.clone(), Vec::new());
         }
-        let named = cluster.cloned().map(|id| self.proposal_for(id));
-        let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
+        let proposals = self.proposals_of(request, command);
+        if proposals.is_empty() {
             let text = "Name the cluster: this is no proposal of one.\n";
-            return (Refusal::NothingThere.after(text), None);
-        };
-        (proposal_text(&proposal, planned, outcome), Some(proposal))
+            return (Refusal::NothingThere.after(text), proposals);
+        }
+        (texts(&proposals, planned, outcome), proposals)
     }
 
     /// Forgets what GitHub refused of a pull request: the next run tries it.
     async fn retry(self, request: &Request) -> Result<String, SyncError> {
         let head = request.pull.as_ref().map(|pull| pull.head.as_str());
-        let refused = self.facts.refusals.of(self.proposal_of(request).as_ref(), head);
+        let refused = self.facts.refusals.of(self.carrier_of(request).as_ref(), head);
         for what in &refused {
             self.ports.records.forget_refused_write(self.repository.id, what).await?;
         }
@@ -424,24 +371,46 @@ impl Run<'_> {
         planned: Planned<'_>,
         outcome: &Outcome,
     ) -> String {
-        let answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
-        let named = command.cluster().cloned().map(|id| self.proposal_for(id));
-        let proposal = named.or_else(|| self.proposal_of(request));
-        let state = proposal.and_then(|proposal| outcome.proposals.get(&proposal));
-        match state {
-            // That it is held is what was answered; that it is offered shows the pull request itself.
-            Some(state) if !matches!(state.word, "held" | "proposed") => {
+        let mut answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
+        for proposal in self.proposals_of(request, command) {
+            // That it is held or skipped is what was answered; that it is offered shows the pull request itself.
+            let told = |state: &&ProposalState| {
+                let is_told = matches!(state.word, "held" | "proposed")
+                    || command.verb() == Verb::Skip && state.word == "declined" && !answer.is_empty();
+                !is_told
+            };
+            if let Some(state) = outcome.proposals.get(&proposal).filter(told) {
                 let why = capstan_report::markdown::prose(&state.why, 900);
-                Refusal::State.after(&format!("{answer}\n{why}\n"))
+                answer = Refusal::State.after(&format!("{answer}\n{why}\n"));
             }
-            _ => answer,
         }
+        answer
     }
 
-    fn own_proposal_text(&self, request: &Request, planned: Planned<'_>, outcome: &Outcome) -> String {
-        self.proposal_of(request)
-            .map_or_else(no_proposal, |proposal| proposal_text(&proposal, planned, outcome))
+    fn own_proposal_text(
+        &self,
+        (request, command): (&Request, &Command),
+        planned: Planned<'_>,
+        outcome: &Outcome,
+    ) -> String {
+        let mut proposals = self.proposals_of(request, command);
+        if proposals.is_empty() {
+            // Of a shared one whose record somebody took out it is known now whose changes it brings.
+            let id = self.carrier_of(request).filter(|id| outcome.carried.contains_key(id));
+            proposals = id.map(|id| outcome.members_of(self.facts, &id)).unwrap_or_default();
+        }
+        if proposals.is_empty() { no_proposal() } else { texts(&proposals, planned, outcome) }
     }
+}
+
+/// What became of proposals, each with its pull request.
+fn texts(proposals: &[ProposalId], planned: Planned<'_>, outcome: &Outcome) -> String {
+    let mut text: String =
+        proposals.iter().take(MAX_STATUSES).map(|one| proposal_text(one, planned, outcome)).collect();
+    if proposals.len() > MAX_STATUSES {
+        text.push_str(&format!("… and {} more clusters.\n", proposals.len() - MAX_STATUSES));
+    }
+    text
 }
 
 /// What became of a proposal, with its pull request.

@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::target::Target;
 use capstan_plan::proposal::{
-    ApprovalFacts, Approved, Authorship, Decisions, ProposalId, Review, Voice, judge_approvals, judge_head,
-    logins,
+    ApprovalFacts, Approved, Authorship, Decisions, OnHold, ProposalId, Review, Voice, judge_approvals,
+    judge_head, logins,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::verbs::Verb;
 use capstan_report::{approvals_gate, approvals_in_words, decisions_fingerprint, room_for};
 
-use super::decisions::{MOST_BYTES, now};
+use super::decisions::MOST_BYTES;
+use super::noting::now;
 use super::outcome::{JudgedProposal, Outcome, Whose};
 use super::refusals::Write;
 use super::requests::Request;
@@ -22,9 +23,11 @@ use super::rights::Rights;
 use super::{Planned, Run, SyncError};
 use crate::app::ports::PullRequest;
 
-/// Whether a cluster's proposals are merged without a word from anybody.
-pub(super) fn is_automatic(settings: &RepositorySettings, target: &Target) -> bool {
-    settings.upgrade.merge.automatic.iter().any(|glob| glob.matches(target.path()))
+/// Whether what changes these clusters is merged without a word from anybody.
+pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
+    let automatic = &settings.upgrade.merge.automatic;
+    let is_one = |target: &Target| automatic.iter().any(|glob| glob.matches(target.path()));
+    !members.is_empty() && members.iter().all(|member| is_one(&member.target))
 }
 
 impl Run<'_> {
@@ -41,7 +44,7 @@ impl Run<'_> {
             return Ok(());
         }
         let asked: BTreeSet<ProposalId> =
-            requests.iter().filter_map(|request| self.proposal_of(request)).collect();
+            requests.iter().filter_map(|request| self.carrier_of(request)).collect();
         let looked_at: BTreeMap<ProposalId, &PullRequest> = open
             .iter()
             .filter(|pull| pull.base_branch == self.repository.default_branch)
@@ -51,8 +54,9 @@ impl Run<'_> {
                 planned.settings.upgrade.merge.approvals > 0
                     || !decisions.approvals.is_empty()
                     || decisions.hold.is_some()
+                    || self.held_in(planned, outcome, proposal).is_some()
                     || planned.decided.pause().is_some()
-                    || is_automatic(planned.settings, &proposal.target)
+                    || is_automatic(planned.settings, &outcome.members_of(self.facts, proposal))
                     || pull.auto_merge
                     || asked.contains(proposal)
             })
@@ -104,13 +108,25 @@ impl Run<'_> {
             _ => planned.decided.of(proposal),
         };
         let whose = self.whose(proposal, pull).await?;
+        // Of several clusters whoever approves must have the right for each; where nobody noted which, of what it touches.
+        let mut members = outcome.members_of(self.facts, proposal);
+        if members.is_empty() {
+            match self.concerned(pull, planned.scopes).await? {
+                Ok(touched) => members = touched,
+                Err(why) => {
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, why, "nobody knows what this touches: it is not approved");
+                    return Ok(());
+                }
+            }
+        }
+        let targets: Vec<Target> = members.into_iter().map(|member| member.target).collect();
         let mut voices = BTreeMap::new();
         for login in logins(&decisions.approvals, reviews.unwrap_or_default()) {
             let voice = match &whose {
                 _ if pull.author.eq_ignore_ascii_case(&login) => Voice::OwnWork,
                 Whose::Peoples(people) if people.contains(&login) => Voice::OwnWork,
                 Whose::Untold => Voice::Untold,
-                _ if self.may_approve(rights, &login, &proposal.target).await? => Voice::Counts,
+                _ if self.may_approve(rights, &login, &targets).await? => Voice::Counts,
                 _ => Voice::MayNot,
             };
             voices.insert(login, voice);
@@ -123,7 +139,7 @@ impl Run<'_> {
             reviews,
             voices: &voices,
         });
-        self.note_approvals(proposal, pull, decisions, &approved).await?;
+        self.note_approvals(planned, proposal, pull, decisions, &approved).await?;
         let prefix = planned.settings.commands.prefix.as_str();
         let remarks = outcome.remarks.entry(pull.number).or_default();
         remarks.gates.extend(approvals_gate(&approved, prefix));
@@ -137,6 +153,7 @@ impl Run<'_> {
     /// Writes what is to be known of approvals from now on, where that is something else than what is known.
     async fn note_approvals(
         self,
+        planned: Planned<'_>,
         proposal: &ProposalId,
         pull: &PullRequest,
         decisions: Decisions,
@@ -150,14 +167,14 @@ impl Run<'_> {
         if self.refusal(&write).is_some() {
             return Ok(());
         }
-        let written = self.write_decisions(proposal, pull, noted, now(pull)).await;
+        let written = self.write_decisions(planned, proposal, pull, noted, now(pull)).await;
         self.attempt(&write, written).await.map(drop)
     }
 
     /// Whose work a proposal's head is. People are those who pushed, as GitHub noted it: what a commit says of its author
     /// is anybody's word.
     async fn whose(self, proposal: &ProposalId, pull: &PullRequest) -> Result<Whose, SyncError> {
-        let record = self.facts.records.get(proposal);
+        let record = self.facts.record_of(proposal, &pull.head);
         if record.is_some_and(|record| record.head == pull.head) {
             return Ok(Whose::Capstans);
         }
@@ -176,6 +193,12 @@ impl Run<'_> {
         }
         let people = pushes.into_iter().filter_map(|push| push.actor).filter(|actor| *actor != own);
         Ok(Whose::Peoples(people.map(|actor| actor.to_ascii_lowercase()).collect()))
+    }
+
+    /// The hold of one whose changes a pull request brings.
+    pub(super) fn held_in(&self, planned: Planned<'_>, outcome: &Outcome, id: &ProposalId) -> Option<OnHold> {
+        let members = outcome.members_of(self.facts, id);
+        members.iter().find_map(|member| planned.decided.of(member).hold_on(self.today).cloned())
     }
 
     /// Whether a request asks for a merge that is carried out.

@@ -1,12 +1,13 @@
 //! What GitHub and Git show of a repository, read in an order that cannot mislead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::FileError;
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::proposal::{BRANCH_PREFIX, ProposalId};
 use capstan_plan::settings::REPOSITORY_FILE;
+use capstan_report::{Block, BlockKey, BlockPart, BlockPlace};
 use secrecy::SecretString;
 
 use super::checks::QUEUE_PREFIX;
@@ -31,10 +32,16 @@ pub(super) struct GitHubFacts {
     pub(super) onboarding: Option<CommitId>,
     /// Open pull requests from those branches to the default branch.
     pub(super) proposals: BTreeMap<ProposalId, PullRequest>,
+    /// The clusters that share such a pull request, as its block tells of them.
+    shared: BTreeMap<ProposalId, Vec<BlockPart>>,
+    /// The open pull request in which a proposal stands: its own, or its group's.
+    carriers: BTreeMap<ProposalId, ProposalId>,
     /// All open pull requests.
     pub(super) open: Vec<PullRequest>,
     /// What the database remembers, if anything.
     pub(super) records: BTreeMap<ProposalId, ProposalRecord>,
+    /// The same by the commit that was written.
+    written: BTreeMap<CommitId, ProposalId>,
     /// What GitHub refused to take.
     pub(super) refusals: Refusals,
 }
@@ -62,7 +69,9 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     let kinds = ports.planner.kinds();
     let carried = |pull: &PullRequest| proposal_in(&kinds, repository, pull).map(|id| (id, pull.clone()));
     // There is one of a branch and its base. Where they were listed while one took the other's place, the newest counts.
-    let proposals = open.iter().rev().filter_map(carried).collect();
+    let proposals: BTreeMap<ProposalId, PullRequest> = open.iter().rev().filter_map(carried).collect();
+    let shared = parts_of_groups(ports, repository, &proposals);
+    let carriers = carriers(&proposals, &shared);
     let records = ports.records.proposals(repository.id).await?;
     let refusals = Refusals::load(ports.records.as_ref(), repository.id).await?;
     Ok(Some(GitHubFacts {
@@ -80,10 +89,50 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
             .collect(),
         kinds,
         proposals,
+        shared,
+        carriers,
         open,
         refusals,
+        written: records.iter().map(|record| (record.head.clone(), record.proposal.clone())).collect(),
         records: records.into_iter().map(|record| (record.proposal.clone(), record)).collect(),
     }))
+}
+
+/// Who shares which open pull request.
+fn parts_of_groups(
+    ports: &Ports,
+    repository: &Repository,
+    proposals: &BTreeMap<ProposalId, PullRequest>,
+) -> BTreeMap<ProposalId, Vec<BlockPart>> {
+    let groups = proposals.iter().filter(|(id, _)| id.target.group().is_some());
+    let parts = groups.filter_map(|(id, pull)| {
+        let block = Block::read(&pull.body, &ports.key, repository.id, pull.number, id)?;
+        Some((id.clone(), block.parts))
+    });
+    parts.collect()
+}
+
+/// Where each proposal stands; in the newest, where it stands in several while it moves from one to the other.
+fn carriers(
+    proposals: &BTreeMap<ProposalId, PullRequest>,
+    shared: &BTreeMap<ProposalId, Vec<BlockPart>>,
+) -> BTreeMap<ProposalId, ProposalId> {
+    let mut by_age: Vec<(u64, &ProposalId)> = proposals.iter().map(|(id, pull)| (pull.number, id)).collect();
+    by_age.sort_unstable();
+    let mut carriers = BTreeMap::new();
+    for (_, id) in by_age {
+        carriers.insert(id.clone(), id.clone());
+        let parts = shared.get(id).into_iter().flatten();
+        for part in parts.filter(|part| part.place == BlockPlace::Carried) {
+            carriers.insert(part_id(id, part), id.clone());
+        }
+    }
+    carriers
+}
+
+/// The proposal of one of the clusters that share a pull request.
+pub(super) fn part_id(group: &ProposalId, part: &BlockPart) -> ProposalId {
+    ProposalId { target: part.target.clone(), kind: group.kind.clone() }
 }
 
 /// The proposal that stands on a branch, where it is of a kind that is planned: another one is a person's, however
@@ -104,8 +153,58 @@ impl GitHubFacts {
         proposal_on(&self.kinds, &pull.head_branch).filter(|_| pull.head_in_repository)
     }
 
-    /// How many of these pull requests are proposals.
-    pub(super) fn proposals_among(&self, repository: &Repository, pulls: &[PullRequest]) -> usize {
-        pulls.iter().filter(|pull| proposal_in(&self.kinds, repository, pull).is_some()).count()
+    /// What the block of an open shared pull request notes of its clusters.
+    pub(super) fn parts_of(&self, id: &ProposalId) -> &[BlockPart] {
+        self.shared.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The proposals whose changes an open pull request brings, as it noted them; none where it is a group's and nobody
+    /// knows any more.
+    pub(super) fn members_of(&self, id: &ProposalId) -> Vec<ProposalId> {
+        if id.target.group().is_none() {
+            return vec![id.clone()];
+        }
+        let carried = self.parts_of(id).iter().filter(|part| part.place == BlockPlace::Carried);
+        carried.map(|part| part_id(id, part)).collect()
+    }
+
+    /// By which proposal's open pull request one is carried, where it is.
+    pub(super) fn carrier(&self, proposal: &ProposalId) -> Option<&ProposalId> {
+        self.carriers.get(proposal)
+    }
+
+    /// The open pull request in which a proposal stands.
+    pub(super) fn pull_of(&self, proposal: &ProposalId) -> Option<&PullRequest> {
+        self.proposals.get(self.carrier(proposal)?)
+    }
+
+    /// What the database remembers of what stands on a proposal's branch.
+    pub(super) fn record_of(&self, proposal: &ProposalId, head: &CommitId) -> Option<&ProposalRecord> {
+        match proposal.target.group() {
+            None => self.records.get(proposal),
+            Some(_) => self.records.get(self.written.get(head)?),
+        }
+    }
+
+    /// Groups that have a branch and no open pull request.
+    pub(super) fn ended_groups(&self) -> BTreeSet<&ProposalId> {
+        let groups = self.branches.keys().filter(|id| id.target.group().is_some());
+        groups.filter(|id| !self.proposals.contains_key(*id)).collect()
+    }
+
+    /// How many proposals these pull requests bring: of a shared one each cluster's counts.
+    pub(super) fn proposals_among(
+        &self,
+        key: &BlockKey,
+        repository: &Repository,
+        pulls: &[PullRequest],
+    ) -> u32 {
+        let of = |pull: &PullRequest| {
+            let id = proposal_in(&self.kinds, repository, pull)?;
+            let block = Block::read(&pull.body, key, repository.id, pull.number, &id);
+            let parts = block.map(|block| block.parts).unwrap_or_default();
+            Some(parts.iter().filter(|part| part.place == BlockPlace::Carried).count().max(1))
+        };
+        u32::try_from(pulls.iter().filter_map(of).sum::<usize>()).unwrap_or(u32::MAX)
     }
 }

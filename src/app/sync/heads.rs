@@ -17,7 +17,7 @@ impl Run<'_> {
         base: Option<&CommitId>,
     ) -> Result<Option<Branch>, SyncError> {
         let Some(commit) = self.facts.branches.get(proposal) else { return Ok(None) };
-        let record = self.facts.records.get(proposal);
+        let record = self.facts.record_of(proposal, commit);
         if let Some(record) = record.filter(|record| record.head == *commit)
             && let (Some(source), Some(plan)) =
                 (SourceState::parse(&record.source), PlanDigest::parse(&record.plan))

@@ -49,13 +49,13 @@ impl Run<'_> {
             return Ok(());
         }
         for (proposal, judged) in outcome.judged.clone() {
-            let of_it = |request: &&Request| self.proposal_of(request).as_ref() == Some(&proposal);
+            let of_it = |request: &&Request| self.carrier_of(request).as_ref() == Some(&proposal);
             let said = requests.iter().any(|request| of_it(&request) && request.carried_out().count() > 0);
             let asked: Vec<&Request> =
                 requests.iter().filter(of_it).filter(|request| Self::asks_to_merge(request)).collect();
-            let automatic =
-                is_automatic(planned.settings, &proposal.target) && judged.whose == Whose::Capstans;
-            let held = planned.decided.of(&proposal).hold_on(self.today).is_some();
+            let automatic = is_automatic(planned.settings, &outcome.members_of(self.facts, &proposal))
+                && judged.whose == Whose::Capstans;
+            let held = self.held_in(planned, outcome, &proposal).is_some();
             let paused = planned.decided.pause().is_some();
             if !(said || automatic || held || paused || judged.pull.auto_merge) {
                 continue;
@@ -82,7 +82,7 @@ impl Run<'_> {
             if is_merged {
                 let words = format!("#{} is merged.\n", request.number);
                 outcome.merges.entry(request.id()).or_insert(words);
-            } else if self.proposal_of(request).is_some_and(|id| self.facts.proposals.contains_key(&id))
+            } else if self.carrier_of(request).is_some_and(|id| self.facts.proposals.contains_key(&id))
                 && !outcome.merges.contains_key(&request.id())
             {
                 outcome.postponed.insert(request.id());
@@ -102,13 +102,14 @@ impl Run<'_> {
         let JudgedProposal { pull, approved, .. } = judged;
         let view = self.ports.host.merge_view(self.repository, pull).await?;
         let check = self.check_verdict(&pull.head).await?;
-        let decisions = planned.decided.of(proposal);
+        let hold = self.held_in(planned, outcome, proposal);
+        let members = outcome.members_of(self.facts, proposal);
         let facts = MergeFacts {
             meant: &pull.head,
             check: &check,
             check_name: NAME,
             approved,
-            hold: decisions.hold_on(self.today),
+            hold: hold.as_ref(),
             pause: planned.decided.pause(),
             method: planned.settings.upgrade.merge.method,
             view: &view,
@@ -120,7 +121,8 @@ impl Run<'_> {
             match self.ports.host.merge(self.repository, pull, &view.head, call).await? {
                 MergeAnswer::Done => {
                     tracing::info!(repository = %self.repository.name, pull_request = pull.number, why = words, "what was asked of GitHub is taken back");
-                    self.audit(proposal, "merge-taken-back", format!("#{}: {words}", pull.number)).await?;
+                    let detail = format!("#{}: {words}", pull.number);
+                    self.audit_each(&members, "merge-taken-back", &detail).await?;
                 }
                 MergeAnswer::Refused(reason) => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, reason, "GitHub does not take back what was asked of it");
@@ -154,7 +156,7 @@ impl Run<'_> {
                         MergeAnswer::Done => {
                             if !matches!(step, MergeStep::Refuse(_) | MergeStep::Stands(_)) {
                                 let detail = format!("#{} at {}, for {}", pull.number, pull.head, request.by);
-                                self.audit(proposal, "proposal-merged", detail).await?;
+                                self.audit_each(&members, "proposal-merged", &detail).await?;
                             }
                             let words = merge_in_words(&step, &pull.head, base, prefix);
                             match step {
@@ -199,7 +201,8 @@ impl Run<'_> {
             MergeAnswer::Done => {
                 self.taken(&write).await?;
                 let detail = format!("#{} at {}, as the settings say", pull.number, pull.head);
-                self.audit(proposal, "proposal-merged", detail).await
+                let members = outcome.members_of(self.facts, proposal);
+                self.audit_each(&members, "proposal-merged", &detail).await
             }
             MergeAnswer::Refused(reason) => self.refused(&write, &reason).await.map(drop),
         }

@@ -13,14 +13,21 @@
 
 mod answers;
 mod approvals;
+mod carriers;
 mod checks;
 mod clusters;
+mod components;
+mod concerned;
 mod dashboard;
+mod deciding;
 mod decisions;
+mod earlier;
 mod elsewhere;
 mod facts;
 mod heads;
+mod intent;
 mod merging;
+mod noting;
 mod onboarding;
 mod outcome;
 mod preflights;
@@ -32,6 +39,7 @@ mod requests;
 mod rights;
 mod rollbacks;
 mod sidebar;
+mod states;
 mod touched;
 mod tree_status;
 mod trees;
@@ -54,6 +62,7 @@ use jiff::civil::Date;
 use self::checks::{Compared, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::clusters::AskedClusters;
+use self::components::RunComponents;
 use self::decisions::Decided;
 use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
@@ -62,6 +71,7 @@ use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
 use self::requests::{Request, retargeted};
 use super::agents::Reconcilers;
+use super::components::Supplier;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
     CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror,
@@ -85,6 +95,8 @@ pub struct Ports {
     pub key: BlockKey,
     /// The reconcilers, where any can enrol.
     pub reconcilers: Option<Reconcilers>,
+    /// Components of providers that lie in no repository, where they may be fetched.
+    pub components: Option<Supplier>,
 }
 
 /// How a run ended.
@@ -182,6 +194,8 @@ struct Run<'a> {
     compared: &'a Mutex<Option<Compared>>,
     /// The provider sets at the tip of the base branch, once they are known.
     provider_sets: &'a OnceLock<BTreeSet<ClusterId>>,
+    /// What is known of components of providers.
+    components: &'a RunComponents,
 }
 
 /// What is planned, and for whom.
@@ -291,6 +305,7 @@ pub async fn sync_and_consumers(
     };
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let (compared, provider_sets) = (Mutex::default(), OnceLock::new());
+    let components = RunComponents::default();
     let run = Run {
         ports,
         repository,
@@ -299,6 +314,7 @@ pub async fn sync_and_consumers(
         facts: &facts,
         compared: &compared,
         provider_sets: &provider_sets,
+        components: &components,
     };
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
@@ -402,6 +418,7 @@ impl Run<'_> {
         fleet: Box<dyn OpenFleet>,
     ) -> Result<(Ending, Option<Consumers>), SyncError> {
         let settings = fleet.settings().clone();
+        self.components.allow(&settings);
         let mut ending = Ending::default();
         let mut commands = self.unanswered_commands(&settings.commands, &mut ending).await?;
         let (board, ticks) = self.read_dashboard(&settings).await?;
@@ -411,7 +428,7 @@ impl Run<'_> {
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let scopes = by_target(fleet.scopes());
         let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
-        let sets = scopes.keys().filter(is_set).map(|target| target.id().clone());
+        let sets = scopes.keys().filter(is_set).filter_map(|target| target.id().cloned());
         let _first_time = self.provider_sets.set(sets.collect());
         let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
         // Whoever asks for a preflight wants the check anew, as somebody who re-runs it on GitHub does.
@@ -426,7 +443,7 @@ impl Run<'_> {
         fleet.know_names(reporters.names());
         let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
         let mut decided = Decided::before(&self, &board);
-        let rollbacks = self.find_rollbacks(&commands).await?;
+        let rollbacks = self.find_rollbacks(&commands, &settings).await?;
         decided.hear_releases(&self, &commands, &rollbacks, &settings);
         let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
             Ok(plans) => plans,
@@ -434,7 +451,7 @@ impl Run<'_> {
         };
         // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
         // proposal keeps what people wrote on it.
-        let closed = asked.iter().filter(|proposal| !self.facts.proposals.contains_key(*proposal));
+        let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
         closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
 
         let planned = Planned {
@@ -478,7 +495,7 @@ impl Run<'_> {
         for proposal in decided.all() {
             decided.give_to(fleet.as_mut(), proposal);
         }
-        let (planned, mut fleet) = plan_all(fleet).await?;
+        let (planned, mut fleet) = self.plan_supplied(fleet).await?;
         let Ok(plans) = &planned else { return Ok(planned) };
         let settled = decided.hear(&self, commands, plans, settings);
         if settled.is_empty() {
@@ -487,7 +504,7 @@ impl Run<'_> {
         for proposal in settled {
             decided.give_to(fleet.as_mut(), &proposal);
         }
-        Ok(plan_all(fleet).await?.0)
+        Ok(self.plan_supplied(fleet).await?.0)
     }
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that

@@ -9,6 +9,7 @@ use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
 use capstan_report::Gate;
 
 use super::Ending;
+use super::facts::GitHubFacts;
 use super::requests::RequestId;
 use crate::app::ports::PullRequest;
 
@@ -17,6 +18,12 @@ use crate::app::ports::PullRequest;
 pub(super) struct Outcome {
     /// Each proposal's state.
     pub(super) proposals: BTreeMap<ProposalId, ProposalState>,
+    /// Whose changes a pull request brings, by its proposal, where that was written or found right in this run.
+    pub(super) carried: BTreeMap<ProposalId, Vec<ProposalId>>,
+    /// Those that stay out of their group's pull request, and of which that notes what was decided.
+    pub(super) noted_besides: BTreeSet<ProposalId>,
+    /// Those whose pull request was closed because another one carries what it did.
+    pub(super) superseded: BTreeSet<ProposalId>,
     /// What is offered by each kind of source, for the campaigns.
     pub(super) sources: BTreeMap<SourceKind, String>,
     /// Whether a pull request's head or text was written: what was listed before is old.
@@ -76,6 +83,23 @@ pub(super) struct ProposalState {
     pub(super) pull: Option<u64>,
 }
 
+impl Outcome {
+    /// The proposals whose changes an open pull request brings now.
+    pub(super) fn members_of(&self, facts: &GitHubFacts, id: &ProposalId) -> Vec<ProposalId> {
+        self.carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id))
+    }
+
+    /// Whether what was decided about a proposal stands in a pull request.
+    pub(super) fn is_noted(&self, facts: &GitHubFacts, proposal: &ProposalId) -> bool {
+        let stays = |id: &ProposalId| {
+            !self.superseded.contains(id)
+                && self.carried.get(id).is_none_or(|members| members.contains(proposal))
+        };
+        let in_new = || self.carried.values().any(|members| members.contains(proposal));
+        facts.carrier(proposal).is_some_and(stays) || in_new() || self.noted_besides.contains(proposal)
+    }
+}
+
 impl ProposalState {
     pub(super) fn new(word: &'static str, why: impl Into<String>) -> Self {
         Self { word, why: why.into(), pull: None }
@@ -97,9 +121,10 @@ pub(super) struct Exemption {
 pub(super) struct Remarks {
     pub(super) notes: Vec<String>,
     pub(super) blocked: Vec<String>,
-    pub(super) findings: Vec<Finding>,
-    /// Rules whose errors pass.
-    pub(super) overrides: Vec<Override>,
+    /// What planning found, by cluster.
+    pub(super) findings: BTreeMap<Target, Vec<Finding>>,
+    /// Rules whose errors pass, by cluster.
+    pub(super) overrides: BTreeMap<Target, Vec<Override>>,
     /// Whose errors pass where just that is changed.
     pub(super) exemptions: Vec<Exemption>,
     /// What people have to do first.

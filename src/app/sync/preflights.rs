@@ -186,9 +186,7 @@ impl Run<'_> {
             return Ok(concerned);
         }
         for scope in self.scopes_of(&merge.after, settings).await? {
-            let Some(cluster) = scope.target.cluster().filter(|cluster| touched.contains(cluster)) else {
-                continue;
-            };
+            let Some(cluster) = scope.target.id().filter(|id| touched.contains(id)) else { continue };
             let Some(owner) = reporters.managed_by.owner(cluster) else { continue };
             let folders = scope.folders();
             let of_owner = concerned.entry(owner.uid.clone());

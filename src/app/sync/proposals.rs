@@ -1,168 +1,141 @@
 //! From plans to proposals: facts of each, the decision, and its effects within the limits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use capstan_model::finding::Finding;
 use capstan_model::rest::Rest;
-use capstan_model::source::SourceKind;
 use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
-use capstan_plan::proposal::{
-    Action, Answers, Closer, Command, Decision, Decisions, Draft, Facts, Mergeable, Offer, Paused,
-    ProposalId, Pull, PullState, Question, Reviewed, Scope, Stage, Standing, Wanted, decide, wanted,
-};
-use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Wanted, WhyLeftOut, wanted};
+use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, ClosedBy, Refusal, decisions_fingerprint, rest_in_a_word, standing_in_words};
+use capstan_report::{Block, BlockPart, rest_in_a_word};
 
-use super::decisions::now;
+use super::carriers::Arranged;
+use super::deciding::Decided;
+use super::earlier::Earlier;
+use super::facts::part_id;
+use super::intent::Intent;
 use super::outcome::{Outcome, ProposalState, Wrote};
-use super::publish::{Intent, Published};
-use super::refusals::Write;
-use super::{Ending, Planned, Plans, Run, SyncError};
-use crate::app::ports::{CodeHostError, EarlierPullRequest, PullRequest, PullRequestState, ReviewDecision};
-
-/// The newest pull request of proposals that are not open.
-type Earlier = BTreeMap<ProposalId, EarlierPullRequest>;
-
-/// What was decided about a proposal.
-struct Decided {
-    wanted: Wanted,
-    action: Action,
-    command: Command,
-}
-
-impl Decided {
-    /// What is written to GitHub, where anything is.
-    fn write(&self, proposal: &ProposalId) -> Option<Write> {
-        let content = match (&self.action, &self.wanted) {
-            (Action::Leave(_), _) => return None,
-            (Action::Close { why, .. }, _) => format!("closed: {why}"),
-            (_, Wanted::Offer(offer)) => format!("{} {}", offer.source, offer.plan),
-            (_, _) => return None,
-        };
-        Some(Write::proposal(proposal, content))
-    }
-}
-
-fn refused_words(reason: &str, not_before: jiff::Timestamp) -> String {
-    let minute = jiff::Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
-    format!("GitHub does not take it: {reason}. It is tried again after {minute}.")
-}
+use super::publish::Published;
+use super::states::{leave, note, offered, refused_words};
+use super::{Ending, Planned, Run, SyncError};
+use crate::app::ports::{CodeHostError, PullRequest};
 
 impl Run<'_> {
     pub(super) async fn bring_proposals_up(self, planned: Planned<'_>) -> Result<Outcome, SyncError> {
-        let Planned { settings, plans, decided: by_command, .. } = planned;
+        let Planned { settings, plans, .. } = planned;
         let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
-        let mut decided = BTreeMap::new();
-        let mut wanted = self.wanted(planned);
-        let earlier = match self.earlier(&wanted).await {
+        let mut decided: BTreeMap<ProposalId, Decided> = BTreeMap::new();
+        let wanted = self.wanted(planned);
+        let Arranged { mut carriers, leaving, homes } = self.arrange(planned, &wanted).await?;
+        let earlier = match self.earlier(&carriers, &wanted).await {
             // What is open goes on without it.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "earlier pull requests cannot be found: nothing new is opened");
                 let why = error.to_string();
-                wanted.retain(|proposal, wanted| {
-                    let opens = self.may_open(proposal, wanted);
-                    if opens {
+                carriers.retain(|id, members| {
+                    let opens = |member: &&ProposalId| self.may_join(id, member, &wanted);
+                    let new: Vec<ProposalId> = members.iter().filter(opens).cloned().collect();
+                    for member in &new {
                         let state = ProposalState::new("failed", why.clone());
-                        outcome.proposals.insert(proposal.clone(), state);
+                        outcome.proposals.insert(member.clone(), state);
                     }
-                    !opens
+                    members.retain(|member| !new.contains(member));
+                    new.is_empty() || self.is_open(id)
                 });
                 outcome.ending.fail(error);
-                Earlier::new()
+                Earlier::default()
             }
             earlier => earlier?,
         };
-        for (proposal, wanted) in wanted {
-            let command = by_command.wish(&proposal);
-            let decisions = by_command.of(&proposal);
-            let said = (&decisions, by_command.pause());
-            match self.decide_one(&proposal, &wanted, command, said, earlier.get(&proposal)).await {
-                Ok(action) => {
-                    decided.insert(proposal, Decided { wanted, action, command });
+        for (id, members) in &carriers {
+            match self.decide_carrier(planned, (id, members), &wanted, &earlier).await {
+                Ok(one) => {
+                    decided.insert(id.clone(), one);
                 }
                 Err(error) => {
-                    let state = match self.unless_gone(&proposal, error, &mut outcome.ending).await {
+                    let state = match self.unless_gone(id, error, &mut outcome.ending).await {
                         // What GitHub or Git does not tell of one is not its neighbours' trouble.
                         Err(error) if error.is_of_one() => {
-                            tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal cannot be decided");
+                            tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
                             let why = error.to_string();
                             outcome.ending.fail(error);
                             ProposalState::new("failed", why)
                         }
                         state => state?,
                     };
-                    outcome.proposals.insert(proposal, state);
+                    note(&mut outcome, members, &state);
                 }
             }
         }
         let mut held = self.held_by_rollouts(planned, &decided).await?;
-        for (proposal, why) in &held {
-            outcome.proposals.insert(proposal.clone(), ProposalState::new("waiting", why.clone()));
+        for (id, why) in &held {
+            note(&mut outcome, &decided[id].carried, &ProposalState::new("waiting", why.clone()));
         }
-        for (proposal, why) in self.held_by_refusals(&decided) {
-            outcome.proposals.insert(proposal.clone(), ProposalState::new("refused", why.clone()));
-            held.insert(proposal, why);
+        for (id, why) in self.held_by_refusals(&decided) {
+            note(&mut outcome, &decided[&id].carried, &ProposalState::new("refused", why.clone()));
+            held.insert(id, why);
         }
-        decided.retain(|proposal, one| {
-            !held.contains_key(proposal) || matches!(one.action, Action::Open { .. })
-        });
+        for (id, one) in &mut decided {
+            if let Some(error) = one.outside.take() {
+                outcome.ending.fail(error.into());
+            }
+            for (member, why) in &one.left_out {
+                let state = match why {
+                    WhyLeftOut::Waits(why) => ProposalState::new("waiting", why.clone()),
+                    WhyLeftOut::Stands(standing) => leave(&id.kind, standing, settings, &mut outcome),
+                };
+                outcome.proposals.insert(member.clone(), state);
+            }
+        }
+        decided.retain(|id, one| !held.contains_key(id) || one.opens());
         let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
-        let opens = decided.values().any(|one| matches!(one.action, Action::Open { .. }));
-        let shown = if opens && limits.is_some() { self.load().await? } else { Load::default() };
+        let opens = decided.values().any(Decided::opens);
+        let mut shown = if opens && limits.is_some() { self.load().await? } else { Load::default() };
+        // What moves to another pull request makes room for it.
+        shown.open = shown.open.saturating_sub(self.clusters_in(leaving.keys()));
+        let closing: BTreeMap<&ProposalId, Vec<ProposalId>> = decided
+            .iter()
+            .filter(|(_, one)| matches!(one.action, Action::Close { .. }))
+            .map(|(id, _)| (id, self.facts.members_of(id)))
+            .collect();
         let candidates: Vec<Candidate<'_>> = decided
             .iter()
-            .map(|(proposal, one)| Candidate {
-                held: held.contains_key(proposal),
+            .map(|(id, one)| Candidate {
+                held: held.contains_key(id),
+                carries: closing.get(id).unwrap_or(&one.carried),
                 action: &one.action,
                 command: one.command,
-                proposal,
+                proposal: id,
             })
             .collect();
         let selection = turn(&candidates, limits, shown);
         for waiting in selection.waiting {
-            outcome.proposals.insert(waiting.proposal, ProposalState::new("waiting", waiting.why));
+            let Some(one) = decided.get(&waiting.proposal) else { continue };
+            note(&mut outcome, &one.carried, &ProposalState::new("waiting", waiting.why));
         }
-        for proposal in selection.now {
-            let Some(decided) = decided.get(&proposal) else { continue };
+        for id in selection.now {
+            let Some(decided) = decided.get(&id) else { continue };
             let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
                 let why =
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
                 ProposalState::new("observed", why)
             } else {
-                let state = self.carry_out(planned, &proposal, decided, &mut outcome).await;
-                self.settled(&proposal, decided, state, &mut outcome.ending).await?
+                let state = self.carry_out(planned, &id, decided, &mut outcome).await;
+                self.settled(&id, decided, state, &mut outcome.ending).await?
             };
-            outcome.proposals.insert(proposal, state);
+            // Of one that nobody shares any more each has its own standing.
+            note(&mut outcome, &decided.carried, &state);
+            self.note_newcomers(&id, decided, &state, &mut outcome);
         }
-        for (proposal, pull) in &self.facts.proposals {
-            let Some(Ok(upgrade)) = plans.get(proposal) else { continue };
-            let overrides = by_command.of(proposal).still(upgrade, self.today).overrides;
-            if !overrides.is_empty() {
-                outcome.remarks.entry(pull.number).or_default().overrides = overrides;
-            }
-        }
-        if settings.mode != Mode::Observe {
-            for (proposal, state) in &outcome.proposals {
-                let stage = match state.word {
-                    "held" => Stage::Held,
-                    "paused" => Stage::Paused,
-                    "refused" => Stage::Refused,
-                    _ => Stage::Offered,
-                };
-                let number = state.pull.or_else(|| self.open_proposal(proposal).map(|pull| pull.number));
-                if let Some(number) = number {
-                    outcome.remarks.entry(number).or_default().stage = Some(stage);
-                }
-            }
-        }
+        self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
+        self.remark(planned, &mut outcome);
         Ok(outcome)
     }
 
     /// What is said of a proposal whose open pull request has gone meanwhile: nothing failed then. Any other error
     /// stays one.
-    async fn unless_gone(
+    pub(super) async fn unless_gone(
         self,
         proposal: &ProposalId,
         error: SyncError,
@@ -211,25 +184,17 @@ impl Run<'_> {
         }
     }
 
-    /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait.
+    /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait. Of those that
+    /// share a pull request each was looked at by itself.
     async fn held_by_rollouts(
         self,
         planned: Planned<'_>,
         decided: &BTreeMap<ProposalId, Decided>,
     ) -> Result<BTreeMap<ProposalId, String>, SyncError> {
-        let Planned { reporters, scopes, .. } = planned;
         let mut held = BTreeMap::new();
         for (proposal, one) in decided {
-            let opens = matches!(one.action, Action::Open { .. }) && one.command == Command::None;
-            if opens && let Some(cluster) = proposal.target.cluster() {
-                let why = match self.awaits_rollout(reporters, scopes, cluster).await {
-                    // What is wrong with one cluster's last rollout is not its neighbours' trouble.
-                    Err(error) if error.is_of_one() => {
-                        tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "whether a rollout is done cannot be told");
-                        Some(format!("Whether its last rollout is done cannot be told: {error}"))
-                    }
-                    why => why?,
-                };
+            if one.opens() && one.command == Command::None && proposal.target.group().is_none() {
+                let why = self.rollout_of(planned, proposal).await?;
                 held.extend(why.map(|why| (proposal.clone(), why)));
             }
         }
@@ -250,41 +215,24 @@ impl Run<'_> {
     async fn load(self) -> Result<Load, SyncError> {
         let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
         let opened = self.ports.host.pull_requests_since(self.repository, hour_ago).await?;
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Ok(Load {
-            open: count(self.facts.proposals.len()),
-            opened_last_hour: count(self.facts.proposals_among(self.repository, &opened)),
+            open: self.clusters_in(self.facts.proposals.keys()),
+            opened_last_hour: self.facts.proposals_among(&self.ports.key, self.repository, &opened),
         })
     }
 
-    /// The newest pull request of each proposal that may be opened: whether it is hangs on what became of that. It
-    /// was not open when the run began, so that a merge of it is in the base's tip, which was read after that.
-    async fn earlier(self, all: &BTreeMap<ProposalId, Wanted>) -> Result<Earlier, SyncError> {
-        let mut by_branch: BTreeMap<String, &ProposalId> = BTreeMap::new();
-        for (proposal, _) in all.iter().filter(|(proposal, wanted)| self.may_open(proposal, wanted)) {
-            by_branch.insert(proposal.branch(), proposal);
-        }
-        if by_branch.is_empty() {
-            return Ok(Earlier::new());
-        }
-        let branches: Vec<String> = by_branch.keys().cloned().collect();
-        let (host, base) = (&self.ports.host, &self.repository.default_branch);
-        let found = host.newest_pull_requests(self.repository, &branches, Some(base)).await?;
-        let of_proposal =
-            |pull: EarlierPullRequest| Some(((*by_branch.get(&pull.head_branch)?).clone(), pull));
-        Ok(found.into_iter().filter_map(of_proposal).collect())
+    /// For how many clusters these open pull requests count.
+    fn clusters_in<'p>(&self, open: impl Iterator<Item = &'p ProposalId>) -> u32 {
+        let counts = open.map(|id| self.facts.members_of(id).len().max(1));
+        u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    fn may_open(&self, proposal: &ProposalId, wanted: &Wanted) -> bool {
-        matches!(wanted, Wanted::Offer(_)) && !self.is_open(proposal)
-    }
-
-    fn is_open(&self, proposal: &ProposalId) -> bool {
+    pub(super) fn is_open(&self, proposal: &ProposalId) -> bool {
         self.open_proposal(proposal).is_some()
     }
 
     /// The pull request of a proposal that was open when the run began.
-    fn open_proposal(&self, proposal: &ProposalId) -> Option<&PullRequest> {
+    pub(super) fn open_proposal(&self, proposal: &ProposalId) -> Option<&PullRequest> {
         self.facts.proposals.get(proposal)
     }
 
@@ -292,6 +240,9 @@ impl Run<'_> {
     pub(super) fn retargeted_before(&self) -> Vec<ProposalId> {
         let mut proposals = Vec::new();
         for (proposal, pull) in &self.facts.proposals {
+            let allowed = |part: &&BlockPart| part.retarget == Retarget::Allowed;
+            let parts = self.facts.parts_of(proposal).iter().filter(allowed);
+            proposals.extend(parts.map(|part| part_id(proposal, part)));
             let block = Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, proposal);
             if block.is_some_and(|block| block.retarget == Retarget::Allowed) {
                 proposals.push(proposal.clone());
@@ -304,113 +255,11 @@ impl Run<'_> {
     fn wanted(&self, planned: Planned<'_>) -> BTreeMap<ProposalId, Wanted> {
         let mut all: BTreeMap<ProposalId, Wanted> =
             planned.plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
-        for proposal in self.facts.proposals.keys() {
-            let gone = || Wanted::Nothing { why: sentence(&planned.missing(proposal)), rest: Rest::Gone };
+        for proposal in self.facts.proposals.keys().flat_map(|id| self.facts.members_of(id)) {
+            let gone = || Wanted::Nothing { why: sentence(&planned.missing(&proposal)), rest: Rest::Gone };
             all.entry(proposal.clone()).or_insert_with(gone);
         }
         all
-    }
-
-    /// Decides one proposal: finds out what the decision asks for, until there is one.
-    async fn decide_one(
-        self,
-        proposal: &ProposalId,
-        wanted: &Wanted,
-        command: Command,
-        (decisions, pause): (&Decisions, Option<&Paused>),
-        earlier: Option<&EarlierPullRequest>,
-    ) -> Result<Action, SyncError> {
-        let open = self.open_proposal(proposal);
-        let pull = match (open, earlier) {
-            (Some(open), _) => {
-                let block =
-                    Block::read(&open.body, &self.ports.key, self.repository.id, open.number, proposal);
-                let source = block.map(|block| block.source);
-                let (number, head) = (open.number, open.head.clone());
-                Some(Pull { number, state: PullState::Open, head, source, leaves: None })
-            }
-            (None, Some(earlier)) => Some(self.earlier_facts(proposal, earlier).await?),
-            (None, None) => None,
-        };
-        let base = open.map(|pull| &pull.base).or(earlier.map(|pull| &pull.base));
-        let mut facts = Facts {
-            wanted: wanted.clone(),
-            pulls: pull.into_iter().collect(),
-            command,
-            hold: decisions.hold_on(self.today).cloned(),
-            pause: pause.cloned(),
-            answers: Answers::default(),
-        };
-        loop {
-            match (decide(&facts), open) {
-                (Decision::Do(action), _) => return Ok(action),
-                (Decision::Ask(Question::Branch), _) => {
-                    facts.answers.branch = Some(self.branch_facts(proposal, base).await?);
-                }
-                (Decision::Ask(Question::Reviewed), Some(open)) => {
-                    facts.answers.reviewed = Some(self.reviewed(open, decisions).await?);
-                }
-                (Decision::Ask(Question::Mergeable), Some(open)) => {
-                    facts.answers.mergeable = Some(self.mergeable(open).await?);
-                }
-                // Of what is not open nobody asks that.
-                (Decision::Ask(Question::Reviewed), None) => facts.answers.reviewed = Some(Reviewed::Not),
-                (Decision::Ask(Question::Mergeable), None) => {
-                    facts.answers.mergeable = Some(Mergeable::PerhapsYes);
-                }
-            }
-        }
-    }
-
-    async fn reviewed(self, open: &PullRequest, decisions: &Decisions) -> Result<Reviewed, SyncError> {
-        let state = self.ports.host.merge_queue_state(self.repository, open).await?;
-        Ok(if state.queued {
-            Reviewed::Queued
-        } else if state.auto_merge {
-            Reviewed::AutoMerge
-        } else if state.review == ReviewDecision::Approved || decisions.is_approved() {
-            Reviewed::Approved
-        } else {
-            Reviewed::Not
-        })
-    }
-
-    async fn mergeable(self, open: &PullRequest) -> Result<Mergeable, SyncError> {
-        // A head that stands on the tip needs no merge: what it conflicts with cannot be.
-        let head = self.snapshot(&open.head).await?;
-        if head.is_some_and(|head| head.parents.contains(&self.facts.base.commit)) {
-            return Ok(Mergeable::PerhapsYes);
-        }
-        let now = self.ports.host.pull_request(self.repository, open.number).await?;
-        Ok(if now.mergeable == Some(false) { Mergeable::Conflicts } else { Mergeable::PerhapsYes })
-    }
-
-    /// What became of a proposal's pull request that was not open when the run began.
-    async fn earlier_facts(
-        self,
-        proposal: &ProposalId,
-        pull: &EarlierPullRequest,
-    ) -> Result<Pull, SyncError> {
-        let block = Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, proposal);
-        let state = match pull.state {
-            PullRequestState::Open => PullState::Open,
-            PullRequestState::Merged => PullState::Merged,
-            PullRequestState::Closed => {
-                PullState::Closed(match block.as_ref().and_then(|block| block.closed_by) {
-                    Some(ClosedBy::Capstan) => Closer::Capstan,
-                    Some(ClosedBy::Person) | None => Closer::Person,
-                })
-            }
-        };
-        // A body can be written after the end, by a run that had not heard of it; the head cannot.
-        let of_head = match state {
-            PullState::Open => None,
-            PullState::Merged | PullState::Closed(_) => self.source_of_commit(&pull.head).await?,
-        };
-        let rollback = block.as_ref().and_then(|block| block.decisions.rollback.as_ref());
-        let leaves = rollback.map(|rollback| rollback.leaves.clone());
-        let source = of_head.or_else(|| block.map(|block| block.source));
-        Ok(Pull { number: pull.number, state, head: pull.head.clone(), source, leaves })
     }
 
     async fn carry_out(
@@ -420,18 +269,21 @@ impl Run<'_> {
         decided: &Decided,
         outcome: &mut Outcome,
     ) -> Result<ProposalState, SyncError> {
-        let Planned { settings, scopes, plans, origin, reporters, .. } = planned;
         let (number, branch) = match &decided.action {
             Action::Leave(standing) => {
-                let refused =
-                    self.keep_decisions(planned, proposal, (standing, &decided.wanted), outcome).await?;
-                let left = leave(&proposal.kind, standing, settings, outcome);
+                let refused = self.keep_decisions(planned, proposal, (standing, decided), outcome).await?;
+                let left = leave(&proposal.kind, standing, planned.settings, outcome);
                 return Ok(refused.unwrap_or(left));
             }
             Action::Close { pull, why, by, rest } => {
                 if let Some(pull) = self.pull(proposal, *pull) {
-                    self.close(proposal, pull, why, *by).await?;
+                    let members = self.facts.members_of(proposal);
+                    self.close((proposal, &members), pull, why, *by).await?;
                     outcome.wrote = Wrote::PullRequests;
+                    if proposal.target.group().is_some() && *by == Closer::Capstan {
+                        // What was decided about its clusters goes on without it.
+                        outcome.superseded.insert(proposal.clone());
+                    }
                 }
                 let word = match by {
                     Closer::Capstan => rest_in_a_word(*rest),
@@ -442,30 +294,12 @@ impl Run<'_> {
             Action::Open { branch } => (None, branch.clone()),
             Action::Update { pull, branch } => (Some(*pull), branch.clone()),
         };
-        let (Wanted::Offer(offer), Some(Ok(upgrade)), Some(scope)) =
-            (&decided.wanted, plans.get(proposal), scopes.get(&proposal.target))
-        else {
+        let pull = number.and_then(|number| self.pull(proposal, number));
+        let Some(intent) = self.intent(planned, proposal, decided, (branch, pull), outcome) else {
             return Ok(ProposalState::new("failed", "There is no plan to publish."));
         };
-        let scope = Scope { retarget: planned.retarget_of(proposal), ..scope.clone() };
-        let decisions = planned.decided.of(proposal).still(upgrade, self.today);
-        let intent = Intent {
-            decisions: &decisions,
-            drafted: planned.decided.drafted(proposal),
-            proposal,
-            scope: &scope,
-            upgrade,
-            offer,
-            branch,
-            pull: number.and_then(|number| self.pull(proposal, number)),
-            settings,
-            origin,
-            reporter: proposal.target.cluster().and_then(|cluster| reporters.name_for(cluster)),
-        };
         match self.publish(&intent).await {
-            Ok(published) => {
-                self.published(proposal, offer, upgrade.findings.clone(), published, outcome).await
-            }
+            Ok(published) => self.published(&intent, published, outcome).await,
             // One proposal's trouble is not its neighbours': the run goes on, and tells it at its end.
             Err(error @ SyncError::Outside(_)) => {
                 tracing::error!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be published");
@@ -477,66 +311,13 @@ impl Run<'_> {
         }
     }
 
-    /// Of what is left as it is, what people decided now is written all the same; what is held or blocks is a draft. What
-    /// is said where GitHub does not take that: it is this proposal's own trouble, and is remembered.
-    async fn keep_decisions(
-        self,
-        planned: Planned<'_>,
-        proposal: &ProposalId,
-        (standing, wanted): (&Standing, &Wanted),
-        outcome: &mut Outcome,
-    ) -> Result<Option<ProposalState>, SyncError> {
-        let Some(pull) = self.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)
-        else {
-            return Ok(None);
-        };
-        let decided = planned.decided;
-        let want = match (standing, wanted) {
-            (Standing::Held { .. } | Standing::Blocked { .. }, _) => Draft::Draft,
-            (Standing::Paused { .. }, _) => now(pull),
-            (_, Wanted::Offer(offer)) => offer.draft,
-            _ => now(pull),
-        };
-        let changes = decided.drafted(proposal).change(now(pull), want).is_some();
-        let before = decided.of(proposal);
-        let is_over = before.hold.is_some() && before.hold_on(self.today).is_none();
-        if !decided.is_new(proposal) && !is_over && !changes {
-            return Ok(None);
-        }
-        let decisions = match planned.plans.get(proposal) {
-            Some(Ok(upgrade)) => before.still(upgrade, self.today),
-            _ => before,
-        };
-        let write = Write::proposal(proposal, format!("decided: {}", decisions_fingerprint(&decisions)));
-        if let Some(refusal) = self.refusal(&write) {
-            let why = refused_words(&refusal.reason, refusal.not_before);
-            return Ok(Some(ProposalState::new("refused", why)));
-        }
-        match self.write_decisions(proposal, pull, decisions, want).await {
-            Ok(()) => {
-                outcome.wrote = Wrote::PullRequests;
-                self.taken(&write).await?;
-                Ok(None)
-            }
-            Err(error) => match self.unless_gone(proposal, error, &mut outcome.ending).await {
-                Err(SyncError::Host(error)) if error.is_refusal() => {
-                    let not_before = self.refused(&write, &error.to_string()).await?;
-                    let why = refused_words(&error.to_string(), not_before);
-                    Ok(Some(ProposalState::new("refused", why)))
-                }
-                gone => gone.map(Some),
-            },
-        }
-    }
-
     async fn published(
         self,
-        proposal: &ProposalId,
-        offer: &Offer,
-        findings: Vec<Finding>,
+        intent: &Intent<'_>,
         published: Published,
         outcome: &mut Outcome,
     ) -> Result<ProposalState, SyncError> {
+        let Intent { proposal, offer, .. } = *intent;
         let (number, verb) = match published {
             Published::Opened(number) => (number, "opened"),
             Published::Updated(number) => (number, "brought up to date"),
@@ -547,6 +328,7 @@ impl Run<'_> {
             Published::Overtaken => {
                 outcome.ending.look_again();
                 outcome.overtaken.insert(proposal.clone());
+                outcome.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
                 return Ok(ProposalState::new("waiting", why));
             }
@@ -555,42 +337,24 @@ impl Run<'_> {
             outcome.wrote = Wrote::PullRequests;
             tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, source = %offer.source, "pull request {verb}");
         }
-        outcome.remarks.entry(number).or_default().findings = findings;
-        let why = format!("#{number} offers `{}`.", offer.source.source());
+        let carried = intent.parts.iter().map(|part| part.proposal.clone());
+        outcome.carried.insert(proposal.clone(), carried.collect());
+        let besides = intent.noted_besides.iter();
+        let besides =
+            besides.map(|(target, _)| ProposalId { target: target.clone(), kind: proposal.kind.clone() });
+        outcome.noted_besides.extend(besides);
+        let findings = &mut outcome.remarks.entry(number).or_default().findings;
+        for part in &intent.parts {
+            findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
+        }
+        let why = match intent.parts.as_slice() {
+            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
+            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
+        };
         Ok(ProposalState { word: "proposed", why, pull: Some(number) })
     }
 
     fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
         self.open_proposal(proposal).filter(|pull| pull.number == number)
     }
-}
-
-/// The sources that the plans offer, in a line for each kind.
-fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
-    let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
-        kinds.iter().map(|kind| (kind.clone(), BTreeSet::new())).collect();
-    for (proposal, plan) in plans {
-        let to = plan.iter().filter_map(|upgrade| upgrade.to.as_ref());
-        sources.entry(proposal.kind.clone()).or_default().extend(to.map(ToString::to_string));
-    }
-    let in_a_line = |sources: BTreeSet<String>| sources.into_iter().collect::<Vec<_>>().join(", ");
-    sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
-}
-
-/// What is said of a proposal that is left as it is, here and in its check.
-fn leave(
-    kind: &SourceKind,
-    standing: &Standing,
-    settings: &RepositorySettings,
-    outcome: &mut Outcome,
-) -> ProposalState {
-    let words = standing_in_words(standing, kind, settings.commands.prefix.as_str());
-    if let Some(number) = words.remarked_on {
-        let remarks = outcome.remarks.entry(number).or_default();
-        match standing {
-            Standing::Blocked { why, .. } => remarks.blocked.clone_from(why),
-            _ => remarks.notes.push(format!("{} {}", words.why, Refusal::State.sentence())),
-        }
-    }
-    ProposalState::new(words.word, words.why)
 }

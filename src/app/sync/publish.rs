@@ -5,45 +5,21 @@
 //! request is found by its name and trailers. A branch that was moved under a pull request whose text
 //! is old is found by the folded block in that text.
 
-use capstan_model::source::SourceKind;
 use capstan_model::tree::{CommitId, EntryKind};
 use capstan_plan::proposal::{
-    BranchStep, Closer, Decisions, Draft, Drafted, Guarded, Offer, Offers, PlanDigest, ProposalId,
-    ReleasesOrigin, Scope, Sidebar, SidebarStanding, Title, TitleDigest, TitleStep, guard,
+    BranchStep, Closer, Decisions, Draft, Drafted, Guarded, Offers, PlanDigest, ProposalId, Sidebar,
+    SidebarStanding, Title, TitleDigest, TitleStep, guard,
 };
-use capstan_plan::settings::{RepositorySettings, TitleTemplate};
-use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
-use capstan_report::{
-    Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
-    visible_text,
-};
+use capstan_plan::upgrade::Retarget;
+use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, closed_body, text_digest};
 use tracing::Instrument as _;
 
+use super::intent::Intent;
 use super::{Run, SyncError};
 use crate::app::ports::{
     AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
     NewTreeEntry, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState,
 };
-
-/// What is published.
-pub(super) struct Intent<'a> {
-    pub(super) proposal: &'a ProposalId,
-    pub(super) scope: &'a Scope,
-    pub(super) upgrade: &'a Upgrade,
-    pub(super) offer: &'a Offer,
-    pub(super) branch: BranchStep,
-    /// What people decided by command.
-    pub(super) decisions: &'a Decisions,
-    /// Whether Capstan made the open pull request a draft.
-    pub(super) drafted: Drafted,
-    /// The open pull request, where there is one.
-    pub(super) pull: Option<&'a PullRequest>,
-    pub(super) settings: &'a RepositorySettings,
-    /// Where what is offered comes from, where that is another repository.
-    pub(super) origin: Option<&'a ReleasesOrigin>,
-    /// The management cluster whose reconciler reports on the target.
-    pub(super) reporter: Option<&'a str>,
-}
 
 /// What came of it.
 pub(super) enum Published {
@@ -103,6 +79,7 @@ impl Run<'_> {
                 MovedReference::Refused(why) => return Ok(Published::Refused(why)),
             }
             self.record(intent, intent.pull.map(|pull| pull.number), commit).await?;
+            self.forget_those_without(intent).await?;
         }
         match intent.pull {
             Some(pull) => self.update_text(intent, pull).await,
@@ -111,12 +88,11 @@ impl Run<'_> {
     }
 
     async fn write_commit(&self, intent: &Intent<'_>) -> Result<CommitId, SyncError> {
-        let files = guard(intent.scope, &intent.upgrade.files)?;
-        let offer = intent.offer;
-        let (origin, title) = (intent.origin_of_offer(), intent.title());
-        let versions = intent.decisions.versions();
-        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, origin, title, versions);
-        self.commit_on_base(files, message).await
+        let mut guarded = Vec::with_capacity(intent.parts.len());
+        for part in &intent.parts {
+            guarded.push(guard(&part.scope, &part.upgrade.files)?);
+        }
+        self.commit_on_base(Guarded::together(guarded), intent.commit_message()).await
     }
 
     /// The one place that builds trees of clusters: of files alone that were let past the gate.
@@ -126,7 +102,7 @@ impl Run<'_> {
         message: String,
     ) -> Result<CommitId, SyncError> {
         let base = &self.facts.base;
-        let changed = files.files().iter().filter(|file| file.before != file.after);
+        let changed = files.files().filter(|file| file.before != file.after);
         let entries: Vec<NewTreeEntry> = changed
             .map(|file| match &file.after {
                 Some(text) => NewTreeEntry::Write {
@@ -144,33 +120,32 @@ impl Run<'_> {
 
     async fn open(&self, intent: &Intent<'_>, branch: String) -> Result<Published, SyncError> {
         let nothing = SidebarStanding::default();
-        let text = intent.proposal(Drafted::made(intent.offer.draft), &nothing);
+        let drafted = Drafted::made(intent.offer.draft);
         let title = intent.wanted_title();
         let written = TitleDigest::of(&title);
-        let (repository, key) = (self.repository.id, &self.ports.key);
+        let body = |number: Option<u64>, sidebar: &SidebarStanding| {
+            intent.body((self.repository.id, number), drafted, sidebar, &written, &self.ports.key)
+        };
         let new = NewPullRequest {
             title,
-            body: proposal_body(&text, repository, None, &written, key),
+            body: body(None, &nothing),
             head_branch: branch,
             base_branch: self.repository.default_branch.clone(),
             draft: intent.offer.draft == Draft::Draft,
         };
         match self.ports.host.create_pull_request(self.repository, &new).await? {
             CreatedPullRequest::Created(pull) => {
-                if text.retarget == Retarget::Allowed || !text.decisions.is_empty() {
+                if intent.holds_decisions() {
                     // A decision counts only in a block that names its pull request.
-                    let body = proposal_body(&text, repository, Some(pull.number), &written, key);
-                    self.write_body(pull.number, body).await?;
+                    self.write_body(pull.number, body(Some(pull.number), &nothing)).await?;
                 }
                 self.record(intent, Some(pull.number), pull.head.clone()).await?;
                 let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
-                self.audit(intent.proposal, "proposal-opened", detail).await?;
+                self.audit_parts(intent, "proposal-opened", &detail).await?;
                 let asked = Sidebar::asked(&intent.settings.upgrade.proposals);
                 let sidebar = self.bring_sidebar(intent.proposal, &pull, &asked, &nothing.done).await?;
                 if sidebar != nothing {
-                    let text = Proposal { sidebar: &sidebar, ..text };
-                    let body = proposal_body(&text, repository, Some(pull.number), &written, key);
-                    self.write_body(pull.number, body).await?;
+                    self.write_body(pull.number, body(Some(pull.number), &sidebar)).await?;
                 }
                 Ok(Published::Opened(pull.number))
             }
@@ -188,14 +163,14 @@ impl Run<'_> {
         let done = block.as_ref().map_or(&asked, |block| &block.sidebar);
         let sidebar = self.bring_sidebar(intent.proposal, pull, &asked, done).await?;
         let title = self.title_step(intent, pull, block.as_ref()).await?;
-        let text = intent.proposal(drafted, &sidebar);
-        let written = text_digest(&visible_text(&text));
+        let written = text_digest(&intent.visible(drafted, &sidebar));
         let current = block.as_ref().is_some_and(|block| {
             block.source == intent.offer.source
                 && block.plan == intent.offer.plan
                 && block.text == written
-                && block.retarget == text.retarget
-                && block.decisions == *intent.decisions
+                && block.retarget == intent.retarget()
+                && block.decisions == *intent.decisions()
+                && block.parts == intent.noted()
                 && block.drafted == drafted
                 && block.title.as_ref().map_or(title.write.is_none(), |known| *known == title.written)
                 && block.sidebar == sidebar.done
@@ -203,8 +178,8 @@ impl Run<'_> {
         });
         let moved = intent.branch != BranchStep::Keep;
         if !current {
-            let (repository, number) = (self.repository.id, Some(pull.number));
-            let body = proposal_body(&text, repository, number, &title.written, &self.ports.key);
+            let of = (self.repository.id, Some(pull.number));
+            let body = intent.body(of, drafted, &sidebar, &title.written, &self.ports.key);
             let edit = PullRequestEdit { title: title.write, body: Some(body), close: false };
             self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
         }
@@ -213,7 +188,7 @@ impl Run<'_> {
         }
         if moved || !current {
             let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
-            self.audit(intent.proposal, "proposal-updated", detail).await?;
+            self.audit_parts(intent, "proposal-updated", &detail).await?;
             return Ok(Published::Updated(pull.number));
         }
         Ok(Published::Unchanged(pull.number))
@@ -233,7 +208,7 @@ impl Run<'_> {
         };
         let is_same = offered.is_some_and(|offered| offered.source() == offer.source());
         // An earlier Capstan noted no title, and wrote none but its own.
-        let own = || proposal_title(None, intent.upgrade, offer, intent.decisions.versions());
+        let own = || intent.own_title();
         let written = block.and_then(|block| block.title.clone()).unwrap_or_else(|| TitleDigest::of(&own()));
         let title = Title {
             shown: &pull.title,
@@ -250,10 +225,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Closes a proposal in one call that also says who did and why: a person's close looks different.
+    /// Closes a proposal in one call that also says who did and why: a person's close looks different. Of those whose
+    /// changes it brought, these are carried nowhere now.
     pub(super) async fn close(
         &self,
-        proposal: &ProposalId,
+        (proposal, members): (&ProposalId, &[ProposalId]),
         pull: &PullRequest,
         why: &str,
         by: Closer,
@@ -269,15 +245,35 @@ impl Run<'_> {
                     Closer::Person => ClosedBy::Person,
                 });
                 // What was decided of this pull request ends with it.
-                let block = Block { closed_by, decisions: Decisions::default(), ..block };
+                let parts = block.parts.iter().map(|part| BlockPart {
+                    // That something was declined before is looked up here.
+                    decisions: Decisions {
+                        skipped: part.decisions.skipped.clone().filter(|_| part.place == BlockPlace::LeftOut),
+                        ..Decisions::default()
+                    },
+                    retarget: Retarget::default(),
+                    ..part.clone()
+                });
+                let parts = parts.collect();
+                let block = Block { closed_by, decisions: Decisions::default(), parts, ..block };
                 closed_body(&now.body, why, Some((&block, &self.ports.key)))
             }
             None => closed_body(&now.body, why, None),
         };
         let edit = PullRequestEdit { title: None, body: Some(body), close: true };
         self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
-        self.ports.records.forget_proposal(self.repository.id, proposal).await?;
-        self.audit(proposal, "proposal-closed", format!("#{}: {why}", pull.number)).await
+        for member in members {
+            self.ports.records.forget_proposal(self.repository.id, member).await?;
+        }
+        let told = if proposal.target.group().is_none() {
+            vec![proposal.clone()]
+        } else {
+            self.facts.members_of(proposal)
+        };
+        for one in &told {
+            self.audit(one, "proposal-closed", format!("#{}: {why}", pull.number)).await?;
+        }
+        Ok(())
     }
 
     /// The block of a proposal's body; where a person took it out, one of what the head says, if Capstan wrote that.
@@ -305,9 +301,12 @@ impl Run<'_> {
             title: None,
             sidebar: Sidebar::default(),
             closed_by: None,
+            parts: Vec::new(),
+            after: None,
         }))
     }
 
+    /// Remembers what stands on a branch, for each of those whose changes it brings.
     async fn record(
         &self,
         intent: &Intent<'_>,
@@ -315,16 +314,56 @@ impl Run<'_> {
         head: CommitId,
     ) -> Result<(), SyncError> {
         let opened_at = intent.pull.map_or_else(|| self.ports.clock.now(), |pull| pull.created_at);
-        let record = ProposalRecord {
-            repository: self.repository.id,
-            proposal: intent.proposal.clone(),
-            pull_request,
-            source: intent.offer.source.to_string(),
-            plan: intent.offer.plan.to_string(),
-            head,
-            opened_at,
-        };
-        Ok(self.ports.records.save_proposal(&record).await?)
+        for part in &intent.parts {
+            let record = ProposalRecord {
+                repository: self.repository.id,
+                proposal: part.proposal.clone(),
+                pull_request,
+                source: intent.offer.source.to_string(),
+                plan: intent.offer.plan.to_string(),
+                head: head.clone(),
+                opened_at,
+            };
+            self.ports.records.save_proposal(&record).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets those whose changes the pull request brings no more.
+    async fn forget_those_without(&self, intent: &Intent<'_>) -> Result<(), SyncError> {
+        let (Some(pull), Some(_)) = (intent.pull, intent.proposal.target.group()) else { return Ok(()) };
+        for (proposal, record) in &self.facts.records {
+            let is_in = intent.parts.iter().any(|part| part.proposal == proposal);
+            if record.pull_request == Some(pull.number) && !is_in {
+                self.ports.records.forget_proposal(self.repository.id, proposal).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn audit_parts(
+        &self,
+        intent: &Intent<'_>,
+        action: &'static str,
+        detail: &str,
+    ) -> Result<(), SyncError> {
+        for part in &intent.parts {
+            self.audit(part.proposal, action, detail.to_owned()).await?;
+        }
+        Ok(())
+    }
+
+    /// What was done about a pull request, for the history of each cluster whose changes it brings.
+    pub(super) async fn audit_each(
+        &self,
+        members: &[ProposalId],
+        action: &'static str,
+        detail: &str,
+    ) -> Result<(), SyncError> {
+        for member in members {
+            self.audit(member, action, detail.to_owned()).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn audit(
@@ -341,40 +380,5 @@ impl Run<'_> {
             detail,
         };
         Ok(self.ports.records.audit(&entry).await?)
-    }
-}
-
-impl<'a> Intent<'a> {
-    /// Where what is offered comes from, where that is another repository: releases alone do.
-    fn origin_of_offer(&self) -> Option<&'a ReleasesOrigin> {
-        self.origin.filter(|_| *self.offer.source.source().kind() == SourceKind::RELEASE)
-    }
-
-    /// The title of an upgrade as the settings write it.
-    fn title(&self) -> Option<&'a TitleTemplate> {
-        let title = self.settings.upgrade.proposals.title.as_ref();
-        title.filter(|_| self.decisions.versions() == Versions::Move)
-    }
-
-    fn wanted_title(&self) -> String {
-        proposal_title(self.title(), self.upgrade, &self.offer.source, self.decisions.versions())
-    }
-
-    fn proposal<'p>(&self, drafted: Drafted, sidebar: &'p SidebarStanding) -> Proposal<'p>
-    where
-        'a: 'p,
-    {
-        Proposal {
-            upgrade: self.upgrade,
-            source: &self.offer.source,
-            plan: &self.offer.plan,
-            origin: self.origin_of_offer(),
-            command_prefix: self.settings.commands.prefix.as_str(),
-            retarget: self.scope.retarget,
-            decisions: self.decisions,
-            drafted,
-            reporter: self.reporter,
-            sidebar,
-        }
     }
 }

@@ -60,19 +60,24 @@ impl Write {
     pub(super) fn sidebar(proposal: &ProposalId, step: &SidebarStep) -> Self {
         // Names may be many: what tells one step from another is enough.
         let content = sha256(serde_json::to_string(step).unwrap_or_default());
-        Self { what: format!("sidebar {proposal}"), content, proposal: Some(proposal.clone()) }
+        Self { what: format!("sidebar {proposal}"), content, proposal: of_cluster(proposal) }
     }
 
     /// A proposal that is merged at a head, or of which GitHub is asked that.
     pub(super) fn merge(proposal: &ProposalId, head: &str) -> Self {
-        let (what, proposal) = (format!("merge {proposal}"), Some(proposal.clone()));
+        let (what, proposal) = (format!("merge {proposal}"), of_cluster(proposal));
         Self { what, content: head.to_owned(), proposal }
     }
 
     /// A proposal that says this.
     pub(super) fn proposal(proposal: &ProposalId, content: String) -> Self {
-        Self { what: format!("proposal {proposal}"), content, proposal: Some(proposal.clone()) }
+        Self { what: format!("proposal {proposal}"), content, proposal: of_cluster(proposal) }
     }
+}
+
+/// The proposal in whose history a write is told: a group has none.
+fn of_cluster(proposal: &ProposalId) -> Option<ProposalId> {
+    proposal.target.cluster().map(|_| proposal.clone())
 }
 
 /// The writes that were refused so far, by what they were.

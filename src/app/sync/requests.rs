@@ -11,7 +11,7 @@ use capstan_plan::command::{
 };
 use capstan_plan::proposal::{self, ProposalId, ResultDigest};
 use capstan_plan::settings::CommandSettings;
-use capstan_plan::verbs::{Command, Effect, OfCommit, Verb};
+use capstan_plan::verbs::{Command, Effect, OfCluster, OfCommit, Verb};
 use capstan_report::answered_comment;
 use jiff::Timestamp;
 
@@ -125,13 +125,14 @@ impl Request {
 
     /// What the comment asks of the proposal as a whole. Of several wishes the one that loses least counts.
     pub(super) fn wish(&self) -> proposal::Command {
-        let wishes = [
-            (Verb::Skip, proposal::Command::Skip),
-            (Verb::Unskip, proposal::Command::Offer),
-            (Verb::Replan, proposal::Command::Replan),
-        ];
-        let wish = wishes.into_iter().find(|(verb, _)| self.carries_out(*verb));
-        wish.map_or(proposal::Command::None, |(_, wish)| wish)
+        let wish = |command: &Command| match command {
+            Command::Skip(OfCluster(None)) => Some((0, proposal::Command::Skip)),
+            Command::Unskip(OfCluster(None)) => Some((1, proposal::Command::Offer)),
+            Command::Replan => Some((2, proposal::Command::Replan)),
+            _ => None,
+        };
+        let wishes = self.carried_out().filter_map(|(_, command)| wish(command));
+        wishes.min_by_key(|(loss, _)| *loss).map_or(proposal::Command::None, |(_, wish)| wish)
     }
 
     /// The commands that are carried out, each with its place.
@@ -426,7 +427,7 @@ impl Run<'_> {
         scopes: &Scopes,
     ) -> Result<Bound, SyncError> {
         self.judge_rights(request, rights, scopes).await?;
-        if let Some(proposal) = self.proposal_of(request)
+        if let Some(proposal) = self.carrier_of(request)
             && let Some(pull) = request.pull.clone()
             && pull.state == PullRequestState::Open
             && self.facts.proposals.contains_key(&proposal)
@@ -452,11 +453,15 @@ impl Run<'_> {
     }
 
     async fn rewritten_by(&self, request: &Request, scopes: &Scopes) -> Result<Vec<ProposalId>, SyncError> {
-        if request.carries_out(Verb::Retarget) {
+        let retarget = request.carried_out().find(|(_, command)| command.verb() == Verb::Retarget);
+        if let Some((_, command)) = retarget {
+            if command.cluster().is_some() {
+                return Ok(self.proposals_of(request, command));
+            }
             // Of what nobody can read nothing is written; the answer says so.
             return Ok(self.concerned_by(request, scopes).await?.unwrap_or_default());
         }
-        Ok(self.proposal_of(request).into_iter().collect())
+        Ok(self.carrier_of(request).into_iter().collect())
     }
 
     /// What came to a proposal's branch after its head was meant, by whomever; `None` where that cannot be told yet. A
@@ -487,9 +492,10 @@ impl Run<'_> {
     async fn unseen_by(&self, request: &Request) -> Result<Option<Option<UnseenBranch>>, SyncError> {
         let own = self.ports.host.bot_login().await?;
         for proposal in &request.rewritten {
+            let proposal = self.facts.carrier(proposal).unwrap_or(proposal);
             let Some(head) = self.facts.branches.get(proposal) else { continue };
             // Nobody's work stands there but Capstan's.
-            if self.facts.records.get(proposal).is_some_and(|record| record.head == *head) {
+            if self.facts.record_of(proposal, head).is_some_and(|record| record.head == *head) {
                 continue;
             }
             let branch = proposal.branch();

@@ -90,12 +90,12 @@ impl Run<'_> {
         }
     }
 
-    /// Whether somebody may approve a proposal now.
+    /// Whether somebody may approve what a proposal changes in each of these clusters now.
     pub(super) async fn may_approve(
         self,
         rights: &mut Rights<'_>,
         login: &str,
-        target: &Target,
+        targets: &[Target],
     ) -> Result<bool, SyncError> {
         let right = match rights.people.get(login) {
             Some(known) => *known,
@@ -109,7 +109,7 @@ impl Run<'_> {
                 right
             }
         };
-        let clusters = [target.path().to_owned()];
+        let clusters: Vec<String> = targets.iter().map(|target| target.path().to_owned()).collect();
         let place = Place { clusters: &clusters, fork_author: None };
         Ok(self.denial(rights, (login, right), Verb::Approve, place).await?.is_none())
     }
@@ -135,8 +135,7 @@ impl Run<'_> {
     pub(super) async fn audit_commands(self, request: &Request) -> Result<(), SyncError> {
         let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
         for (at, command) in request.commands.iter().enumerate() {
-            let named = command.as_ref().ok().and_then(|command| command.cluster());
-            let proposal = named.cloned().map(|id| self.proposal_for(id));
+            let about = command.as_ref().map(|command| self.proposals_of(request, command));
             let (word, action) = match command {
                 Err(_) => ("?", "command-unknown"),
                 Ok(command) if carried_out.contains(&at) => (command.verb().word(), "command-carried-out"),
@@ -157,8 +156,14 @@ impl Run<'_> {
             };
             let head = request.pull.as_ref().map_or("-", |pull| pull.head.as_str());
             tracing::info!(repository = %self.repository.name, place, actor, command = word, head, outcome = action, "command");
-            let proposal = proposal.or_else(|| self.proposal_of(request));
-            self.audit_request(action, actor, proposal, format!("{word}, {place} at {head}")).await?;
+            let about = about.unwrap_or_else(|_| self.proposal_of(request).into_iter().collect());
+            let detail = format!("{word}, {place} at {head}");
+            if about.is_empty() {
+                self.audit_request(action, actor, None, detail.clone()).await?;
+            }
+            for proposal in about {
+                self.audit_request(action, actor, Some(proposal), detail.clone()).await?;
+            }
         }
         Ok(())
     }

@@ -1,17 +1,21 @@
 //! What a rollback goes back to: read from the commits of the merged upgrade, not from any memory of Capstan's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::SourceId;
 use capstan_model::tree::{CommitId, Tree};
-use capstan_plan::proposal::{Merged, ProposalId, RollBack, SourceState, roll_back};
-use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
+use capstan_plan::proposal::{
+    Decisions, Draft, Merged, ProposalId, RollBack, SourceState, carrier_of, roll_back,
+};
+use capstan_plan::settings::{ClusterSettings, FOLDER_FILE, RepositorySettings};
 use capstan_plan::verbs::{Back, Command};
+use capstan_report::Block;
 
+use super::facts::part_id;
 use super::requests::{Request, RequestId};
 use super::{Run, SyncError};
-use crate::app::ports::PullRequestState;
+use crate::app::ports::{EarlierPullRequest, PullRequest, PullRequestState};
 
 /// So many commits of people are looked through on a branch.
 const MOST_COMMITS: usize = 20;
@@ -28,12 +32,17 @@ impl RollBacks {
 
 impl Run<'_> {
     /// Finds out what is asked for.
-    pub(super) async fn find_rollbacks(self, requests: &[Request]) -> Result<RollBacks, SyncError> {
+    pub(super) async fn find_rollbacks(
+        self,
+        requests: &[Request],
+        settings: &RepositorySettings,
+    ) -> Result<RollBacks, SyncError> {
         let mut found = RollBacks::default();
         for request in requests {
             for (at, command) in request.carried_out() {
                 let Command::Rollback(back) = command else { continue };
-                found.0.insert((request.id(), at), self.rollback_of(request, back).await?);
+                let asked = (command, back);
+                found.0.insert((request.id(), at), self.rollback_of(request, asked, settings).await?);
             }
         }
         Ok(found)
@@ -42,24 +51,37 @@ impl Run<'_> {
     async fn rollback_of(
         self,
         request: &Request,
-        back: &Back,
+        (command, back): (&Command, &Back),
+        settings: &RepositorySettings,
     ) -> Result<Result<(ProposalId, RollBack), String>, SyncError> {
-        let named = back.cluster.clone().map(|id| self.proposal_for(id));
-        let Some(proposal) = named.or_else(|| self.proposal_of(request)) else {
+        let subjects = self.proposals_of(request, command);
+        let proposal = match subjects.as_slice() {
+            [only] => only.clone(),
+            [] => return Ok(Err("name the cluster: this is no proposal of one".to_owned())),
+            several => {
+                let named = several[0].target.path();
+                return Ok(Err(format!(
+                    "name the cluster, as in `rollback {named}`: this pull request is of {} clusters, and each is rolled back by itself",
+                    several.len()
+                )));
+            }
+        };
+        let Some(cluster) = proposal.target.id().cloned() else {
             return Ok(Err("name the cluster: this is no proposal of one".to_owned()));
         };
-        let cluster = proposal.target.id().clone();
-        let (number, state, head) = match (&request.pull, &back.cluster) {
-            (Some(pull), None) => (pull.number, pull.state, pull.head.clone()),
-            _ => {
-                let (host, base) = (&self.ports.host, &self.repository.default_branch);
-                let branches = [proposal.branch()];
-                let newest = host.newest_pull_requests(self.repository, &branches, Some(base)).await?;
-                match newest.into_iter().find(|pull| pull.head_branch == branches[0]) {
-                    Some(pull) => (pull.number, pull.state, pull.head),
-                    None => return Ok(Err(format!("no upgrade of {cluster} was ever proposed here"))),
-                }
-            }
+        // Of a shared one that is merged the cluster has to be named; a newer one may be open on its branch by now.
+        let is_meant = |pull: &&PullRequest| {
+            let id = self.proposal_of(request).filter(|id| id.target.group().is_some());
+            pull.state == PullRequestState::Merged
+                && id.is_some_and(|id| self.members_in(&id, pull).contains(&proposal))
+        };
+        let meant = request.pull.as_ref().filter(|pull| back.cluster.is_none() || is_meant(pull));
+        let (number, state, head) = match meant {
+            Some(pull) => (pull.number, pull.state, pull.head.clone()),
+            None => match self.newest_of(&proposal, settings).await? {
+                Some(pull) => (pull.number, pull.state, pull.head),
+                None => return Ok(Err(format!("no upgrade of {cluster} was ever proposed here"))),
+            },
         };
         if state != PullRequestState::Merged {
             return Ok(Err(format!(
@@ -78,6 +100,30 @@ impl Run<'_> {
             Ok(back) => Ok((proposal, back)),
             Err(why) => Err(format!("#{number}: {why}")),
         })
+    }
+
+    /// The newest pull request that brought a proposal's changes: its own, or its group's.
+    async fn newest_of(
+        self,
+        proposal: &ProposalId,
+        settings: &RepositorySettings,
+    ) -> Result<Option<EarlierPullRequest>, SyncError> {
+        let by = settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
+        let home = carrier_of(proposal, by, (&Decisions::default(), Draft::Ready));
+        let groups =
+            self.facts.branches.keys().filter(|id| id.target.group().is_some() && id.kind == proposal.kind);
+        let ids: BTreeSet<&ProposalId> = [proposal, &home].into_iter().chain(groups).collect();
+        let by_branch: BTreeMap<String, &ProposalId> = ids.into_iter().map(|id| (id.branch(), id)).collect();
+        let branches: Vec<String> = by_branch.keys().cloned().collect();
+        let (host, base) = (&self.ports.host, &self.repository.default_branch);
+        let found = host.newest_pull_requests(self.repository, &branches, Some(base)).await?;
+        let brought = |pull: &EarlierPullRequest| {
+            let Some(id) = by_branch.get(&pull.head_branch) else { return false };
+            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, id);
+            let parts = block.map(|block| block.parts).unwrap_or_default();
+            *id == proposal || parts.iter().any(|part| part_id(id, part) == *proposal)
+        };
+        Ok(found.into_iter().filter(brought).max_by_key(|pull| pull.number))
     }
 
     /// The release that the last commit of Capstan's on a branch brought, and the commit that it was planned on.

@@ -8,14 +8,16 @@ use crate::clock::rfc3339;
 use crate::signing;
 use crate::state::{Repository, State};
 use crate::store::{Commit, Entry, Signature, StoreError};
+use crate::url_encoding::encode;
 
 pub(crate) fn git_ref(repository: &Repository, name: &str, id: ObjectId) -> Value {
     let api = repository.api();
     let short = name.strip_prefix("refs/").unwrap_or(name);
+    let path: Vec<String> = short.split('/').map(encode).collect();
     json!({
         "ref": name,
         "node_id": format!("REF_{}_{short}", repository.id),
-        "url": format!("{api}/git/refs/{short}"),
+        "url": format!("{api}/git/refs/{}", path.join("/")),
         "object": {"sha": id.to_string(), "type": "commit", "url": format!("{api}/git/commits/{id}")},
     })
 }

@@ -1,4 +1,5 @@
-//! Capstan's own kinds as the API server knows them: their types, and the definitions printed from them.
+//! Capstan's own kinds as the API server knows them: their types, and the definitions printed from them. And those of the
+//! providers (`providers`), for where nobody else brings them.
 //!
 //! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
 //! stand here and nowhere else; what they mean for a pass is decided in `app::reconcile`.
@@ -7,6 +8,9 @@
 mod fleet;
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod managed_cluster;
+#[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
+mod managed_provider;
+mod providers;
 mod schema;
 
 use kube::CustomResourceExt;
@@ -14,6 +18,8 @@ use serde_json::Value;
 
 pub use fleet::{Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, GitSource, Guards, Source};
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
+pub use managed_provider::{ManagedProvider, ManagedProviderSpec};
+pub use providers::provider_definitions;
 
 /// Capstan's API group.
 pub const GROUP: &str = "capstan.dev";
@@ -26,8 +32,12 @@ pub const VERSION: &str = "v1alpha1";
 /// # Errors
 /// A type whose schema cannot be written as JSON: a bug.
 pub fn definitions() -> Result<Vec<(String, Value)>, serde_json::Error> {
-    [(Fleet::crd_name(), Fleet::crd()), (ManagedCluster::crd_name(), ManagedCluster::crd())]
-        .into_iter()
+    let all = [
+        (Fleet::crd_name(), Fleet::crd()),
+        (ManagedCluster::crd_name(), ManagedCluster::crd()),
+        (ManagedProvider::crd_name(), ManagedProvider::crd()),
+    ];
+    all.into_iter()
         .map(|(name, definition)| {
             let mut definition = serde_json::to_value(definition)?;
             schema::tidy(&mut definition);

@@ -40,6 +40,8 @@ pub(super) struct Post {
     pub(super) kind: ApiKind,
     /// All where `None`.
     pub(super) namespace: Option<String>,
+    /// All where `None`.
+    pub(super) name: Option<String>,
     pub(super) by: As,
 }
 
@@ -284,12 +286,19 @@ impl Follower {
     }
 
     fn call(&self, served: &Served) -> Call<'_> {
-        let Post { kind, namespace, by } = &self.post;
-        let doing = match namespace {
-            Some(namespace) => format!("watching {kind} in {namespace}"),
-            None => format!("watching {kind}"),
+        let Post { kind, namespace, name, by } = &self.post;
+        let doing = match (namespace, name) {
+            (Some(namespace), Some(name)) => format!("watching {kind} {namespace}/{name}"),
+            (Some(namespace), None) => format!("watching {kind} in {namespace}"),
+            (None, Some(name)) => format!("watching {kind} {name}"),
+            (None, None) => format!("watching {kind}"),
         };
-        Call::new(doing, by, Method::GET, served.path(namespace.as_deref()))
+        let call = Call::new(doing, by, Method::GET, served.path(namespace.as_deref()));
+        match name {
+            // A right on single names covers a list and a watch of that name alone.
+            Some(name) => call.query("fieldSelector", format!("metadata.name={name}")),
+            None => call,
+        }
     }
 
     fn send_status(&self, report: fn(ApiKind) -> Report) {

@@ -25,6 +25,7 @@
 mod follower;
 mod lines;
 mod memory;
+mod posts;
 mod rooms;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -39,6 +40,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
 use self::follower::{Ended, Follower, Post, Report};
+pub(super) use self::posts::watch_posts;
 use self::rooms::{Counted, Rooms};
 use super::cluster::KubeCluster;
 use crate::app::ports::{ApiKind, As, LiveChange, LiveChanges, ServiceAccount, Watched};
@@ -184,7 +186,7 @@ impl Supervisor {
     }
 
     fn follower(&self, kind: &ApiKind, namespace: Option<&str>, by: As) -> Follower {
-        let post = Post { kind: kind.clone(), namespace: namespace.map(str::to_owned), by };
+        let post = Post { kind: kind.clone(), namespace: namespace.map(str::to_owned), name: None, by };
         Follower::new(self.cluster.clone(), post, self.told.clone(), Arc::clone(&self.beginnings))
     }
 

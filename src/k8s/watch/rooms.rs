@@ -62,7 +62,7 @@ impl Rooms {
 
     /// Says once a kind who has to be granted what.
     pub(super) fn log_refused(&self, post: &Post) {
-        let Post { kind, namespace, by } = post;
+        let Post { kind, namespace, by, .. } = post;
         let namespace = namespace.as_deref().unwrap_or_default();
         let account = match by {
             As::Reconciler => String::new(),

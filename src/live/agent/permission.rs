@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use capstan_model::ids::ClusterId;
-use capstan_plan::settings::{ManagementCluster, ManagementClusterUid, RepositorySettings};
+use capstan_plan::settings::{ManagementCluster, ManagementClusterUid, ProvidersBy, RepositorySettings};
 
 /// Who applies what in a repository, as the tip of its default branch says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,8 +31,13 @@ impl ManagedBy {
         self.0.iter().find(|known| known.uid.is(uid.as_str())).map(|known| known.name.as_str())
     }
 
-    /// Who applies a cluster. A cluster that two claim is nobody's.
+    /// Who applies a cluster, or a provider set. A cluster that two claim is nobody's; a set is the management cluster's
+    /// that names it, unless others apply it.
     pub fn owner(&self, cluster: &ClusterId) -> Option<&ManagementCluster> {
+        let mut sets = self.0.iter().filter_map(|known| Some((known, known.providers.as_ref()?)));
+        if let Some((known, set)) = sets.find(|(_, set)| set.path.path() == cluster.folder()) {
+            return (set.by != ProvidersBy::Others).then_some(known);
+        }
         let mut claims =
             self.0.iter().filter(|known| known.clusters.iter().any(|glob| glob.matches(cluster.as_str())));
         let first = claims.next()?;
@@ -49,7 +54,7 @@ impl ManagedBy {
 mod tests {
     use super::*;
     use capstan_model::tree::RepoPath;
-    use capstan_plan::settings::Glob;
+    use capstan_plan::settings::{Glob, ProviderSetSettings};
 
     const EU: &str = "6f1c2d3e-0000-4000-8000-000000000001";
     const US: &str = "6f1c2d3e-0000-4000-8000-000000000002";
@@ -88,5 +93,18 @@ mod tests {
         assert!(managed.knows(&uid(&EU.to_uppercase())));
         assert_eq!(managed.name_of(&uid(US)), Some("mc-us"));
         assert!(!managed.knows(&uid("6f1c2d3e-0000-4000-8000-000000000003")));
+    }
+
+    #[test]
+    fn a_provider_set_is_the_management_clusters_that_names_it() {
+        let mut managed = managed();
+        let id = ClusterId::new(RepoPath::parse("shared/providers").unwrap());
+        for (by, eu) in
+            [(ProvidersBy::Operator, true), (ProvidersBy::Capstan, true), (ProvidersBy::Others, false)]
+        {
+            let path = serde_json::from_value(serde_json::json!("shared/providers")).unwrap();
+            managed.0[0].providers = Some(ProviderSetSettings { path, by });
+            assert_eq!((managed.has(&uid(EU), &id), managed.has(&uid(US), &id)), (eu, false), "{by:?}");
+        }
     }
 }

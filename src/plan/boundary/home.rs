@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::outside::{Beyond, Outside};
 use capstan_kustomize::render::{Content, Placed, Rendered, RenderedObject};
-use capstan_model::kinds::is_cluster;
+use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// Whether objects of a kind lie in namespaces.
@@ -130,21 +130,30 @@ fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<Home, Box<Outside>> 
         clusters: clusters.iter().map(|cluster| cluster.id.name.clone()).collect(),
     };
     if home.namespaces.is_empty() {
+        // The namespaces of a set are its providers'.
+        let is_set = base.iter().any(is_provider);
         let housed = base.iter().filter(|object| scopes.has_namespace(&object.id));
-        home.namespaces = housed.filter_map(named).collect();
+        home.namespaces = housed.filter(|object| !is_set || is_provider(object)).filter_map(named).collect();
         if home.namespaces.is_empty() {
             let brought =
                 base.iter().filter(|object| object.id.group.is_empty() && object.id.kind == "Namespace");
             home.namespaces = brought.map(|object| object.id.name.clone()).collect();
         }
-        // Without a Cluster that names one, only a namespace that all share can be meant.
+        // Without a Cluster that names one, only a namespace that all share can be meant; each provider of a set has its
+        // own, which it names.
+        let says_each = is_set && clusters.is_empty() && !home.namespaces.is_empty();
         if home.namespaces.len() != 1
+            && !says_each
             && let Some(object) = clusters.first().copied().or_else(|| base.first())
         {
             return Err(Box::new(Outside::of(object, FieldPath::root(), Beyond::NoNamespace)));
         }
     }
     Ok(home)
+}
+
+fn is_provider(object: &RenderedObject) -> bool {
+    role_of(&object.id) == Some(KindRole::Provider)
 }
 
 fn give_namespace(object: &mut RenderedObject, namespace: &str) {

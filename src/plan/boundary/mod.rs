@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `home` | the namespaces of a folder |
 //! | `kinds`, `origin` | what base and overlay may bring |
+//! | `sets` | what the provider set of a management cluster may bring |
 //! | `controllers` | what other controllers carry out, where and with whose rights |
 //! | `marks` | marks that only Capstan sets, and whose cluster an object names |
 //! | `neighbours`, `reach`, `references`, `selectors` | what reaches for another folder's objects |
@@ -32,6 +33,7 @@ mod outside;
 mod reach;
 mod references;
 mod selectors;
+mod sets;
 #[cfg(test)]
 mod tests;
 
@@ -73,6 +75,7 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
     let base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
     let reach = reach::Reach::of(rendered, home, around);
+    let is_set = around.settings.names_providers(around.folder);
     let mut found = Vec::new();
     for object in &rendered.objects {
         let origin = match base.get(&object.id) {
@@ -84,6 +87,11 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
         };
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
         place(object, origin, home, around.scopes, &mut outside);
+        if is_set {
+            sets::brought(object, origin, &mut outside);
+            marks::marks(object, origin, &mut outside);
+            continue;
+        }
         brought(object, origin, around.settings, &mut outside);
         marks::marks(object, origin, &mut outside);
         marks::belongs(object, home, &mut outside);

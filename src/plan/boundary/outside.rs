@@ -45,6 +45,8 @@ pub enum Beyond {
     ClusterScoped,
     /// Its kind is never applied from a folder, whoever writes it.
     Kind(&'static str),
+    /// Its kind is none that a provider set brings.
+    KindNotOfSet,
     /// Its kind is never applied from an overlay, nor changed by one.
     KindFromOverlay(&'static str),
     /// An overlay adds a `Cluster`.
@@ -165,6 +167,10 @@ impl fmt::Display for Outside {
                 "{object} belongs to the whole management cluster, not to one folder: apply it from elsewhere"
             ),
             Beyond::Kind(what) => write!(f, "{object}: {what} are never applied from a cluster's folder"),
+            Beyond::KindNotOfSet => write!(
+                f,
+                "{object}: a provider set brings provider objects, their Namespaces, ConfigMaps and Secrets, and nothing else: take it out, or apply it from elsewhere"
+            ),
             Beyond::KindFromOverlay(what) => {
                 write!(f, "{object}: an overlay may neither bring nor change {what}; base may")
             }

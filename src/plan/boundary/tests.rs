@@ -700,3 +700,71 @@ fn a_folders_own_secrets_are_its_own() {
     let overlay = "apiVersion: v1\nkind: Secret\nmetadata: {name: prod-ca}\n";
     assert_eq!(beside([own, overlay], [&elsewhere, ""], "{}"), Vec::<String>::new());
 }
+
+/// The folder `c` as the provider set of its management cluster.
+fn set_verdicts(base: &str, overlay: &str) -> Vec<String> {
+    let text = "managementClusters:\n- {name: mc-eu, uid: 00000000-0000-4000-8000-000000000001, providers: {path: c, by: operator}}\n";
+    let settings = RepositorySettings::read(&path(".capstan.yaml"), text, &RuleIds::of_catalogue()).unwrap();
+    let mut files = vec![("c/base/a.yaml", base)];
+    files.extend((!overlay.is_empty()).then_some(("c/overlay/a.yaml", overlay)));
+    let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
+    let rendered = render(&Files::new(&files), &folders).unwrap();
+    let (scopes, folder) = (Scopes::default(), folder("c"));
+    let around = Surroundings { folder: &folder, settings: &settings, scopes: &scopes, neighbours: None };
+    boundary_in_git(&rendered, &around).iter().map(line).collect()
+}
+
+const PROVIDERS: &str = "apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: CoreProvider
+metadata: {name: cluster-api, namespace: capi-system}
+---
+apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: InfrastructureProvider
+metadata: {name: aws, namespace: capa-system}
+";
+
+#[test]
+fn a_provider_set_brings_providers_and_what_they_are_installed_from() {
+    let beside = |text: &str| format!("{PROVIDERS}---\n{text}\n");
+    for allowed in [
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: core, namespace: capi-system}}",
+        "{apiVersion: v1, kind: Secret, metadata: {name: aws, namespace: capa-system}}",
+        "{apiVersion: v1, kind: Namespace, metadata: {name: capa-system}}",
+    ] {
+        assert_eq!(set_verdicts(&beside(allowed), ""), Vec::<String>::new(), "{allowed}");
+    }
+    for (outside, expected) in [
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: core, namespace: kube-system}}",
+            "ConfigMap kube-system/core /metadata/namespace Namespace c/base/a.yaml:9",
+        ),
+        (
+            "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}",
+            "Namespace kube-system /metadata/name Namespace c/base/a.yaml:9",
+        ),
+        (
+            "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: capi-system}}",
+            "ServiceAccount capi-system/a  KindNotOfSet c/base/a.yaml:9",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: capi-system}}",
+            "Deployment capi-system/a  KindNotOfSet c/base/a.yaml:9",
+        ),
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: capi-system, ownerReferences: [{}]}}",
+            "ConfigMap capi-system/a /metadata/ownerReferences OwnerReferences c/base/a.yaml:9",
+        ),
+        // Each of several providers has a namespace of its own: nobody knows which one is meant.
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: core}}",
+            "ConfigMap core  NoNamespace c/base/a.yaml:9",
+        ),
+    ] {
+        assert_eq!(set_verdicts(&beside(outside), ""), [expected]);
+    }
+    let overlay = "{apiVersion: v1, kind: ConfigMap, metadata: {name: core, namespace: capi-system}}\n";
+    assert_eq!(
+        set_verdicts(PROVIDERS, overlay),
+        ["ConfigMap capi-system/core  KindFromOverlay c/overlay/a.yaml:1"]
+    );
+}

@@ -139,6 +139,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::super::help;
     use super::*;
+    use crate::verbs::OfCluster;
 
     fn said(body: &str) -> Vec<String> {
         let prefix = CommandPrefix::default();
@@ -301,8 +302,12 @@ mod tests {
             ("/capstan paln", "There is no command `paln`; did you mean `/capstan plan`?"),
             ("/capstan deploy", "There is no command `deploy`; `/capstan help` lists them."),
             (
+                "/capstan replan gauss/peu01",
+                "`/capstan replan` takes no arguments, found `gauss/peu01`: write `/capstan replan` alone on its line.",
+            ),
+            (
                 "/capstan plan gauss/peu01",
-                "`/capstan plan` takes no arguments, found `gauss/peu01`: write `/capstan plan` alone on its line.",
+                "`/capstan plan` takes nothing but `for` and a cluster's folder, as in `for gauss/peu01`, found `gauss/peu01`: write `/capstan plan [for CLUSTER]`.",
             ),
             (
                 "/capstan keep replicas",
@@ -331,7 +336,10 @@ mod tests {
     fn another_prefix_is_obeyed_alone() {
         let prefix = CommandPrefix::parse("/fleet").unwrap();
         let address = Address { prefix: &prefix, app: None };
-        assert_eq!(parse(address, "/capstan plan\n@capstan plan\n/fleet plan"), [Ok(Command::Plan)]);
+        assert_eq!(
+            parse(address, "/capstan plan\n@capstan plan\n/fleet plan"),
+            [Ok(Command::Plan(OfCluster(None)))]
+        );
         assert!(help(&prefix).contains("| `/fleet replan` | makes this proposal anew"));
     }
 

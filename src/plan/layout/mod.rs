@@ -180,7 +180,7 @@ impl TargetFolder {
         Target::new(self.kind, self.id.clone())
     }
 
-    /// The management cluster that applies it; `None` = others, as they do every provider set today.
+    /// The management cluster that applies it; `None` = others.
     ///
     /// # Errors
     /// Two management clusters claim it.

@@ -10,6 +10,7 @@ use super::units::Units;
 use crate::layout::{Layout, discover, exact, holder, others, patterns};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds};
 use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 
 /// More patterns than this are no settings that anybody reads.
@@ -64,7 +65,13 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         // A rule too few would have an upgrade make a second cluster; one too many only offers nothing.
         shared = vec!["**".to_owned()];
     }
-    let found = text::Found { clusters: wanted.len(), shared: &shared, left: &units.left };
+    let sets: Vec<&str> = shaped
+        .targets
+        .iter()
+        .filter(|one| one.kind == TargetKind::Providers)
+        .map(|one| one.id.as_str())
+        .collect();
+    let found = text::Found { clusters: wanted.len(), shared: &shared, sets: &sets, left: &units.left };
     if wanted.is_empty() && shaped.clusters().next().is_some() {
         // Without patterns the shape would make clusters of folders that are none.
         let text = text::without_clusters(found);

@@ -18,9 +18,10 @@ mod units;
 
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::ClusterId;
+use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 
-use crate::layout::{Layout, discover};
+use crate::layout::{Layout, TargetFolder, discover};
 use crate::settings::RepositorySettings;
 use appliers::Appliers;
 use survey::{Survey, Who};
@@ -40,6 +41,8 @@ pub struct Proposed {
     pub layout: Layout,
     /// Each cluster, and who applies it.
     pub clusters: Vec<(ClusterId, Vec<Applier>)>,
+    /// The provider sets that they find.
+    pub sets: Vec<ClusterId>,
     /// What was found and not taken in, where, why and what to do; ordered by place.
     pub left: Vec<FileError>,
 }
@@ -47,7 +50,8 @@ pub struct Proposed {
 impl Proposed {
     /// Whether there is anything for Capstan here.
     pub fn is_worth_it(&self) -> bool {
-        !self.clusters.is_empty() || !self.left.is_empty() || !self.layout.releases.is_empty()
+        let found = !self.clusters.is_empty() || !self.sets.is_empty();
+        found || !self.left.is_empty() || !self.layout.releases.is_empty()
     }
 }
 
@@ -55,11 +59,13 @@ impl Proposed {
 pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     let shaped = discover(tree, &RepositorySettings::default());
     let survey = Survey::of(tree, &shaped);
+    let shaped_sets = sets(&shaped);
     let appliers = Appliers::of(tree, &survey);
     let mut units = units::units(&survey, &shaped, &appliers);
     units.left.extend(without_cluster(&survey, &units));
     let chosen = choose::choose(tree, &units, shaped)?;
     let mut left = units.left;
+    left.extend(shaped_sets.iter().filter_map(|set| not_found(set, &chosen.layout)));
     left.extend(survey.unfinished.iter().cloned());
     left.extend(chosen.left);
     left.extend(chosen.layout.problems.iter().cloned());
@@ -73,7 +79,33 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     };
     let clusters = chosen.layout.clusters().map(|cluster| (cluster.id.clone(), of_folder(&cluster.base)));
     let clusters = clusters.collect();
-    Some(Proposed { text: chosen.text, settings: chosen.settings, clusters, left, layout: chosen.layout })
+    let sets = sets(&chosen.layout);
+    Some(Proposed {
+        text: chosen.text,
+        settings: chosen.settings,
+        clusters,
+        sets,
+        left,
+        layout: chosen.layout,
+    })
+}
+
+/// The provider sets of a layout.
+fn sets(layout: &Layout) -> Vec<ClusterId> {
+    let is_set = |target: &&TargetFolder| target.kind == TargetKind::Providers;
+    layout.targets.iter().map(AsRef::as_ref).filter(is_set).map(|target| target.id.clone()).collect()
+}
+
+/// A folder that is a provider set by its shape, and that settings with patterns do not find.
+fn not_found(set: &ClusterId, layout: &Layout) -> Option<FileError> {
+    if layout.target(set.as_str()).is_some() {
+        return None;
+    }
+    let message = format!(
+        "{set} is a provider set by its shape, and these settings go by patterns: name it under `providers` of its \
+         management cluster in `managementClusters`, or add it to `clusters.paths`"
+    );
+    Some(FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(set.folder().clone()), message))
 }
 
 /// Objects of Cluster API's without any cluster that they could be of.

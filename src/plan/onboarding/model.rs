@@ -12,6 +12,8 @@ pub struct Onboarding {
     pub settings: String,
     /// The clusters that it finds.
     pub clusters: Vec<Onboarded>,
+    /// The provider sets that it finds.
+    pub sets: Vec<ClusterId>,
     /// What was found and not taken in, ordered by place.
     pub left: Vec<FileError>,
     /// The releases that there are.

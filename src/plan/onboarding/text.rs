@@ -19,6 +19,8 @@ pub(super) struct Found<'a> {
     pub(super) clusters: usize,
     /// Patterns of those whose objects stand in bases that several build.
     pub(super) shared: &'a [String],
+    /// The folders that are provider sets by their shape.
+    pub(super) sets: &'a [&'a str],
     /// What is not taken in.
     pub(super) left: &'a [FileError],
 }
@@ -38,7 +40,23 @@ pub(super) fn by_shape(found: Found<'_>) -> String {
     } else if !found.left.is_empty() {
         text.push_str(NOTHING_YET);
     }
-    text
+    text + &sets(found.sets)
+}
+
+/// Who runs a provider set does not stand in it.
+fn sets(sets: &[&str]) -> String {
+    const SHOWN: usize = 10;
+    let Some(first) = sets.first() else { return String::new() };
+    let shown: String = sets.iter().take(SHOWN).map(|set| format!("#   {}\n", quoted(set))).collect();
+    let more =
+        if sets.len() > SHOWN { format!("#   and {} more\n", sets.len() - SHOWN) } else { String::new() };
+    format!(
+        "\n# Provider sets are found by their shape, too: folders whose `base/` holds provider objects of the Cluster API operator.\n{shown}{more}\
+         # Which management cluster runs one, and who applies it, is written so:\n#\n# managementClusters:\n#   - name: NAME\n\
+         #     uid: UID  # kubectl get namespace kube-system -o jsonpath={{.metadata.uid}}\n\
+         #     providers: {{path: {}, by: others}}\n",
+        quoted(first)
+    )
 }
 
 /// An upgrade writes to a cluster's own folder: of one whose objects stand elsewhere it would make a second one.

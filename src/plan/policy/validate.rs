@@ -19,7 +19,8 @@ use crate::flux::FluxIndex;
 use crate::layout::{Layout, TargetFolder, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
-    SetFacts, SetState, applied_by as applied_by_of, judge_set, objects_of, workload, workloads_of,
+    SetFacts, SetState, applied_by as applied_by_of, claimed_with, judge_set, objects_of, workload,
+    workloads_of,
 };
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
@@ -31,6 +32,7 @@ use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_providers::Supplies;
 use capstan_yaml::{YamlError, YamlFile};
 
 /// A tree, and what was found in it.
@@ -48,6 +50,8 @@ pub struct Snapshot<'a> {
     pub flux: Option<&'a FluxIndex>,
     /// What the folders that a management cluster claims bring, where somebody looked.
     pub neighbours: Option<&'a Neighbours>,
+    /// What came of asking for components that are not at hand, where somebody asked.
+    pub supplies: Option<&'a Supplies>,
 }
 
 /// Which clusters are judged.
@@ -314,13 +318,16 @@ impl Checked<'_> {
         };
         let workloads =
             workloads_of(settings, &folder.id, clusters.iter().map(|(id, workload)| (id, workload)));
+        let claimed = claimed_with(settings, &folder.id, now.layout.clusters().map(|one| &one.id));
+        let nothing = Supplies::default();
         let judged = judge_set(&SetFacts {
             before: old.as_ref().map(|(before, rendered)| SetState { tree: before.tree, rendered }),
             after: SetState { tree: now.tree, rendered: after },
             record: (&folder.settings_path(), record.as_ref()),
             by: applied_by_of(settings, &folder.id),
-            objects: &objects_of(now.tree, settings, &workloads),
+            objects: &objects_of(now.tree, settings, &claimed),
             workloads: &workloads,
+            supplies: now.supplies.unwrap_or(&nothing),
         });
         self.verdicts.extend(judged.findings);
     }

@@ -5,6 +5,11 @@
 //! | a release, to a cluster | `capstan/upgrade/<cluster>` |
 //! | a release, to a provider set | `capstan/providers/<provider set>` |
 //! | a source of another kind | `capstan/<kind>/<target>` |
+//! | either, for a group of clusters | `capstan/upgrade/%group/<name>`, `capstan/<kind>/%group/<name>` |
+//!
+//! A cluster's folder that is called `%group` is written `%25group`, and the name of a group is one part of its branch,
+//! `customers%2Fgauss`: so no group's branch lies above a cluster's or another group's, which Git would not have, also
+//! while the settings change from one form to the other.
 //!
 //! So the newer release takes the place of the older one on its branch, and a change from another kind of source
 //! stands beside it.
@@ -13,7 +18,7 @@ use std::fmt;
 
 use super::source::decode;
 use capstan_model::source::SourceKind;
-use capstan_model::target::{Target, TargetKind};
+use capstan_model::target::{GroupName, Target, TargetKind};
 use serde::{Deserialize, Serialize};
 
 /// What all branches of proposals begin with. People may have branches that begin so too: only those of
@@ -23,7 +28,15 @@ pub const BRANCH_PREFIX: &str = "capstan/";
 /// How branches call releases.
 const RELEASES: &str = "upgrade";
 
+/// What stands before the name of a group: what [`encode`] makes of no part of a path.
+const GROUP: &str = "%group/";
+/// What stands between the parts of its name.
+const SLASH: &str = "%2F";
+
 /// A proposal: of several that may be open for one target, each is of another kind of source. Ordered by target.
+///
+/// What is planned and decided is each cluster's. Where several clusters share a pull request, that one's target is their
+/// group, and it carries the proposals of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProposalId {
     /// What is changed.
@@ -46,25 +59,35 @@ impl ProposalId {
     /// Its branch. What Git does not allow in the name of a reference is written as `%XX`, and an empty part as `%`,
     /// so that two proposals never share a branch.
     pub fn branch(&self) -> String {
-        let (kind, target) = match (self.kind == SourceKind::RELEASE, self.target.kind()) {
-            (true, TargetKind::Cluster) => (RELEASES, self.target.path().to_owned()),
-            (true, TargetKind::Providers) => (TargetKind::PROVIDERS, self.target.path().to_owned()),
-            (false, _) => (self.kind.as_str(), self.target.to_string()),
+        let written = match (&self.target, self.kind == SourceKind::RELEASE) {
+            (Target::Providers(_), false) => self.target.to_string(),
+            _ => self.target.path().to_owned(),
         };
-        let target: Vec<String> = target.split('/').map(encode).collect();
-        format!("{BRANCH_PREFIX}{kind}/{}", target.join("/"))
+        let kind = match (&self.target, self.kind == SourceKind::RELEASE) {
+            (Target::Providers(_), true) => TargetKind::PROVIDERS,
+            (_, true) => RELEASES,
+            (_, false) => self.kind.as_str(),
+        };
+        let (group, between) = if self.target.group().is_some() { (GROUP, SLASH) } else { ("", "/") };
+        let parts: Vec<String> = written.split('/').map(encode).collect();
+        format!("{BRANCH_PREFIX}{kind}/{group}{}", parts.join(between))
     }
 
     /// The proposal that stands on a branch; `None` for a branch that Capstan never makes.
     pub fn of_branch(branch: &str) -> Option<Self> {
         let (kind, target) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
         let part = |part: &str| if part == "%" { Some(String::new()) } else { decode(part) };
-        let target: Vec<String> = target.split('/').map(part).collect::<Option<_>>()?;
-        let target = Target::parse(&target.join("/"))?;
+        let path = |path: &str| -> Option<String> {
+            Some(path.split('/').map(part).collect::<Option<Vec<String>>>()?.join("/"))
+        };
+        let target = match target.strip_prefix(GROUP) {
+            Some(name) => Target::Group(GroupName::parse(&path(name)?)?),
+            None => Target::parse(&path(target)?)?,
+        };
         let id = match kind {
             RELEASES => Self { target, kind: SourceKind::RELEASE },
             TargetKind::PROVIDERS => {
-                let target = Target::Providers(target.id().clone());
+                let target = Target::Providers(target.id()?.clone());
                 Self { target, kind: SourceKind::RELEASE }
             }
             kind => {
@@ -166,6 +189,32 @@ mod tests {
         }
         let cluster = id("release", "mc-eu/providers");
         assert_ne!(cluster.branch(), id("release", "providers://mc-eu/providers").branch());
+    }
+
+    #[test]
+    fn the_branch_of_a_group_is_no_clusters_and_stands_beside_those_of_its_clusters() {
+        for (kind, group, branch) in [
+            ("release", "group://gauss", "capstan/upgrade/%group/gauss"),
+            ("values", "group://gauss/prod-", "capstan/values/%group/gauss%2Fprod-"),
+            ("release", "group://.a/x.lock", "capstan/upgrade/%group/%2Ea%2Fx%2Elock"),
+            ("release", "group://größe/@", "capstan/upgrade/%group/gr%C3%B6%C3%9Fe%2F%40"),
+            ("release", "group://50% off", "capstan/upgrade/%group/50%25%20off"),
+        ] {
+            let id = id(kind, group);
+            assert_eq!(id.branch(), branch);
+            assert_eq!(ProposalId::of_branch(branch), Some(id));
+        }
+        let cluster = id("release", "%group/gauss");
+        assert_eq!(cluster.branch(), "capstan/upgrade/%25group/gauss");
+        assert_eq!(ProposalId::of_branch(&cluster.branch()), Some(cluster));
+        for branch in [
+            "capstan/upgrade/%group",
+            "capstan/upgrade/%group/",
+            "capstan/upgrade/%group/%",
+            "capstan/upgrade/%group/gauss/prod-",
+        ] {
+            assert_eq!(ProposalId::of_branch(branch), None, "{branch}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! [`Question`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
 //! never takes back what was asked before it, so there are at most as many rounds as kinds of questions.
 
-use super::{Authorship, Draft, OfBase, OnHold, Paused, PlanDigest, SourceState};
+use super::{Authorship, Draft, OfBase, OnHold, Paused, PlanDigest, Skipped, SourceState};
 use capstan_model::rest::Rest;
 use capstan_model::tree::CommitId;
 
@@ -22,10 +22,25 @@ pub struct Facts {
     pub command: Command,
     /// Somebody said that it is to be left alone.
     pub hold: Option<OnHold>,
+    /// Somebody said that a source is not to be offered.
+    pub skipped: Option<Skipped>,
     /// Somebody said that nothing is to be written in the repository.
     pub pause: Option<Paused>,
+    /// Whether the open pull request brings what must not be merged.
+    pub leaving: Leaving,
     /// What was asked so far.
     pub answers: Answers,
+}
+
+/// Whether somebody whose changes an open pull request brings has to leave it: they are held, say, or block. Only of one
+/// that several share others stay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Leaving {
+    /// Nobody has.
+    #[default]
+    Nobody,
+    /// Somebody has.
+    Somebody,
 }
 
 /// Answers to [`Question`]s; `None` = not asked.
@@ -272,6 +287,11 @@ pub enum Standing {
         /// The open pull request, if any.
         pull: Option<u64>,
     },
+    /// A person said that this source is not wanted.
+    Skipped {
+        /// Who.
+        by: String,
+    },
     /// A person closed this source's pull request.
     Declined {
         /// Its number.
@@ -293,7 +313,8 @@ pub enum Standing {
 pub fn decide(facts: &Facts) -> Decision {
     let open = facts.pulls.iter().find(|pull| pull.state == PullState::Open);
     let number = open.map(|pull| pull.number);
-    if let (Some(pull), Command::Skip) = (number, facts.command) {
+    let skipped = facts.skipped.as_ref().filter(|one| is_skipped(one, &facts.wanted, facts.command));
+    if let (Some(pull), true) = (number, facts.command == Command::Skip || skipped.is_some()) {
         let why =
             "Somebody asked for it by `skip`: this is not offered again, something newer is.".to_owned();
         return Decision::Do(Action::Close { pull, why, by: Closer::Person, rest: Rest::Current });
@@ -302,6 +323,9 @@ pub fn decide(facts: &Facts) -> Decision {
         && !matches!(facts.wanted, Wanted::Nothing { .. })
     {
         return Decision::Do(Action::Leave(Standing::Held { pull: number, hold: hold.clone() }));
+    }
+    if let Some(Skipped { by, .. }) = skipped {
+        return Decision::Do(Action::Leave(Standing::Skipped { by: by.clone() }));
     }
     // Of what neither opens, writes nor closes a pull request something else is told.
     if let (Some(pause), Wanted::Offer(_), _) | (Some(pause), Wanted::Nothing { .. }, Some(_)) =
@@ -324,6 +348,12 @@ pub fn decide(facts: &Facts) -> Decision {
         (Wanted::Offer(offer), None) => open_anew(facts, offer),
     };
     decided.map_or_else(Decision::Ask, Decision::Do)
+}
+
+/// Whether what is offered is what somebody skipped, and nobody has asked for it since.
+pub(super) fn is_skipped(skipped: &Skipped, wanted: &Wanted, command: Command) -> bool {
+    let asked = matches!(command, Command::Offer | Command::Replan);
+    matches!(wanted, Wanted::Offer(offer) if offer.source.source().to_string() == skipped.source) && !asked
 }
 
 impl Answers {
@@ -383,35 +413,45 @@ fn update(facts: &Facts, offer: &Offer, pull: u64) -> Result<Action, Question> {
     if is_current && answers.mergeable()? == Mergeable::PerhapsYes {
         return Ok(keep);
     }
-    // What people approved is changed only where it cannot be merged as it is; its target stays.
+    // What people approved is changed only where it cannot or must not be merged as it is; its target stays.
     match answers.reviewed()? {
         Reviewed::Not => Ok(write_anew),
-        Reviewed::Approved | Reviewed::AutoMerge if answers.mergeable()? == Mergeable::Conflicts => {
+        Reviewed::Approved | Reviewed::AutoMerge
+            if facts.leaving == Leaving::Somebody || answers.mergeable()? == Mergeable::Conflicts =>
+        {
             Ok(write_anew)
         }
         reviewed => Ok(waits(reviewed, None)),
     }
 }
 
+/// How an earlier pull request ended, where that speaks against offering this again and nobody asks for it.
+pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Option<Standing> {
+    if !matches!(command, Command::None | Command::Skip) {
+        return None;
+    }
+    let same_source = pull.source.as_ref().map(SourceState::source) == Some(offer.source.source());
+    match pull.state {
+        // By source, not by content: who declined it need not decline each correction of it.
+        PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
+            Some(Standing::Declined { pull: pull.number })
+        }
+        // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
+        // newer source, or when somebody asks (`replan`), and not against the will of who reverted it.
+        PullState::Merged if pull.leaves.as_ref() == Some(&offer.source.source().to_string()) => {
+            Some(Standing::RolledBack { pull: pull.number })
+        }
+        PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
+            Some(Standing::Merged { pull: pull.number })
+        }
+        _ => None,
+    }
+}
+
 fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
     let newest = facts.pulls.first();
-    if let (Some(pull), Command::None | Command::Skip) = (newest, facts.command) {
-        let same_source = pull.source.as_ref().map(SourceState::source) == Some(offer.source.source());
-        match pull.state {
-            // By source, not by content: who declined it need not decline each correction of it.
-            PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
-                return Ok(Action::Leave(Standing::Declined { pull: pull.number }));
-            }
-            // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
-            // newer source, or when somebody asks (`replan`), and not against the will of who reverted it.
-            PullState::Merged if pull.leaves.as_ref() == Some(&offer.source.source().to_string()) => {
-                return Ok(Action::Leave(Standing::RolledBack { pull: pull.number }));
-            }
-            PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
-                return Ok(Action::Leave(Standing::Merged { pull: pull.number }));
-            }
-            _ => {}
-        }
+    if let Some(standing) = newest.and_then(|pull| ended_against(pull, offer, facts.command)) {
+        return Ok(Action::Leave(standing));
     }
     let Some(branch) = facts.answers.branch()? else {
         return Ok(Action::Open { branch: BranchStep::Create });

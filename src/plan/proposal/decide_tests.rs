@@ -36,7 +36,16 @@ fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> Facts {
         reviewed: Some(Reviewed::Not),
         mergeable: Some(Mergeable::PerhapsYes),
     };
-    Facts { wanted, pulls, command: Command::None, hold: None, pause: None, answers }
+    Facts {
+        wanted,
+        pulls,
+        command: Command::None,
+        hold: None,
+        skipped: None,
+        pause: None,
+        leaving: Leaving::Nobody,
+        answers,
+    }
 }
 
 fn reviewed(mut facts: Facts, reviewed: Reviewed) -> Facts {
@@ -124,6 +133,28 @@ fn a_proposal_that_conflicts_with_its_base_is_written_anew() {
     let mut found = reviewed(found, Reviewed::Approved);
     found.answers.mergeable = Some(Mergeable::Conflicts);
     assert_eq!(decided(&found), Action::Update { pull: 5, branch: moved('c') });
+}
+
+#[test]
+fn one_that_several_share_is_written_anew_where_somebody_has_to_leave_it_though_it_is_approved() {
+    let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
+    let anew = Action::Update { pull: 5, branch: moved('c') };
+    let waits = |by, newer| Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer });
+    for (by, expected) in [
+        (Reviewed::Approved, anew.clone()),
+        (Reviewed::AutoMerge, anew),
+        (Reviewed::Queued, waits(Reviewed::Queued, None)),
+    ] {
+        let found = facts(offer("aws/v2.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
+        let found = Facts { leaving: Leaving::Somebody, ..reviewed(found, by) };
+        assert_eq!(decided(&found), expected, "{by:?}");
+    }
+    let newer = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
+    let newer = Facts { leaving: Leaving::Somebody, ..reviewed(newer, Reviewed::Approved) };
+    assert_eq!(decided(&newer), waits(Reviewed::Approved, Some(source("aws/v3.0.0"))), "its target stays");
+    let edited = facts(offer("aws/v2.0.0", '2'), a_persons(), pulls);
+    let edited = Facts { leaving: Leaving::Somebody, ..edited };
+    assert_eq!(decided(&edited), Action::Leave(Standing::Edited { pull: Some(5) }));
 }
 
 #[test]
@@ -352,4 +383,23 @@ fn what_somebody_rolled_back_from_is_not_offered_again_and_a_newer_source_is() {
     assert_eq!(decided(&offered("aws/v23.0.0")), Action::Open { branch: BranchStep::Create });
     let asked = Facts { command: Command::Offer, ..offered("aws/v22.0.0") };
     assert_eq!(decided(&asked), Action::Open { branch: BranchStep::Create });
+}
+
+#[test]
+fn what_was_skipped_is_not_offered_until_it_is_something_else_or_somebody_asks() {
+    let by = |release: &str| Some(Skipped { source: release.to_owned(), by: "ada".to_owned() });
+    let mut facts = facts(offer("aws/v22.0.0", '1'), None, vec![]);
+    facts.skipped = by("aws/v22.0.0");
+    let skipped = Action::Leave(Standing::Skipped { by: "ada".to_owned() });
+    assert_eq!(asked(&facts), (vec![], skipped));
+    facts.skipped = by("aws/v21.0.0");
+    assert_eq!(decided(&facts), Action::Open { branch: BranchStep::Create });
+    facts.skipped = by("aws/v22.0.0");
+    facts.command = Command::Offer;
+    assert_eq!(decided(&facts), Action::Open { branch: BranchStep::Create });
+    facts.command = Command::None;
+    facts.pulls = vec![pull(7, PullState::Open, "aws/v22.0.0")];
+    let Action::Close { pull: 7, by: Closer::Person, .. } = decided(&facts) else {
+        panic!("an open one is closed: {:?}", decided(&facts));
+    };
 }

@@ -15,6 +15,9 @@ pub struct Decisions {
     /// It is left alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<OnHold>,
+    /// What is offered now is not wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
     /// The release that it offers, whatever would be offered otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<ReleaseName>,
@@ -30,6 +33,15 @@ pub struct Decisions {
     /// Who approved what it changes, and whose approval was dismissed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
+}
+
+/// A source is not offered again to one cluster. Where a pull request of its own was closed for that, the close says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// What was offered then: something else is offered.
+    pub source: String,
+    /// Who said so: a login.
+    pub by: String,
 }
 
 /// Somebody rolls back.
@@ -106,6 +118,11 @@ impl Decisions {
         *self == Self::default()
     }
 
+    /// Whether somebody asked for a release by name.
+    pub const fn is_asked_for(&self) -> bool {
+        self.release.is_some() || self.rollback.is_some()
+    }
+
     /// Whether versions and images move.
     pub const fn versions(&self) -> Versions {
         if self.rollback.is_some() { Versions::Stay } else { Versions::Move }
@@ -131,6 +148,8 @@ impl Decisions {
         };
         Self {
             hold: self.hold_on(today).cloned(),
+            // Where nothing is offered now, the same may be offered again.
+            skipped: self.skipped.clone().filter(|one| source.as_ref().is_none_or(|now| *now == one.source)),
             release: self.release.clone(),
             rollback: self.rollback.clone(),
             overrides: self.overrides.iter().filter(is_of_it).cloned().collect(),

@@ -1,4 +1,5 @@
-//! Proposals: the pull request that carries one target's upgrade from one kind of source, and what to do with it.
+//! Proposals: the pull request that carries one target's upgrade from one kind of source, or those of a group of clusters,
+//! and what to do with it.
 //!
 //! Everything that [`decide()`] needs can be read from GitHub and Git: which source and plan a branch
 //! carries stands in the trailers of its commit, who closed a pull request in the folded block of its
@@ -10,7 +11,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | branch | `capstan/upgrade/<target>` of a change from a release, `capstan/<kind>/<target>` from another kind of source ([`ProposalId`]) |
+//! | branch | `capstan/upgrade/<target>` of a change from a release, `capstan/<kind>/<target>` from another kind of source, either with `%group/` before the name of a group of clusters ([`ProposalId`]) |
 //! | trailer `Capstan-Source:` | the source offered and its content, `aws/v22.0.0@9d1f…` ([`SourceState`]) |
 //! | trailer `Capstan-Releases:` | repository and commit of the release, where that is another repository ([`ReleasesOrigin`]) |
 //! | trailer `Capstan-Plan:` | digest of what the commit changes ([`PlanDigest`]); a commit that has another was edited by a person ([`judge_head`]) |
@@ -23,6 +24,7 @@ mod buttons;
 mod decide;
 mod decisions;
 mod draft;
+mod group;
 mod merge;
 mod refused;
 mod rollback;
@@ -40,11 +42,12 @@ pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
 pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, ProposalId};
 pub use buttons::{Stage, buttons};
 pub use decide::{
-    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Mergeable, Offer, Pull, PullState,
-    Question, Reviewed, Standing, Wanted, decide,
+    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Leaving, Mergeable, Offer, Pull,
+    PullState, Question, Reviewed, Standing, Wanted, decide,
 };
-pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Unsettled, find_conflict};
+pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Skipped, Unsettled, find_conflict};
 pub use draft::{Draft, Drafted};
+pub use group::{Gathered, LeftOut, MOST_IN_A_GROUP, Member, Stands, WhyLeftOut, carrier_of, gather};
 pub use merge::{
     By, CheckVerdict, MergeFacts, MergeStatus, MergeStep, MergeView, Obstacle, Queue, Required,
     RequiredState, Standstill, Undo, decide_merge, decide_undo,

@@ -25,7 +25,8 @@ pub struct Scope {
 impl Scope {
     /// The folders that its target is rendered from.
     pub fn folders(&self) -> Folders {
-        let cluster = self.target.folder().clone();
+        // A group has no scope: what is written is each cluster's own.
+        let cluster = self.target.folder().unwrap_or(&self.base).clone();
         Folders { cluster, base: self.base.clone(), overlay: self.overlay.clone() }
     }
 }
@@ -43,13 +44,19 @@ pub struct OutsideTarget {
 }
 
 /// Files that were let past the gate. Trees are built of these alone.
-#[derive(Debug, Clone, Copy)]
-pub struct Guarded<'f>(&'f [FileChange]);
+#[derive(Debug, Clone, Default)]
+pub struct Guarded<'f>(Vec<&'f [FileChange]>);
 
 impl<'f> Guarded<'f> {
     /// The files.
-    pub const fn files(self) -> &'f [FileChange] {
-        self.0
+    pub fn files(&self) -> impl Iterator<Item = &'f FileChange> {
+        self.0.iter().flat_map(|files| files.iter())
+    }
+
+    /// Those of several targets together, each of which was let past the gate for itself: what one target's plan writes
+    /// can lie in no other's folder.
+    pub fn together(each: impl IntoIterator<Item = Self>) -> Self {
+        Self(each.into_iter().flat_map(|one| one.0).collect())
     }
 }
 
@@ -68,7 +75,7 @@ pub fn guard_new<'f>(
         is_free && file.path.is_in(folder) && file.before.is_none() && file.after.is_some()
     };
     match files.iter().find(|file| !is_new(file)) {
-        None => Ok(Guarded(files)),
+        None => Ok(Guarded(vec![files])),
         Some(file) => Err(OutsideTarget { target: cluster.clone().into(), path: file.path.clone() }),
     }
 }
@@ -85,7 +92,7 @@ pub fn guard_tombstone<'f>(
         file.path.below(cluster.folder()) == Some(crate::settings::FOLDER_FILE) && file.after.is_some()
     };
     match files.iter().find(|file| !is_record(file)) {
-        None => Ok(Guarded(files)),
+        None => Ok(Guarded(vec![files])),
         Some(file) => Err(OutsideTarget { target: cluster.clone().into(), path: file.path.clone() }),
     }
 }
@@ -93,9 +100,14 @@ pub fn guard_tombstone<'f>(
 /// Refuses any path outside the scope.
 ///
 /// # Errors
-/// The first such path.
+/// The first such path; of a target that has no folder of its own any.
 pub fn guard<'f>(scope: &Scope, files: &'f [FileChange]) -> Result<Guarded<'f>, OutsideTarget> {
-    let folder = scope.target.folder();
+    let Some(folder) = scope.target.folder() else {
+        return match files.first() {
+            None => Ok(Guarded::default()),
+            Some(file) => Err(OutsideTarget { target: scope.target.clone(), path: file.path.clone() }),
+        };
+    };
     let record = |path: &RepoPath| path.below(folder) == Some(crate::settings::FOLDER_FILE);
     let inside = |path: &RepoPath| {
         path.is_in(folder) && (record(path) || (path.is_in(&scope.base) && !path.is_in(&scope.overlay)))
@@ -109,7 +121,7 @@ pub fn guard<'f>(scope: &Scope, files: &'f [FileChange]) -> Result<Guarded<'f>, 
             && file.after.is_some()
     };
     match files.iter().find(|file| !inside(&file.path) && !retargeted(file)) {
-        None => Ok(Guarded(files)),
+        None => Ok(Guarded(vec![files])),
         Some(file) => Err(OutsideTarget { target: scope.target.clone(), path: file.path.clone() }),
     }
 }
@@ -152,6 +164,26 @@ mod tests {
         ] {
             assert_eq!(refused("gauss/peu01/base", file), expected, "{file}");
         }
+    }
+
+    #[test]
+    fn files_of_several_clusters_pass_each_by_its_own_gate() {
+        let of = |cluster: &str| Scope {
+            target: Target::parse(cluster).unwrap(),
+            base: path(&format!("{cluster}/base")),
+            overlay: path(&format!("{cluster}/overlay")),
+            retarget: Retarget::Refused,
+        };
+        let file = |at: &str| [FileChange { path: path(at), before: None, after: Some(String::new()) }];
+        let (one, other) = (file("gauss/peu01/base/a.yaml"), file("gauss/peu02/base/a.yaml"));
+        let (peu01, peu02) = (of("gauss/peu01"), of("gauss/peu02"));
+        let both = Guarded::together([guard(&peu01, &one).unwrap(), guard(&peu02, &other).unwrap()]);
+        let paths: Vec<&str> = both.files().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["gauss/peu01/base/a.yaml", "gauss/peu02/base/a.yaml"]);
+        let refused = guard(&peu01, &other).unwrap_err();
+        assert_eq!((refused.target, refused.path), (peu01.target.clone(), other[0].path.clone()));
+        let group = Scope { target: Target::parse("group://gauss").unwrap(), ..peu01 };
+        assert!(guard(&group, &one).is_err(), "a group has no files of its own");
     }
 
     #[test]

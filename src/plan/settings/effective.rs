@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use super::cluster::{ClusterSettings, Hold, OverlaySettings};
 use super::fields::Track;
 use super::key_path::{KeyPath, find};
-use super::repository::{ManagementCluster, ProviderSetSettings, RepositorySettings};
+use super::repository::{ManagementCluster, ProviderSetSettings, ProvidersBy, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ClusterId, Provider};
 use capstan_model::target::Target;
@@ -20,7 +20,7 @@ pub struct EffectiveSettings {
     pub hold: Option<Hold>,
     /// The provider that the settings name; `None` where it is to be found out.
     pub provider: Option<Provider>,
-    /// The management cluster whose reconciler applies it; `None` = other tools, as they do every provider set today.
+    /// The management cluster whose reconciler applies it; `None` = other tools.
     pub claimed_by: Option<ManagementCluster>,
     /// What was written but has no effect, one sentence each.
     pub notes: Vec<String>,
@@ -85,13 +85,22 @@ impl RepositorySettings {
         })
     }
 
-    /// The management cluster whose reconciler applies a target; `None` = other tools. Reconcilers apply clusters:
-    /// a provider set is nobody's yet.
+    /// The management cluster whose reconciler applies a target; `None` = other tools, as they do every provider set that
+    /// the settings do not name.
     ///
     /// # Errors
     /// Two management clusters claim it.
     pub fn claims(&self, target: &Target) -> Result<Option<&ManagementCluster>, ClaimedTwice> {
-        target.cluster().map_or(Ok(None), |cluster| self.claimed_by(cluster))
+        match target.cluster() {
+            Some(cluster) => self.claimed_by(cluster),
+            None => Ok(target.id().and_then(|id| self.applier_of_set(id))),
+        }
+    }
+
+    /// The management cluster whose reconciler applies a provider set: the one that names it, unless it says `others`.
+    fn applier_of_set(&self, id: &ClusterId) -> Option<&ManagementCluster> {
+        let (management, providers) = self.providers_of(id)?;
+        (providers.by != ProvidersBy::Others).then_some(management)
     }
 
     /// The management cluster whose provider set a folder is, as far as the settings say so, and what they say of it.
@@ -122,10 +131,11 @@ impl RepositorySettings {
         FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
     }
 
-    /// The management cluster that applies a cluster; `None` = other tools.
+    /// The management cluster that applies a cluster, or a provider set that they name; `None` = other tools.
     pub fn claimed_by(&self, cluster: &ClusterId) -> Result<Option<&ManagementCluster>, ClaimedTwice> {
+        // A set is its own management cluster's, whatever pattern its folder fits.
         if self.names_providers(cluster) {
-            return Ok(None);
+            return Ok(self.applier_of_set(cluster));
         }
         let claims = |management: &&ManagementCluster| {
             management.clusters.iter().any(|pattern| pattern.matches(cluster.as_str()))

@@ -22,6 +22,7 @@ mod dashboard;
 mod effective;
 mod fields;
 mod glob;
+mod grouping;
 mod key_path;
 mod proposals;
 mod read;
@@ -44,6 +45,7 @@ pub use fields::{
     RepositoryName, Reviewer, Track,
 };
 pub use glob::{Glob, InvalidGlob};
+pub use grouping::{GroupPattern, GroupSettings};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{GitHubLogin, LabelName, Reviewer};
 use super::glob::Glob;
+use super::grouping::GroupSettings;
 use super::title::TitleTemplate;
 use super::values::{at_most, whole_number};
 
@@ -23,6 +24,8 @@ pub struct ProposalSettings {
     /// Patterns over cluster ids: clusters that match an earlier one come first.
     #[schemars(with = "Vec<String>")]
     pub order: Vec<Glob>,
+    /// Which clusters share a pull request; each has its own by default.
+    pub group: Option<GroupSettings>,
     /// Labels of each proposal, at most 20; GitHub makes those that the repository does not have.
     #[serde(deserialize_with = "at_most::<_, _, 20>")]
     #[schemars(with = "Vec<String>", length(max = 20))]
@@ -47,6 +50,7 @@ impl Default for ProposalSettings {
             open: 20,
             per_hour: 20,
             order: Vec::new(),
+            group: None,
             labels: Vec::new(),
             assignees: Vec::new(),
             reviewers: Vec::new(),

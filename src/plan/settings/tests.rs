@@ -58,6 +58,7 @@ upgrade:
     open: 3
     perHour: 4
     order: ["*/canary*", "*"]
+    group: {by: "*/"}
     labels: [capstan, "kind/größe 1"]
     assignees: [ada]
     reviewers: [grace, acme/platform]
@@ -85,6 +86,7 @@ fn every_setting_is_read() {
     assert_eq!(settings.upgrade.fields[0].owner, FieldOwner::Live);
     let proposals = &settings.upgrade.proposals;
     assert_eq!((proposals.open, proposals.per_hour), (3, 4));
+    assert_eq!(proposals.group.as_ref().unwrap().by.as_str(), "*/");
     assert_eq!(proposals.labels[1].as_str(), "kind/größe 1");
     assert_eq!(proposals.assignees[0].as_str(), "ada");
     assert_eq!(proposals.reviewers[1].as_str(), "acme/platform");
@@ -131,6 +133,19 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         (
             "mode: propose\n---\nmode: observe\n",
             "3:1: a second document starts here; the file must hold one only",
+        ),
+        (
+            "upgrade:\n  proposals:\n    group:\n      by: \"*\"\n",
+            "4:11: `upgrade.proposals.group.by`: `*` is not a pattern over paths: of a group it says how cluster ids begin, so it must end with a plain character: `*/` groups clusters by their first folder",
+        ),
+        ("upgrade:\n  proposals:\n    group: {}\n", "3:12: `upgrade.proposals.group` lacks the key `by`"),
+        (
+            "upgrade:\n  proposals:\n    group: \"*/\"\n",
+            "3:12: `upgrade.proposals.group` must be a mapping, found the string \"*/\"",
+        ),
+        (
+            "upgrade:\n  proposals:\n    group: {bye: \"*/\"}\n",
+            "3:13: unknown key `bye` in `upgrade.proposals.group`; did you mean `by`?",
         ),
         (
             "upgrade:\n  proposals:\n    opne: 3\n",
@@ -483,6 +498,8 @@ fn the_provider_set_of_a_management_cluster_has_a_folder_and_who_applies_it() {
         let settings = of(&format!("{{path: a, by: {written}}}")).unwrap();
         let providers = settings.management_clusters[0].providers.as_ref().unwrap();
         assert_eq!((providers.by, providers.by.as_str()), (by, written));
+        let set = ClusterId::new(path("a"));
+        assert_eq!(settings.claimed_by(&set).unwrap().unwrap().name, "a", "its own management cluster's");
     }
     for (wrong, told) in [
         ("{path: a, by: capstain}", "did you mean `capstan`?"),

@@ -43,6 +43,7 @@ pub(super) fn plan(
         rollouts: Vec::new(),
         components: Vec::new(),
         providers: Vec::new(),
+        unasked: Vec::new(),
         blocked: Vec::new(),
         notes: Vec::new(),
     };

@@ -11,7 +11,7 @@ use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
-use capstan_providers::ProviderChange;
+use capstan_providers::{ProviderChange, Wanted};
 use capstan_yaml::Value;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,9 @@ pub struct Upgrade {
     pub components: Vec<ComponentChange>,
     /// What becomes of the providers of a set, in clusterctl's order; empty for a cluster.
     pub providers: Vec<ProviderChange>,
+    /// Components of the providers of a set that are not at hand, and that nobody asked for yet.
+    #[serde(default)]
+    pub unasked: Vec<Wanted>,
     /// Why nothing may be written, in words, one sentence each; empty where the upgrade may go ahead.
     pub blocked: Vec<String>,
     /// What a person should know besides (why nothing is offered, what follows on the path).

@@ -173,6 +173,7 @@ impl Done {
             rollouts: Vec::new(),
             components: Vec::new(),
             providers: Vec::new(),
+            unasked: Vec::new(),
             blocked,
             notes,
         };

@@ -42,6 +42,8 @@ impl Argument for Rule {
 /// A rule whose errors pass, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overruled {
+    /// The cluster; that of the proposal where none is named.
+    pub cluster: Option<ClusterId>,
     /// The rule.
     pub rule: Rule,
     /// In a person's words, on one line.
@@ -49,9 +51,10 @@ pub struct Overruled {
 }
 
 impl Argument for Overruled {
-    const SYNTAX: &'static str = "RULE REASON";
+    const SYNTAX: &'static str = "[for CLUSTER] RULE REASON";
 
     fn read(given: &str) -> Result<Self, String> {
+        let (cluster, given) = for_cluster(given)?;
         let (rule, reason) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let rule = Rule::read(rule)?;
         if rule.0.change() == Change::Never {
@@ -65,7 +68,7 @@ impl Argument for Overruled {
                 "needs a reason after the rule: it stands in the check and in the audit trail".to_owned()
             );
         }
-        Ok(Self { rule, reason: in_a_line(&words.join(" "))? })
+        Ok(Self { cluster, rule, reason: in_a_line(&words.join(" "))? })
     }
 }
 
@@ -287,6 +290,11 @@ mod tests {
                     release.map_or_else(|| "-".to_owned(), |release| release.to_string())
                 )
             }
+            Ok(Command::Override(Overruled { cluster, rule, reason })) => {
+                let of = cluster.map_or_else(|| "-".to_owned(), |cluster| cluster.to_string());
+                format!("{of} {}: {reason}", rule.0.id())
+            }
+            Ok(Command::Skip(OfCluster(Some(cluster)))) => format!("skip {cluster}"),
             Ok(Command::Explain(Rule(rule))) => rule.id().to_owned(),
             Ok(Command::Merge(OfCommit(commit))) => commit.unwrap_or_else(|| "head".to_owned()),
             Ok(other) => other.verb().word().to_owned(),
@@ -346,7 +354,12 @@ mod tests {
             (Verb::Keep, "/", "- at /"),
             (Verb::Keep, "web-md-0 /spec/replicas", path),
             (Verb::Keep, "a/b /c d", path),
-            (Verb::Override, "component-downgrade it is a rename", "override"),
+            (Verb::Override, "component-downgrade it is a rename", "- component-downgrade: it is a rename"),
+            (
+                Verb::Override,
+                "for gauss/peu01 component-downgrade it is a rename",
+                "gauss/peu01 component-downgrade: it is a rename",
+            ),
             (
                 Verb::Override,
                 "component-downgrade",
@@ -402,7 +415,13 @@ mod tests {
                 "! needs a commit by at least 7 digits of its id, as in `1a2b3c4`, or nothing after it",
             ),
             (Verb::Plan, "", "plan"),
-            (Verb::Plan, "gauss/peu01", "! takes no arguments"),
+            (Verb::Skip, "for gauss/peu01", "skip gauss/peu01"),
+            (
+                Verb::Plan,
+                "gauss/peu01",
+                "! takes nothing but `for` and a cluster's folder, as in `for gauss/peu01`",
+            ),
+            (Verb::Replan, "for gauss/peu01", "! takes no arguments"),
         ] {
             assert_eq!(said(verb, given), expected, "{} {given}", verb.word());
         }

@@ -131,9 +131,9 @@ verbs! {
     /// Lists the verbs.
     Help = "help", Write, Notes: "lists the commands";
     /// Plans again and answers with the result; writes nothing to the branch.
-    Plan = "plan", Write, Notes: "plans the upgrade of this pull request's clusters and answers with what it would change; the branch stays as it is";
+    Plan(OfCluster) = "plan", Write, Notes: "plans the upgrade of this pull request's clusters and answers with what it would change; the branch stays as it is";
     /// Tells how the clusters of the pull request stand.
-    Status = "status", Write, Notes: "tells how this pull request's clusters stand: release, what is offered, what was decided by command, what is waited for";
+    Status(OfCluster) = "status", Write, Notes: "tells how this pull request's clusters stand: release, what is offered, what was decided by command, what is waited for";
     /// Explains a rule.
     Explain(Rule) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
     /// Makes the proposal anew, over edits by people; offers a closed one again.
@@ -147,7 +147,7 @@ verbs! {
     /// Opens a pull request with the tombstone of a cluster.
     Destroy(Gone) = "destroy", Owner, Rewrites: "opens a pull request that has the reconciler delete this cluster, with all its machines, once it is merged; nothing happens before";
     /// Lets the upgrade edit the names of rotated templates in the overlay.
-    Retarget = "retarget", Owner, Overwrites: "lets the upgrade edit, in this cluster's overlay, the names of templates that get a new name, and nothing else there";
+    Retarget(OfCluster) = "retarget", Owner, Overwrites: "lets the upgrade edit, in this cluster's overlay, the names of templates that get a new name, and nothing else there";
     /// Settles a conflict: the cluster's value stays.
     Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal: the cluster's value stays. It is forgotten when one of the three values changes";
     /// Settles a conflict: the release's value is taken.
@@ -165,7 +165,7 @@ verbs! {
     /// Takes a hold back.
     Unhold(OfCluster) = "unhold", Owner, Rewrites: "takes `hold` back";
     /// Closes the proposal; that release is not offered to the cluster again.
-    Skip = "skip", Owner, Notes: "closes this proposal: its release is never offered to this cluster again, a newer one is";
+    Skip(OfCluster) = "skip", Owner, Notes: "closes this proposal: its release is never offered to this cluster again, a newer one is. One cluster of several leaves the pull request that they share";
     /// Asks the live clusters what they would say to a merge.
     Preflight = "preflight", Owner, Notes: "asks the reconcilers of this pull request's clusters anew what the live clusters would say to a merge; the check shows the answers";
     /// Opens, writes and merges nothing in this repository any more.
@@ -175,7 +175,7 @@ verbs! {
     /// Tries again what GitHub refused.
     Retry = "retry", Owner, Rewrites: "tries at once what GitHub refused to take of this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.
-    Unskip = "unskip", Owner, Rewrites: "offers the release of this closed proposal again, unless people's commits stand on its branch: those stay (`replan` overwrites them)";
+    Unskip(OfCluster) = "unskip", Owner, Rewrites: "offers the release of this closed proposal again, unless people's commits stand on its branch: those stay (`replan` overwrites them)";
 }
 
 impl Command {
@@ -186,6 +186,12 @@ impl Command {
             | Self::Rollback(Back { cluster })
             | Self::Hold(Held { cluster, .. })
             | Self::Unhold(OfCluster(cluster))
+            | Self::Plan(OfCluster(cluster))
+            | Self::Status(OfCluster(cluster))
+            | Self::Retarget(OfCluster(cluster))
+            | Self::Skip(OfCluster(cluster))
+            | Self::Unskip(OfCluster(cluster))
+            | Self::Override(Overruled { cluster, .. })
             | Self::Keep(OfConflict { cluster, .. })
             | Self::Take(OfConflict { cluster, .. }) => cluster.as_ref(),
             Self::Create(ClusterFrom { cluster, .. }) | Self::Destroy(Gone { cluster, .. }) => Some(cluster),
@@ -198,6 +204,14 @@ impl Verb {
     /// The verb of that word, in any case.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|verb| verb.word().eq_ignore_ascii_case(word))
+    }
+
+    /// Whether it is about a pull request as a whole, whichever clusters share it.
+    pub const fn is_of_pull_request(self) -> bool {
+        matches!(
+            self,
+            Self::Approve | Self::Unapprove | Self::Merge | Self::Replan | Self::Retry | Self::Preflight
+        )
     }
 
     /// Whether it is about what stands at one commit: nobody means by it what came after they said it.

@@ -24,7 +24,7 @@ use super::images::{self, Overrides, Short};
 use super::objects::{self, Object};
 use super::placing::{self, Owner};
 use super::pods::{self, Container};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Stage};
 use super::set::ProviderSet;
 use super::source::{self, Components};
 use super::spec::Provider;
@@ -155,11 +155,14 @@ fn rendered(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rende
         objects.iter_mut().for_each(|object| placing::own(&mut object.value, &owner));
     }
     let listed_gates = listed_gates(&objects);
-    deployment::customize(&mut objects, &provider.spec)?;
-    notes.extend(patches::apply(&mut objects, &provider.spec.patches)?);
+    deployment::customize(&mut objects, &provider.spec)
+        .map_err(|refusal| refusal.during(Stage::Customization))?;
+    let patched = patches::apply(&mut objects, &provider.spec.patches);
+    notes.extend(patched.map_err(|refusal| refusal.during(Stage::Patches))?);
     if let Some(overrides) = inputs.configuration {
         for object in &mut objects {
-            override_images(object, &label, overrides, Short::Kept)?;
+            override_images(object, &label, overrides, Short::Kept)
+                .map_err(|refusal| refusal.during(Stage::ImageOverrides))?;
         }
     }
     refuse_twins(&objects)?;

@@ -41,6 +41,23 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
             words.join("; ")
         };
         let finding = |message: String| found(rules::PROVIDER_GAINS_RIGHTS, member, message);
+        // What comes with a provider that the set did not have is a gain too, and read otherwise: nothing changed its mind.
+        let is_new = case.before.is_some_and(|before| before.member(label).is_none());
+        if is_new {
+            if !dangerous.is_empty() {
+                findings.push(finding(format!(
+                    "{label} is new in the set, and its {} gets, when the roles of the whole set are put together: {}. That is what installing it gives to whoever gets into that pod: see that its documentation asks for it, and let it pass by `/capstan override provider-gains-rights REASON`, or take it out of the components with a patch",
+                    change.subject,
+                    words(dangerous)
+                )));
+            }
+            if !others.is_empty() {
+                let message =
+                    format!("{label} is new in the set, and its {} gets: {}", change.subject, words(others));
+                findings.push(finding(message).warning());
+            }
+            continue;
+        }
         if !dangerous.is_empty() {
             findings.push(finding(format!(
                 "{} gains, when the roles of the whole set are put together: {}. Who gets into that pod has as much: see that it is needed, or take it out of the components with a patch",

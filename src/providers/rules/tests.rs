@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_kustomize::render::{Placed, placed_documents};
-use capstan_model::finding::Place;
+use capstan_model::finding::{Place, rules};
 use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
@@ -485,6 +485,34 @@ fn gains_of_rights_are_errors_where_they_are_dangerous() {
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
         expect(&comparison, &wanted);
     }
+}
+
+#[test]
+fn what_comes_with_a_provider_that_is_new_is_told_as_what_it_is() {
+    let secrets =
+        manager("cluster-api-system", "{apiGroups: [''], resources: [secrets, pods], verbs: [get]}");
+    let ipam = member("ipam-in-cluster v1.0.3", "");
+    let before = RenderedSet { members: vec![ipam.clone()] };
+    let after = RenderedSet { members: vec![member("cluster-api v1.13.4", &secrets), ipam] };
+    let new = compare(Some(&before), &after, &Facts::default());
+    let messages: Vec<String> = new
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == rules::PROVIDER_GAINS_RIGHTS)
+        .map(|finding| format!("{:?} {}", finding.severity(), finding.message))
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "Error cluster-api is new in the set, and its ServiceAccount cluster-api-system/manager gets, when the roles of the whole set are put together: get of secrets everywhere. That is what installing it gives to whoever gets into that pod: see that its documentation asks for it, and let it pass by `/capstan override provider-gains-rights REASON`, or take it out of the components with a patch",
+            "Warning cluster-api is new in the set, and its ServiceAccount cluster-api-system/manager gets: get of pods everywhere",
+        ]
+    );
+    let whole = compare(None, &after, &Facts::default());
+    assert!(
+        whole.findings.iter().all(|finding| finding.rule != rules::PROVIDER_GAINS_RIGHTS),
+        "no step was taken"
+    );
 }
 
 #[test]

@@ -59,6 +59,11 @@ pub(super) fn selected<'a>(
 
 /// Those in which the operator keeps what it downloaded.
 pub(super) fn downloaded<'a>(set: &'a ProviderSet, provider: &Provider) -> Result<Vec<Found<'a>>, Refusal> {
+    selected(set, provider, &downloads(provider))
+}
+
+/// The labels of those.
+pub(super) fn downloads(provider: &Provider) -> Selector {
     let mut labels = vec![
         ("provider.cluster.x-k8s.io/name", provider.name.clone()),
         ("provider.cluster.x-k8s.io/type", provider.kind.word().to_owned()),
@@ -67,7 +72,7 @@ pub(super) fn downloaded<'a>(set: &'a ProviderSet, provider: &Provider) -> Resul
     if matches!(provider.spec.source, Some(Source::Oci(_))) {
         labels.push(("provider.cluster.x-k8s.io/source", "oci".to_owned()));
     }
-    selected(set, provider, &Selector::of(labels))
+    Selector::of(labels)
 }
 
 fn components(map: &Held) -> Result<(String, Place), Refusal> {

@@ -14,7 +14,8 @@ use capstan_model::version::ReleaseVersion;
 
 use super::origin::without_credentials;
 use super::published::Published;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Stage};
+use super::selector::Selector;
 use super::set::ProviderSet;
 use super::spec::{Provider, Source, Spec};
 
@@ -47,10 +48,10 @@ struct Found<'a> {
 /// Nothing at hand, and where to put it; ConfigMaps or folders that are none; a version that no release series has.
 pub(crate) fn find(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Components, Refusal> {
     let (found, notes) = look(tree, set, provider)?;
-    let found = found.ok_or_else(|| not_at_hand(provider))?;
+    let found = found.ok_or_else(|| not_at_hand(provider, set.why_missing(provider)))?;
     let (metadata, place) = &found.metadata;
-    let contract =
-        metadata::contract(metadata, &found.version).map_err(|refusal| refusal.at(place.clone()))?;
+    let contract = metadata::contract(metadata, &found.version)
+        .map_err(|refusal| refusal.during(Stage::Contract).at(place.clone()))?;
     let (text, place) = (found.components)()?;
     Ok(Components { version: found.version, contract, text, place, notes })
 }
@@ -69,6 +70,14 @@ pub fn at_hand(
     let (components, place) = (found.components)().map_err(of_provider)?;
     let (metadata, _) = found.metadata;
     Ok(Some(Published { version: found.version, metadata, components, from: place.to_string() }))
+}
+
+/// Whether the components of a provider are at hand, without unpacking them.
+///
+/// # Errors
+/// As for rendering, but that nothing is at hand.
+pub(crate) fn is_at_hand(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<bool, Refusal> {
+    Ok(look(tree, set, provider)?.0.is_some())
 }
 
 /// Whether the release series of a provider's metadata have a version, with a contract that is understood.
@@ -170,7 +179,10 @@ fn choose<'a>(all: Vec<Found<'a>>, wanted: Option<&str>) -> Option<Found<'a>> {
     }
 }
 
-fn not_at_hand(provider: &Provider) -> Refusal {
+fn not_at_hand(provider: &Provider, why_missing: Option<&str>) -> Refusal {
+    if let Some(why) = why_missing {
+        return Refusal::new(format!("its components are not known: {why}")).not_at_hand();
+    }
     let from = match &provider.spec.source {
         Some(Source::Selector(selector)) => {
             format!("no ConfigMap of namespace `{}` here meets `{selector}`", provider.namespace)
@@ -192,6 +204,14 @@ fn not_at_hand(provider: &Provider) -> Refusal {
         folder::of(provider)
     ))
     .not_at_hand()
+}
+
+/// The labels of the ConfigMaps that a provider's components may be in.
+pub(crate) fn selector(provider: &Provider) -> Selector {
+    match &provider.spec.source {
+        Some(Source::Selector(selector)) => selector.clone(),
+        _ => config_maps::downloads(provider),
+    }
 }
 
 /// Version and SHA-256 of the components of every provider of a set of which they are at hand, by label: of their text,

@@ -105,6 +105,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         database_url: SecretString::from(format!("sqlite://{}", database.display())),
         state_dir: folder.path().to_owned(),
         work: Work::default(),
+        provider_credentials: Vec::new(),
         key: SecretString::from(DEMO_KEY),
         github: GithubApp {
             api_url: Url::parse(&format!("{}/api/v3", forge.url())).map_err(failed)?,

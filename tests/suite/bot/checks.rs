@@ -221,10 +221,7 @@ impl Planner for Away {
         &self,
         _: Arc<dyn Tree>,
         _: Arc<dyn Tree>,
-        _: &capstan_plan::settings::RepositorySettings,
-        _: &[capstan_model::ids::ClusterId],
-        _: &std::collections::BTreeMap<capstan_model::ids::ClusterId, capstan::app::planner::LiveNames>,
-        _: Date,
+        _: capstan::app::planner::JudgedBy<'_>,
     ) -> Result<Vec<capstan_report::JudgedCluster>, PlannerFailed> {
         Err(PlannerFailed::Unavailable("no process could be started".to_owned()))
     }

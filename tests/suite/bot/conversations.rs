@@ -275,7 +275,7 @@ async fn commands_are_answered_and_noise_is_not() {
     town.comment(1, "mallory", "/capstan help").await;
     assert!(town.answers(1)[2].contains("it needs write permission"), "{:?}", town.answers(1));
     town.comment(1, "ada", "/capstan help").await;
-    assert!(town.answers(1)[3].contains("| `/capstan plan` |"), "{:?}", town.answers(1));
+    assert!(town.answers(1)[3].contains("| `/capstan plan [for CLUSTER]` |"), "{:?}", town.answers(1));
     town.comment(1, "ada", "```\n/capstan plan\n```\n> /capstan plan\n\nsee /capstan plan").await;
     assert_eq!(town.answers(1).len(), 4);
     town.done();

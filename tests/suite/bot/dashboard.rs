@@ -365,22 +365,44 @@ fn world() -> World {
     world
 }
 
+fn tick_pause(world: &World) {
+    let pause = "<!-- capstan {\"do\":\"pause\"}";
+    let (number, body) = {
+        let state = world.state();
+        (state.issues[0].0.number, state.issues[0].0.body.clone())
+    };
+    let ticked = body.replace(&format!("- [ ] {pause}"), &format!("- [x] {pause}"));
+    assert_ne!(ticked, body);
+    world.change_issue(number, "ada", &IssueEdit { body: Some(ticked), ..IssueEdit::default() });
+}
+
+#[tokio::test]
+async fn a_tick_in_the_instant_of_a_write_is_told_to_be_lost() {
+    let world = world();
+    world.sync().await;
+    world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
+    world.state().meanwhile = Some((Moment::IssueEdit, tick_pause));
+    world.sync().await;
+    let body = |world: &World| world.state().issues[0].0.body.clone();
+    let told = "`ada` edited this page in the instant in which Capstan wrote it: what was ticked then is lost. Tick again.";
+    let after = body(&world);
+    assert!(after.contains(told) && !after.contains("[x]") && !after.contains("**Paused by"), "{after}");
+    // It is said once, and the next tick is heard.
+    world.sync().await;
+    assert_eq!(body(&world), after);
+    tick_pause(&world);
+    world.sync().await;
+    let body = body(&world);
+    assert!(body.contains("> **Paused by `ada` since ") && !body.contains("[x]"), "{body}");
+}
+
 #[tokio::test]
 async fn a_tick_that_comes_while_a_run_works_is_not_written_over() {
     let world = world();
     world.sync().await;
     world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
     let body = |world: &World| world.state().issues[0].0.body.clone();
-    world.state().meanwhile = Some((Moment::Reference, |world| {
-        let pause = "<!-- capstan {\"do\":\"pause\"}";
-        let (number, body) = {
-            let state = world.state();
-            (state.issues[0].0.number, state.issues[0].0.body.clone())
-        };
-        let ticked = body.replace(&format!("- [ ] {pause}"), &format!("- [x] {pause}"));
-        assert_ne!(ticked, body);
-        world.change_issue(number, "ada", &IssueEdit { body: Some(ticked), ..IssueEdit::default() });
-    }));
+    world.state().meanwhile = Some((Moment::Reference, tick_pause));
     assert!(matches!(world.try_sync().await.unwrap(), Synced::Again));
     assert!(body(&world).contains("[x]"), "it was left as it was");
     world.sync().await;

@@ -84,6 +84,9 @@ fn write_of(one: &Exchange) -> Write {
         ("POST", ["git", "commits"]) => ("commit", "a commit".to_owned(), 0),
         ("POST", ["git", "refs"]) => ("branch", text("ref").trim_start_matches("refs/heads/").to_owned(), 0),
         ("POST", ["pulls"]) => ("pull-request", text("head").to_owned(), length(&["title", "body"])),
+        ("PATCH", ["pulls", number]) if text("state") == "closed" => {
+            ("pull-request-close", format!("#{number}"), 0)
+        }
         ("PATCH", ["pulls", number]) => {
             ("pull-request-edit", format!("#{number}"), length(&["title", "body"]))
         }
@@ -194,6 +197,49 @@ fn a_dry_run_tells_exactly_what_a_run_writes_and_writes_nothing() {
     ];
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
     drop(bot);
+    place.done();
+    assert_conforms(&forge);
+}
+
+#[test]
+fn a_dry_run_tells_how_proposals_move_into_one_of_their_group() {
+    let forge = forge();
+    let place = Place::new(&forge);
+    let begin = sample::repository("mode: propose\n", &CLUSTERS);
+    forge.commit(REPOSITORY, "main", "ada", "Begin", &begin).unwrap();
+    forge.commit(REPOSITORY, "main", "ada", "First", &[sample::release("v22.0.0", "v1.22.0")]).unwrap();
+    let bot = place.start_with(&[]);
+    wait_until_settled(&forge, &place, "v22.0.0", "at first");
+    wait_until_quiet(&forge, &place);
+    drop(bot);
+    let grouped = "dashboard: {enabled: false}\nupgrade: {proposals: {group: {by: \"*/\"}}}\n";
+    forge.commit(REPOSITORY, "main", "ada", "Group", &[Edit::write(".capstan.yaml", grouped)]).unwrap();
+
+    forge.clear_exchanges();
+    let earlier = place.log().len();
+    let bot = place.start_with(&["--dry-run"]);
+    wait_until_quiet(&forge, &place);
+    drop(bot);
+    let told = told(&place.log()[earlier..]);
+    assert_eq!(written(&forge), [], "nothing is written");
+    let opened = |write: &&Write| write.1 == "pull-request";
+    let branches: Vec<&str> = told.iter().filter(opened).map(|write| write.2.as_str()).collect();
+    assert_eq!(branches, ["capstan/upgrade/%group/gauss"], "{told:#?}");
+    let closed = told.iter().filter(|write| write.1 == "pull-request-close").count();
+    assert_eq!(closed, 2, "each cluster's own: {told:#?}");
+
+    let bot = place.start_with(&[]);
+    wait_until_quiet(&forge, &place);
+    drop(bot);
+    assert_eq!(told, written(&forge));
+    let open: Vec<String> = forge
+        .pulls(REPOSITORY)
+        .unwrap()
+        .into_iter()
+        .filter(|pull| pull.state == PullState::Open)
+        .map(|pull| pull.head_branch)
+        .collect();
+    assert_eq!(open, ["capstan/upgrade/%group/gauss"]);
     place.done();
     assert_conforms(&forge);
 }

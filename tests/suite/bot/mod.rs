@@ -13,6 +13,8 @@ mod decisions;
 mod dry_run;
 mod elsewhere;
 mod enterprise;
+mod fetched_components;
+mod grouping;
 mod kills;
 mod memory;
 mod merging;

@@ -10,12 +10,15 @@ use capstan::app::agents::rollouts::{PACE, Reporting, RolloutReporter};
 use capstan::app::agents::{
     AgentLimits, AgentParts, Agents, Invitee, Notifier, Reconcilers, SealingKey, invite,
 };
+use capstan::app::components::{Sources, Supplier, SupplierLimits};
 use capstan::app::planner::Planner;
 use capstan::app::ports::{
-    Cause, Clock, ClusterFilter, CodeHost, Extent, Hints, Jobs, PageRecords as _, RepositoryName, Sight,
+    Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, PageRecords as _,
+    RepositoryName, Sight,
 };
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan::app::worker::{Heartbeats, perform, resync};
+use capstan::components::{CacheLimits, Fetcher, FolderCache};
 use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
@@ -89,6 +92,19 @@ pub(crate) fn processes(memory: u64) -> Processes {
     }
 }
 
+/// Fetches components as the bot does, with less patience.
+fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Supplier {
+    let limits = FetchLimits { longest_wait: Duration::ZERO, ..FetchLimits::default() };
+    let sources = Sources {
+        connect: Box::new(move |hosts| Ok(Box::new(Fetcher::new(hosts, limits.clone())?))),
+        cache: Arc::new(FolderCache::open(state.join("components"), CacheLimits::default()).unwrap()),
+        jobs: Arc::new(database.clone()),
+        clock: Arc::clone(clock),
+        credentials: vec![],
+    };
+    Supplier::new(sources, SupplierLimits { patience: Duration::from_secs(5), ..SupplierLimits::default() })
+}
+
 /// The bot in this process.
 struct Bot {
     ports: Ports,
@@ -137,6 +153,7 @@ impl Bot {
             planner: Arc::clone(&PLANNER),
             key: BlockKey::derive(key.as_bytes()),
             reconcilers: Some(reconcilers.clone()),
+            components: Some(supplier(state, &database, &clock)),
         };
         let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
         let parts = AgentParts {

@@ -1,16 +1,14 @@
 //! One repository that hangs, or ends the work on it in the middle, holds no other up.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use capstan::app::planner::{LiveNames, OpenFailed, OpenFleet, Planner, PlannerFailed};
+use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan::app::ports::{Clock, Jobs};
 use capstan::app::sync::Ports;
 use capstan::app::worker::{Heartbeats, Workforce, work};
 use capstan_forge::{Edit, NewPull, Permission};
-use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
@@ -62,12 +60,9 @@ impl Planner for Hanging {
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
-        settings: &RepositorySettings,
-        clusters: &[ClusterId],
-        live: &BTreeMap<ClusterId, LiveNames>,
-        today: Date,
+        by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
-        self.inner.judge(before, after, settings, clusters, live, today)
+        self.inner.judge(before, after, by)
     }
 
     fn scopes(

@@ -102,7 +102,7 @@ fn settings_that_are_there_are_never_overwritten() {
     assert_eq!(said.json(0)["settings"], SETTINGS);
     Sandbox::with(&[("README.md", "hello\n")])
         .capstan(&["init"])
-        .refused(2, "error: there is nothing to set up here: no cluster, no object of Cluster API's and no release was found");
+        .refused(2, "error: there is nothing to set up here: no cluster, no provider set, no other object of Cluster API's and no release was found");
 }
 
 #[test]

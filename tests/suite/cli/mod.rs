@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod adopting;
+mod bad_providers;
 mod catalogue;
 pub(crate) mod classes;
 mod creating;

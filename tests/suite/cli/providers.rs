@@ -200,6 +200,45 @@ fn components_are_fetched_into_the_folder_from_hosts_of_the_settings_alone() {
 }
 
 #[test]
+fn what_a_set_records_of_its_components_is_what_is_taken() {
+    let (forge, host, sandbox) = released();
+    let folder = ".capstan/providers/ipam-in-cluster/v1.0.3";
+    let object = sandbox.read("mc/providers/ipam.yaml");
+    sandbox.write("mc-eu/providers/base/ipam.yaml", &object);
+    let record = |sha256: &str, version: &str| {
+        let text = format!("components:\n  ipam-in-cluster:\n    version: {version}\n    sha256: {sha256}\n");
+        sandbox.write("mc-eu/providers/capstan.yaml", &text);
+    };
+    let other = "0".repeat(64);
+    record(&other, "v1.0.3");
+    let from = format!("http://{host}/acme/ipam/releases/v1.0.3/ipam-components.yaml");
+    let moved = format!(
+        "error: IPAMProvider ipam-system/in-cluster: {from} moved: its components have SHA-256 {SHA256}, and {other} was recorded of v1.0.3: somebody published other components under the same version; find out why before you take them"
+    );
+    for arguments in [
+        &["providers", "fetch", "mc-eu/providers"][..],
+        &["providers", "fetch", "mc-eu/providers", "--config-maps"],
+    ] {
+        sandbox.capstan(arguments).refused(1, &moved);
+    }
+    assert!(!sandbox.at(folder).exists(), "nothing is written");
+
+    record(SHA256, "v1.0.3");
+    sandbox.capstan(&["providers", "fetch", "mc-eu/providers"]).ended(0);
+    assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
+    // What is at hand is held against it, too, before it goes anywhere.
+    record(&other, "v1.0.3");
+    let said = sandbox.capstan(&["providers", "fetch", "mc-eu/providers", "--config-maps"]);
+    let here = format!("{folder}/ipam-components.yaml moved: its components have SHA-256 {SHA256}");
+    assert!(said.ended(1).err.contains(&here), "{}", said.err);
+    assert_eq!(said.out, "");
+    // Of another version it says nothing.
+    record(&other, "v1.0.2");
+    sandbox.capstan(&["providers", "fetch", "mc-eu/providers"]).ended(0);
+    drop(forge);
+}
+
+#[test]
 fn components_are_printed_as_config_maps_for_the_operator() {
     let (_forge, _, sandbox) = released();
     let said = sandbox.capstan(&["providers", "fetch", "--config-maps"]);

@@ -7,7 +7,7 @@ mod oci;
 mod packages;
 pub(crate) mod registry;
 mod releases;
-mod serving;
+pub(crate) mod serving;
 
 use std::time::Duration;
 
@@ -65,7 +65,15 @@ async fn recorded(
     let origin = provider.origin().unwrap().unwrap();
     let fetcher = Fetcher::new(AllowedHosts::new(hosts.iter().copied()), limits()).unwrap();
     let recorded = recorded.map(str::to_owned);
-    fetcher.fetch(&WantedComponents { provider, origin, credentials, recorded }).await
+    let wanted = WantedComponents {
+        kind: provider.kind,
+        name: provider.name.clone(),
+        version: provider.version().map(str::to_owned),
+        origin,
+        credentials,
+        recorded,
+    };
+    fetcher.fetch(&wanted).await
 }
 
 /// Credentials by their names.

@@ -11,10 +11,10 @@ use axum::routing::any;
 type Answer = dyn Fn(&str) -> Response<Body> + Send + Sync;
 
 /// Ends with the test's runtime.
-pub(super) struct Serving {
-    pub(super) host: String,
+pub(crate) struct Serving {
+    pub(crate) host: String,
     /// `GET /path?query`, and the authorization after it, where there was one.
-    pub(super) asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Clone)]
@@ -24,7 +24,7 @@ struct Shared {
 }
 
 impl Serving {
-    pub(super) async fn start(answer: impl Fn(&str) -> Response<Body> + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(answer: impl Fn(&str) -> Response<Body> + Send + Sync + 'static) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
         let asked = Arc::<Mutex<Vec<String>>>::default();
@@ -34,7 +34,7 @@ impl Serving {
         Self { host, asked }
     }
 
-    pub(super) fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -46,7 +46,7 @@ async fn serve(State(shared): State<Shared>, method: Method, uri: Uri, headers: 
 }
 
 /// An answer with this status, headers and body.
-pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Body>) -> Response<Body> {
+pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
         response = response.header(*name, *value);

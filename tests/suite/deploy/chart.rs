@@ -84,10 +84,18 @@ fn chart_and_kustomizations_render_the_same() {
     let text = format!("resources: [{bot}]\ncomponents: [{bot}/postgres]\n");
     std::fs::write(overlay.path().join("kustomization.yaml"), text).unwrap();
     let with_postgres = [&BOT[..], &["bot.postgres.enabled=true"]].concat();
-    let rows: [(&Path, &str, &[&str], usize); 3] = [
+    let with_providers = tempfile::tempdir().unwrap();
+    let folders = ["", "providers", "providers/definitions"];
+    let folders = folders.map(|folder| from(with_providers.path(), &deployed(folder)));
+    let text = format!("resources: [{}]\n", folders.join(", "));
+    std::fs::write(with_providers.path().join("kustomization.yaml"), text).unwrap();
+    let providers =
+        [RECONCILER, "reconciler.providers.enabled=true", "reconciler.providers.definitions=true"];
+    let rows: [(&Path, &str, &[&str], usize); 4] = [
         (&deployed("bot"), "capstan-bot", &BOT, 5),
         (overlay.path(), "capstan-bot", &with_postgres, 5),
-        (&deployed(""), "capstan-system", &[RECONCILER], 10),
+        (&deployed(""), "capstan-system", &[RECONCILER], 11),
+        (with_providers.path(), "capstan-system", &providers, 25),
     ];
     for (folder, namespace, values, count) in rows {
         let Some(kustomized) = kustomize(folder) else { return };

@@ -29,6 +29,12 @@ fn kustomizations_are_accepted_by_a_real_api_server() {
             ][..],
         ),
         (
+            "providers",
+            "namespace.yaml",
+            &["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"],
+        ),
+        ("providers/definitions", "namespace.yaml", &["CustomResourceDefinition"]),
+        (
             "bot",
             "bot/namespace.yaml",
             &[
@@ -100,8 +106,13 @@ fn the_chart_is_accepted_by_a_real_api_server_with_all_that_it_can_have() {
         (
             "capstan-system",
             "namespace.yaml",
-            &["program=reconciler", "reconciler.settings.namespace-watches=10"],
-            13,
+            &[
+                "program=reconciler",
+                "reconciler.settings.namespace-watches=10",
+                "reconciler.providers.enabled=true",
+                "reconciler.providers.definitions=true",
+            ],
+            28,
         ),
     ] {
         plane.apply(&read(file));

@@ -5,12 +5,14 @@
 //! | `yaml .capstan.yaml`, `yaml capstan.yaml`, `yaml overlay/capstan.yaml`, `yaml release/capstan.yaml` | a file of settings |
 //! | `yaml Fleet`, `yaml TemplateNames` | an object of Capstan's own |
 //! | `yaml serve` | the bot's file of settings |
+//! | `yaml provider-credentials.yaml` | what the bot shows hosts of components |
 //! | `yaml issue form` | the form that asks for a new cluster |
 //! | `yaml` | anything else, and none of these by its looks |
 //! | `sh` | commands ([`super::commands`]) |
 //! | `console`, `text` in the README | the tour ([`super::tour`]) |
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
+use capstan::config::ProviderCredentials;
 use capstan::k8s::crd::Fleet;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::CREATE_FORM;
@@ -63,6 +65,7 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
             let unknown = given.as_object().unwrap().keys().find(|key| !known.contains_key(*key));
             unknown.map_or(Ok(()), |key| Err(format!("the bot has no setting `{key}`")))
         }
+        "yaml provider-credentials.yaml" => ProviderCredentials::read(text).map(drop),
         "yaml issue form" => issue_form(text),
         "yaml" => plain(text),
         "sh" => commands::check(text),

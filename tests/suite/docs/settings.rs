@@ -74,7 +74,9 @@ fn every_field_of_a_title_stands_in_its_table() {
 fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
     let page = page("docs/install-reconciler.md");
     let tables: Vec<_> = page.tables.iter().filter(|table| table.heading == "settings-of-a-fleet").collect();
-    let definitions = capstan::k8s::crd::definitions().unwrap();
+    let mut definitions = capstan::k8s::crd::definitions().unwrap();
+    // Nobody asks for anything in a ManagedProvider: all of it is the reconciler's.
+    definitions.retain(|(name, _)| name != "managedproviders.capstan.dev");
     assert_eq!(tables.len(), definitions.len());
     for (table, (name, definition)) in tables.into_iter().zip(&definitions) {
         let spec = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];

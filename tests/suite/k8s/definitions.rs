@@ -50,9 +50,10 @@ fn the_definitions_are_accepted_without_a_warning() {
     install(plane);
     let names = plane.kubectl(&["api-resources", "--api-group=capstan.dev", "--no-headers", "-o", "wide"]);
     let words: Vec<Vec<&str>> = names.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(words.len(), 2, "{names}");
+    assert_eq!(words.len(), 3, "{names}");
     assert_eq!(words[0][..5], ["fleets", "flt", "capstan.dev/v1alpha1", "true", "Fleet"]);
     assert_eq!(words[1][..5], ["managedclusters", "mcl", "capstan.dev/v1alpha1", "true", "ManagedCluster"]);
+    assert_eq!(words[2][..5], ["managedproviders", "mpr", "capstan.dev/v1alpha1", "true", "ManagedProvider"]);
     assert!(words.iter().all(|line| line.last() == Some(&"capstan")), "{names}");
 }
 

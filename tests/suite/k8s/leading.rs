@@ -1,9 +1,11 @@
 //! One leader at a time, by a Lease.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::ports::Leadership as _;
-use capstan::k8s::{KubeLease, Timing};
+use capstan::controllers::OperatorLeases;
+use capstan::k8s::{KubeLease, KubeLeases, Timing};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -123,4 +125,26 @@ async fn one_that_is_told_to_stop_does_not_wait_any_longer() {
     stop.cancel();
     assert!(second.lead(&stop).await.is_none());
     term.resign().await;
+}
+
+#[tokio::test]
+async fn an_operators_lease_is_held_and_one_that_is_started_later_stands_by() {
+    let Some(plane) = shared() else { return };
+    plane.apply("{apiVersion: v1, kind: Namespace, metadata: {name: leased}}");
+    let posts = KubeLeases::new(&connection(plane).await, "of-an-operator", "capstan-providers_test");
+    let mut leases = OperatorLeases::new(Arc::new(posts));
+    let namespaces = ["leased".to_owned(), "nowhere".to_owned()];
+    assert_eq!(leases.hold(&namespaces).await, ["nowhere"], "there is no such namespace");
+    let holder = ["get", "lease", "of-an-operator", "-n", "leased", "-o", "jsonpath={.spec.holderIdentity}"];
+    assert_eq!(plane.kubectl(&holder), "capstan-providers_test");
+    assert_eq!(leases.hold(&namespaces[..1]).await, [""; 0]);
+
+    let operator = KubeLease::new(&connection(plane).await, "leased", "of-an-operator", "operator");
+    let never = CancellationToken::new();
+    assert!(timeout(Duration::from_secs(5), operator.lead(&never)).await.is_err(), "it stands by");
+    // Given up, not given away.
+    leases.give_up().await;
+    assert_eq!(plane.kubectl(&holder), "capstan-providers_test");
+    assert!(timeout(Duration::from_secs(2), operator.lead(&never)).await.is_err());
+    timeout(Duration::from_secs(30), operator.lead(&never)).await.unwrap().unwrap().resign().await;
 }

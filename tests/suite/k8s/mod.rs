@@ -13,6 +13,7 @@ mod expiring;
 mod leading;
 mod pods;
 mod posting;
+pub(crate) mod provider_definitions;
 mod rights;
 mod watching;
 

@@ -39,7 +39,8 @@ pub(crate) fn install(plane: &Plane) {
     for file in ["namespace.yaml", "rbac.yaml"] {
         plane.apply(&deployed(file));
     }
-    let kinds = ["crd/fleets.capstan.dev", "crd/managedclusters.capstan.dev"];
+    let kinds =
+        ["crd/fleets.capstan.dev", "crd/managedclusters.capstan.dev", "crd/managedproviders.capstan.dev"];
     plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &kinds[..]].concat());
 }
 
@@ -50,6 +51,7 @@ pub(crate) fn prepare_namespace(plane: &Plane, namespace: &str) {
     plane.kubectl_with(&arguments, &deployed("applier/applier.yaml"));
 }
 
-fn deployed(file: &str) -> String {
+/// A file of `deploy/`.
+pub(crate) fn deployed(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)).unwrap()
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use capstan::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Preconditions,
-    Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, LiveChanges, LiveError, ManagementCluster,
+    ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
 use capstan_live::applying::Refusal;
 use capstan_model::object::FieldPath;
@@ -32,6 +32,8 @@ type Key = (String, String, Option<String>, String);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) objects: BTreeMap<Key, Value>,
+    /// What anybody may do, by namespace.
+    pub(crate) rights: BTreeMap<String, Vec<Value>>,
     applied: BTreeMap<Key, Value>,
     pub(crate) log: Vec<Request>,
     /// Every content that was ever written under a name.
@@ -43,7 +45,7 @@ pub(crate) struct State {
     pub(crate) dies_after: Option<usize>,
     /// After so many real writes the server is gone, after it did the last one but before it answered.
     pub(crate) answers: bool,
-    kinds: BTreeMap<(String, String), Scope>,
+    pub(crate) kinds: BTreeMap<(String, String), Scope>,
     /// The name of an object whose deletion a webhook refuses.
     pub(crate) refuses_deletion: Option<String>,
     /// Removes the object of that name just before the next real write.
@@ -81,6 +83,8 @@ impl FakeCluster {
             ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
             ("infrastructure.cluster.x-k8s.io", "DevCluster"),
             ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
+            ("operator.cluster.x-k8s.io", "CoreProvider"),
+            ("operator.cluster.x-k8s.io", "InfrastructureProvider"),
         ] {
             state.kinds.insert((group.to_owned(), kind.to_owned()), Scope::Namespaced);
         }
@@ -329,6 +333,15 @@ impl ManagementCluster for FakeCluster {
         Ok(UID.to_owned())
     }
 
+    async fn version(&self) -> Result<String, LiveError> {
+        Ok("v1.36.3".to_owned())
+    }
+
+    async fn rights(&self, _by: &As, namespace: &str) -> Result<HeldRights, LiveError> {
+        let rules = self.state().rights.get(namespace).cloned().unwrap_or_default();
+        Ok(HeldRights { rules, is_whole: true })
+    }
+
     async fn read(&self, _by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
         let id = object.id();
         Ok(self.state().objects.get(&(id.group, id.kind, id.namespace, id.name)).cloned())
@@ -414,6 +427,17 @@ impl ManagementCluster for FakeCluster {
         Ok(created)
     }
 
+    async fn patch(
+        &self,
+        _by: &As,
+        object: &ApiObject,
+        _part: ObjectPart,
+        _patch: &Value,
+        _run: Run,
+    ) -> Result<Value, LiveError> {
+        panic!("clusters are applied, never patched: {object}")
+    }
+
     async fn delete(
         &self,
         _by: &As,
@@ -490,6 +514,10 @@ impl ManagementCluster for FakeCluster {
     }
 
     fn watch(&self, _watched: tokio::sync::watch::Receiver<Watched>) -> LiveChanges {
+        Box::pin(futures_util::stream::pending())
+    }
+
+    fn watch_posts(&self, _by: As, _posts: tokio::sync::watch::Receiver<BTreeSet<Post>>) -> LiveChanges {
         Box::pin(futures_util::stream::pending())
     }
 }

@@ -168,6 +168,7 @@ impl Running {
             sources: Arc::new(Handle(Arc::clone(remote))),
             leadership: Arc::new(Alone),
             health: Arc::new(Health::default()),
+            providers: None,
         };
         let task = tokio::spawn({
             let stop = stop.clone();

@@ -20,7 +20,8 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    DryRunCache, Gate, Interruption, Kinds, Ports, ReconcileOutcome, ReconcileRequest, Trial, reconcile,
+    DryRunCache, Gate, Interruption, Kinds, Operators, Ports, ReconcileOutcome, ReconcileRequest, Trial,
+    reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -51,6 +52,7 @@ pub(crate) struct World {
     /// What is asked before each write.
     pub(crate) fence: Mutex<Option<Arc<dyn Fence>>>,
     claiming: Arc<tokio::sync::Mutex<()>>,
+    operators: Arc<Operators>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -130,6 +132,7 @@ impl World {
             standing: Mutex::new(Standing::Confirmed),
             fence: Mutex::default(),
             claiming: Arc::default(),
+            operators: Arc::default(),
             over: Mutex::default(),
             commits: AtomicUsize::new(1),
         };
@@ -189,6 +192,7 @@ impl World {
             dry_run_cache: self.dry_run_cache.clone(),
             trial: Arc::clone(&self.known_trials),
             claiming: Arc::clone(&self.claiming),
+            operators: Arc::clone(&self.operators),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),

@@ -16,6 +16,7 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{SettledConflict, Upgrade};
 use capstan_plan::verbs::ClusterFrom;
+use capstan_providers::Supplies;
 use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -126,7 +127,7 @@ pub enum Request {
 
 impl Request {
     /// Opens a fleet that was given nothing yet.
-    pub const fn open(tree: TreeRef, today: Date) -> Self {
+    pub fn open(tree: TreeRef, today: Date) -> Self {
         Self::Open(FleetRequest::of(tree, today))
     }
 
@@ -177,11 +178,13 @@ pub struct FleetRequest {
     pub rolled_back: Vec<ProposalId>,
     /// Live names of templates.
     pub names: BTreeMap<ClusterId, TemplateNames>,
+    /// What came of asking for components.
+    pub supplies: Arc<Supplies>,
 }
 
 impl FleetRequest {
     /// A fleet that was given nothing yet.
-    pub const fn of(tree: TreeRef, today: Date) -> Self {
+    pub fn of(tree: TreeRef, today: Date) -> Self {
         Self {
             tree,
             settings: None,
@@ -193,6 +196,7 @@ impl FleetRequest {
             settled: Vec::new(),
             rolled_back: Vec::new(),
             names: BTreeMap::new(),
+            supplies: Arc::default(),
         }
     }
 }
@@ -227,6 +231,8 @@ pub struct Judging {
     pub clusters: Vec<ClusterId>,
     /// What is known of live names.
     pub live: BTreeMap<ClusterId, LiveNames>,
+    /// What came of asking for components.
+    pub supplies: Arc<Supplies>,
     /// Neighbours that are not rendered: they are beyond the limits.
     pub unrendered: BTreeSet<ClusterId>,
     /// The day in UTC.

@@ -9,8 +9,8 @@ use capstan_model::tree::Tree;
 use capstan_plan::upgrade::{Upgrade, Versions};
 use jiff::civil::Date;
 
-use super::super::generator::{Generator, JudgedBy};
-use super::super::{OpenFailed, OpenFleet, Planner};
+use super::super::generator::Generator;
+use super::super::{JudgedBy, OpenFailed, OpenFleet, Planner};
 use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response, SentUpgrade};
 use super::sent::Sent;
 use super::tree_ref::TreeRef;
@@ -189,11 +189,13 @@ fn answer(
             begun(&cluster);
             Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
         }
-        Request::Judge(Judging { before, after, settings, clusters, live, today, unrendered }) => {
+        Request::Judge(judging) => {
+            let Judging { before, after, settings, clusters, live, supplies, unrendered, today } = judging;
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
-            let by = JudgedBy { settings: &settings, clusters: &clusters, live: &live, today };
+            let (settings, clusters, live) = (&settings, &clusters, &live);
+            let by = JudgedBy { settings, clusters, live, supplies: &supplies, today };
             let judge = generator.judging(before, after, by, &Watch { out, unrendered, one_by_one: true });
-            for cluster in &clusters {
+            for cluster in clusters {
                 begun(cluster);
                 out.say(&Response::Judged(judge(cluster)));
             }
@@ -263,6 +265,7 @@ fn open(
         settled,
         rolled_back,
         names,
+        supplies,
     } = request;
     let mut fleet =
         generator.open_fleet(opened(tree, trees)?, settings, today).map_err(|failed| match failed {
@@ -295,6 +298,7 @@ fn open(
     }
     let names = names.into_iter().map(|(cluster, names)| (cluster, Arc::new(names))).collect();
     OpenFleet::know_names(&mut fleet, names);
+    OpenFleet::provide_components(&mut fleet, supplies);
     Ok(fleet)
 }
 

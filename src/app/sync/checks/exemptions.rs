@@ -33,22 +33,21 @@ impl Run<'_> {
         }
         // What was overridden in a proposal passes there whoever else has edited it; in a merge group, with just that.
         if subject.pull.is_none() {
-            for (proposal, pull) in &self.facts.proposals {
+            for pull in self.facts.proposals.values() {
                 let Some(remarks) = outcome.remarks.get(&pull.number) else { continue };
                 if remarks.overrides.is_empty() || pull.base_branch != subject.base_branch {
                     continue;
                 }
                 let Some(comparison) = self.comparison(&self.subject(pull).await?).await? else { continue };
                 let (before, after) = (&*comparison.before, &*comparison.after);
-                let Some(plan) = digest_of_changes_in(proposal.target.folder(), before, after) else {
-                    continue;
-                };
-                let rules = remarks.overrides.iter().map(|one| (one.rule.clone(), override_in_words(one)));
-                found.push(Exemption {
-                    target: proposal.target.clone(),
-                    plan: Some(plan),
-                    rules: rules.collect(),
-                });
+                for (target, overrides) in &remarks.overrides {
+                    let folder = target.folder();
+                    let plan = folder.and_then(|folder| digest_of_changes_in(folder, before, after));
+                    if plan.is_some() {
+                        let rules = overrides.iter().map(|one| (one.rule.clone(), override_in_words(one)));
+                        found.push(Exemption { target: target.clone(), plan, rules: rules.collect() });
+                    }
+                }
             }
         }
         Ok(found)
@@ -88,7 +87,10 @@ impl Exemption {
 
     fn is_just_that(&self, before: &dyn Tree, after: &dyn Tree) -> bool {
         match &self.plan {
-            Some(plan) => digest_of_changes_in(self.target.folder(), before, after).as_ref() == Some(plan),
+            Some(plan) => {
+                let folder = self.target.folder();
+                folder.and_then(|folder| digest_of_changes_in(folder, before, after)).as_ref() == Some(plan)
+            }
             None => adds_tombstone_alone(&self.target, before, after),
         }
     }
@@ -96,14 +98,15 @@ impl Exemption {
 
 /// Whether all that differs in a cluster's folder is that its settings say `delete: cluster`.
 fn adds_tombstone_alone(target: &Target, before: &dyn Tree, after: &dyn Tree) -> bool {
-    let Ok(path) = RepoPath::parse(&format!("{}/{FOLDER_FILE}", target.folder())) else { return false };
+    let Some(folder) = target.folder() else { return false };
+    let Ok(path) = folder.join(FOLDER_FILE) else { return false };
     let settings = |tree: &dyn Tree| {
         let Some(entry) = tree.entry(&path) else { return Some(ClusterSettings::default()) };
         ClusterSettings::read(&path, std::str::from_utf8(&tree.read(entry).ok()?).ok()?).ok()
     };
     let differs: Vec<RepoPath> =
         differences(before, after).into_iter().map(|difference| difference.path.clone()).collect();
-    let within = differs.iter().filter(|differing| differing.is_in(target.folder()));
+    let within = differs.iter().filter(|differing| differing.is_in(folder));
     let (Some(mut was), Some(is)) = (settings(before), settings(after)) else { return false };
     let marked = was.delete != Deletion::Cluster && is.delete == Deletion::Cluster;
     was.delete = Deletion::Cluster;

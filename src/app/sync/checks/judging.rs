@@ -12,15 +12,17 @@ use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
 use capstan_model::wording::{few, list};
 use capstan_plan::proposal::{ResultDigest, Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_providers::{Supplies, Wanted};
 use capstan_report::{
     CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
-    annotated_files, check, override_in_words, untouched,
+    annotated_files, check, untouched,
 };
 
 use super::super::outcome::Remarks;
-use super::super::{NotOpened, Planner, Run, Scopes, SyncError, by_target, settings_file};
-use super::Judging;
+use super::super::{NotOpened, Planner, PlannerFailed, Run, Scopes, SyncError, by_target, settings_file};
 use super::subjects::Subject;
+use super::{Judging, overrides_in_words};
+use crate::app::planner::JudgedBy;
 use crate::app::ports::{PullRequest, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.
@@ -49,6 +51,10 @@ pub(in super::super) struct Compared {
     head: CommitId,
     comparison: Comparison,
 }
+
+/// What of two snapshots is judged, under each of the settings that count.
+type Judge =
+    dyn Fn(&dyn Planner, &Arc<Supplies>) -> Result<Vec<Vec<JudgedCluster>>, PlannerFailed> + Send + Sync;
 
 impl Run<'_> {
     /// Judges a head; `None` while GitHub computes its test merge.
@@ -133,7 +139,7 @@ impl Run<'_> {
             ..Judged::default()
         };
         judged.notes.extend(note_of_users(&left_out));
-        judged.notes.extend(remarks.overrides.iter().map(override_in_words));
+        judged.notes.extend(overrides_in_words(remarks));
         let changes_settings = differences(&*comparison.before, &*comparison.after)
             .iter()
             .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
@@ -178,25 +184,28 @@ impl Run<'_> {
         let made = comparison.clone();
         let today = self.today;
         let live = reporters.live_names(preflights);
-        let judge = move |planner: &dyn Planner| {
+        let judge = move |planner: &dyn Planner, supplies: &Arc<Supplies>| {
             let one = |settings: &RepositorySettings| {
                 let (before, after) = (comparison.before.clone(), comparison.after.clone());
-                planner.judge(before, after, settings, &clusters, &live, today)
+                let by = JudgedBy { settings, clusters: &clusters, live: &live, supplies, today };
+                planner.judge(before, after, by)
             };
             both.iter().map(one).collect::<Result<Vec<_>, _>>()
         };
-        let mut by_settings: Vec<Vec<JudgedCluster>> = self.ask_planner(judge).await??;
+        let mut by_settings = self.judge_supplied(Arc::new(judge)).await?;
         judged.clusters = by_settings.remove(0);
         for more in by_settings {
             add_findings(&mut judged.clusters, more);
         }
-        if let [only] = judged.clusters.as_mut_slice() {
-            for finding in &remarks.findings {
-                add_finding(&mut only.judgement.after, finding.clone());
+        // What was said of one cluster concerns no other.
+        for one in &mut judged.clusters {
+            let target = Target::from(one.cluster.clone());
+            for finding in remarks.findings.get(&target).into_iter().flatten() {
+                add_finding(&mut one.judgement.after, finding.clone());
             }
-            // A proposal is of one cluster: what was said of it concerns no other.
-            for finding in &mut only.judgement.after {
-                if remarks.overrides.iter().any(|one| one.rule == finding.rule.id()) {
+            let Some(overrides) = remarks.overrides.get(&target) else { continue };
+            for finding in &mut one.judgement.after {
+                if overrides.iter().any(|one| one.rule == finding.rule.id()) {
                     *finding = finding.clone().warning();
                 }
             }
@@ -214,6 +223,26 @@ impl Run<'_> {
             report.buttons = buttons(stage, remarks.approved.as_ref(), passes);
         }
         Ok(report)
+    }
+
+    /// Judges, and again once the components are known that judging lacked, or it is known why they are not.
+    async fn judge_supplied(&self, judge: Arc<Judge>) -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
+        let ask = async |supplies: Arc<Supplies>| -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
+            let judge = Arc::clone(&judge);
+            Ok(self.ask_planner(move |planner| judge(planner, &supplies)).await??)
+        };
+        let judged = ask(Arc::default()).await?;
+        let all = judged.iter().flatten().flat_map(|judged| &judged.unasked);
+        let wanted: BTreeSet<Wanted> = all.cloned().collect();
+        if wanted.is_empty() {
+            return Ok(judged);
+        }
+        let supplied = self.supply_components(wanted.clone()).await;
+        self.components.note_lacking(&wanted);
+        match supplied {
+            Some(supplies) => ask(supplies).await,
+            None => Ok(judged),
+        }
     }
 
     /// What a merge of a pull request would change. The outer `None`: GitHub is still computing its test merge; the

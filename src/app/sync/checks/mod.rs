@@ -13,6 +13,7 @@ mod writing;
 
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
+use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{CheckVerdict, Stage};
 use capstan_plan::settings::RepositorySettings;
@@ -194,6 +195,7 @@ impl Run<'_> {
             }
         };
         let mut gravest: Option<CheckReport> = None;
+        self.components.take_lacking();
         for (subject, remarks) in subjects.iter().zip(&of_pull) {
             let judged = self.judge_as_its_base_says(subject, judging, remarks, &preflights).await;
             let report = match judged {
@@ -207,6 +209,11 @@ impl Run<'_> {
                 gravest = Some(report);
             }
         }
+        // What was judged without components that are wanted is judged again at the next look.
+        let inputs = match self.components.take_lacking() {
+            true => Fingerprint::of("without-components").field("inputs", &inputs).finish(),
+            false => inputs,
+        };
         if let Some(report) = gravest {
             self.report(first, &inputs, &report).await?;
         }
@@ -363,13 +370,21 @@ fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
         .field("base-branch", &pull.base_branch)
         .each("note", &remarks.notes)
         .each("blocked", &remarks.blocked)
-        .each("finding", remarks.findings.iter().map(finding_fingerprint))
-        .each("override", remarks.overrides.iter().map(override_in_words))
+        .each("finding", remarks.findings.values().flatten().map(finding_fingerprint))
+        .each("override", overrides_in_words(remarks))
         .each("exemption", remarks.exemptions.iter().flat_map(|one| one.rules.iter().map(|(_, why)| why)))
         .each("gate", remarks.gates.iter().map(|gate| &gate.why))
         .maybe("stage", remarks.stage.map(stage_in_a_word))
         .field("live", live)
         .finish()
+}
+
+/// Which rules' errors pass; of which cluster, where several share the pull request.
+fn overrides_in_words(remarks: &Remarks) -> Vec<String> {
+    let is_shared = remarks.overrides.len() > 1;
+    let of = |target: &Target| if is_shared { format!("`{target}`: ") } else { String::new() };
+    let all = remarks.overrides.iter().flat_map(|(target, all)| all.iter().map(move |one| (target, one)));
+    all.map(|(target, one)| of(target) + &override_in_words(one)).collect()
 }
 
 const fn stage_in_a_word(stage: Stage) -> &'static str {

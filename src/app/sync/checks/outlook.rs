@@ -112,7 +112,7 @@ impl Run<'_> {
         settings: &RepositorySettings,
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
         let scopes = self.scopes_of(tree, settings).await?;
-        Ok(scopes.into_iter().map(|scope| scope.target.id().clone()).collect())
+        Ok(scopes.into_iter().filter_map(|scope| scope.target.id().cloned()).collect())
     }
 
     /// What these clusters would be offered at a snapshot, under these settings.
@@ -135,12 +135,14 @@ impl Run<'_> {
         };
         let (mut fleet, _elsewhere) = self.supply(fleet).await?;
         fleet.know_names(judging.reporters.names());
+        fleet.provide_components(self.components.supplies());
         let clusters = clusters.clone();
         match tokio::task::spawn_blocking(move || fleet.plan_some(&clusters)).await? {
             Ok(plans) => {
                 let of_releases = plans.into_iter().filter_map(|(proposal, plan)| {
                     let is_release = proposal.kind == capstan_model::source::SourceKind::RELEASE;
-                    is_release.then(|| (proposal.target.id().clone(), plan))
+                    let id = proposal.target.id().filter(|_| is_release)?;
+                    Some((id.clone(), plan))
                 });
                 Ok(Ok(of_releases.collect()))
             }
@@ -162,7 +164,7 @@ fn look_at(
         .flatten()
         .filter_map(|(proposal, plan)| {
             let from = plan.as_ref().ok()?.from.as_ref()?.release()?;
-            Some((proposal.target.id(), from.provider()))
+            Some((proposal.target.id()?, from.provider()))
         })
         .collect();
     let order = &judging.settings.upgrade.proposals.order;

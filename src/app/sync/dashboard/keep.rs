@@ -95,7 +95,10 @@ impl Run<'_> {
             let text = dashboard_text(&told);
             let is_closed = board.issue.as_ref().is_some_and(|issue| issue.state == IssueState::Closed);
             let state = is_closed.then_some(IssueState::Open);
-            self.write_dashboard(board, Wanted { record, text, state }, &settings.labels).await?
+            match self.write_dashboard(board, Wanted { record, text, state }, &settings.labels).await? {
+                (Kept::Done, Some(written)) => self.tell_lost_tick(board, written, prefix, &entries).await?,
+                (kept, _) => kept,
+            }
         };
         if kept == Kept::Done {
             for request in ticks {
@@ -127,6 +130,34 @@ impl Run<'_> {
         self.write_dashboard(&board, Wanted { record, text, state: None }, &[]).await.map(drop)
     }
 
+    /// Says so where the write of this record went over somebody's tick.
+    async fn tell_lost_tick(
+        &self,
+        board: &Board,
+        written: DashboardRecord,
+        prefix: &str,
+        entries: &[Entry],
+    ) -> Result<Kept, SyncError> {
+        let (Some(issue), Some(notice)) = (&board.issue, self.lost_tick(board).await?) else {
+            return Ok(Kept::Done);
+        };
+        let issue = match self.ports.host.issue(self.repository, issue.number).await {
+            Ok(issue) => issue,
+            Err(error) => return self.dashboard_refused(error).await,
+        };
+        let notices = newest_notices([written.notices.clone(), vec![notice]].concat(), MOST_NOTICES);
+        let record = DashboardRecord { notices, ..written.clone() };
+        let text = dashboard_text(&Dashboard { prefix, entries, record: &record, trouble: None });
+        let again = Board { issue, ..Board::new(Standing::Kept, written, board.known.clone()) };
+        let is_as_written =
+            |issue: &Issue| self.reading_of(&issue.body, &again.record) == DashboardReading::AsWritten;
+        if !again.issue.as_ref().is_some_and(is_as_written) {
+            return Ok(Kept::Later);
+        }
+        let (kept, _) = self.write_dashboard(&again, Wanted { record, text, state: None }, &[]).await?;
+        Ok(kept)
+    }
+
     /// Closes it where the settings say that there is none: what is noted in it counts again when there is to be one.
     async fn close_dashboard(&self, board: &Board) -> Result<(), SyncError> {
         let Some(number) = board.known.as_ref().and_then(|known| known.issue) else { return Ok(()) };
@@ -154,35 +185,39 @@ impl Run<'_> {
             return Ok(Kept::Done);
         }
         let text = format!("{}\n", capstan_report::dashboard_above(&issue.body).trim_end());
-        self.write_dashboard(board, Wanted { record, text, state: None }, &[]).await
+        let (kept, _) = self.write_dashboard(board, Wanted { record, text, state: None }, &[]).await?;
+        Ok(kept)
     }
 
+    /// With the record as it was written, where the body of an issue that was there is another one now.
     async fn write_dashboard(
         &self,
         board: &Board,
         wanted: Wanted,
         labels: &[String],
-    ) -> Result<Kept, SyncError> {
+    ) -> Result<(Kept, Option<DashboardRecord>), SyncError> {
         let Wanted { record, text, state } = wanted;
         let record = record.with_text(&text);
         let stays = state.is_none() && board.reading == DashboardReading::AsWritten;
         if board.issue.is_some() && stays && record.says(&board.record) {
-            return Ok(Kept::Done);
+            return Ok((Kept::Done, None));
         }
         let record = DashboardRecord { edition: board.record.edition + 1, ..record };
         let body = record.body(&text, &self.ports.key, self.repository.id);
-        let Some(issue) = &board.issue else { return self.open_dashboard(record, body, labels).await };
+        let Some(issue) = &board.issue else {
+            return Ok((self.open_dashboard(record, body, labels).await?, None));
+        };
         match self.ports.host.issue(self.repository, issue.number).await {
             Ok(Some(now)) if now.state == issue.state && is_same(&now.body, &issue.body) => {}
             // Deleted, closed, or edited since it was read: no tick is written over.
-            Ok(_) => return Ok(Kept::Later),
-            Err(error) => return self.dashboard_refused(error).await,
+            Ok(_) => return Ok((Kept::Later, None)),
+            Err(error) => return Ok((self.dashboard_refused(error).await?, None)),
         }
         let renamed = record.title != board.record.title && !board.record.title.is_empty();
         let title = renamed.then(|| record.title.clone());
         let edit = IssueEdit { title, body: Some(body), state };
         if let Err(error) = self.ports.host.edit_issue(self.repository, issue.number, &edit).await {
-            return self.dashboard_refused(error).await;
+            return Ok((self.dashboard_refused(error).await?, None));
         }
         self.taken(&Write::dashboard()).await?;
         self.remember_dashboard(Some(issue.number), record.to_json(self.repository.id)).await?;
@@ -191,7 +226,7 @@ impl Run<'_> {
             Some(IssueState::Closed) => self.audit_dashboard("dashboard-closed", issue.number).await?,
             None => {}
         }
-        Ok(Kept::Done)
+        Ok((Kept::Done, Some(record)))
     }
 
     async fn open_dashboard(
@@ -286,8 +321,8 @@ impl Run<'_> {
         let decided = planned.decided;
         let noted = |proposal: &ProposalId| {
             let state = outcome.proposals.get(proposal);
-            let has_pull = self.facts.proposals.contains_key(proposal)
-                || state.is_some_and(|state| state.pull.is_some());
+            let has_pull =
+                outcome.is_noted(self.facts, proposal) || state.is_some_and(|state| state.pull.is_some());
             let plan = planned.plans.get(proposal).filter(|_| !has_pull)?;
             let decisions = decided.of(proposal);
             let decisions = match plan {
@@ -309,7 +344,11 @@ impl Run<'_> {
                 .flat_map(|upgrade| &upgrade.conflicts)
                 .filter(|conflict| conflict.blocks && !conflict.settling.values.is_empty());
             let is_open = !matches!(state.word, "declined" | "reverted" | "current" | "pinned" | "gone");
-            let open = self.facts.proposals.get(proposal).filter(|_| is_open).map(|pull| pull.number);
+            let carries = |id: &&ProposalId| {
+                !outcome.superseded.contains(*id) && outcome.members_of(self.facts, id).contains(proposal)
+            };
+            let carrier = self.facts.carrier(proposal).filter(|_| is_open).filter(carries);
+            let open = carrier.and_then(|id| self.facts.proposals.get(id)).map(|pull| pull.number);
             Entry {
                 proposal: proposal.clone(),
                 word: state.word,

@@ -6,7 +6,8 @@
 //!
 //! *Guarantees.* One issue for each repository: it is known by its number, and where that is lost by its author and what
 //! Capstan noted in it, whatever it is called. Who closes it declines it. Its body is written only when it changes, and
-//! only while it is as it was read, so that no tick is lost but one within the blink of the write. No comment is made.
+//! only while it is as it was read. GitHub takes no condition with the write: who ticks in that instant is told to tick
+//! again. No comment is made.
 //! What GitHub refuses of it (issues switched off, a permission that lacks) is remembered and costs nothing else.
 
 mod keep;
@@ -46,12 +47,14 @@ pub(super) struct Board {
     notices: Vec<Notice>,
     /// How many boxes are requests now: with one of them unanswered the body stays.
     ticks: usize,
+    /// How often others had edited the body since Capstan wrote it, when it was read.
+    edits: usize,
 }
 
 impl Board {
     const fn new(standing: Standing, record: DashboardRecord, known: Option<KnownDashboard>) -> Self {
         let (issue, reading) = (None, DashboardReading::AsWritten);
-        Self { standing, known, issue, record, reading, notices: Vec::new(), ticks: 0 }
+        Self { standing, known, issue, record, reading, notices: Vec::new(), ticks: 0, edits: 0 }
     }
 
     /// Why nothing can be noted in it, where that is so.

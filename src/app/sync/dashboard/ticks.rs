@@ -24,11 +24,27 @@ enum Whose<'a> {
     Nobody(String),
 }
 
+fn is_own(edit: &TextEdit, own: &str) -> bool {
+    edit.by_bot && edit.by.as_deref() == Some(own)
+}
+
+/// What others changed of a body since Capstan, `own`, wrote it; newest first, as `edits` are.
+fn by_others<'a>(edits: &'a [TextEdit], own: &str) -> Vec<&'a TextEdit> {
+    edits.iter().take_while(|edit| !is_own(edit, own)).collect()
+}
+
+/// Whose change Capstan wrote over with the last write of `edits`, newest first, when it had seen `seen` changes of
+/// others before it; the newest of them.
+fn written_over<'a>(edits: &'a [TextEdit], own: &str, seen: usize) -> Option<&'a TextEdit> {
+    let last = edits.iter().position(|edit| is_own(edit, own))?;
+    let before = by_others(edits.get(last + 1..)?, own);
+    before.first().filter(|_| before.len() > seen).copied()
+}
+
 /// Whose changes stand in a body since Capstan, `own`, wrote it; newest first. With several people nobody can say who
 /// ticked what, so none of it is anybody's word.
 fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Whose<'a> {
-    let since: Vec<&TextEdit> =
-        edits.iter().take_while(|edit| !(edit.by_bot && edit.by.as_deref() == Some(own))).collect();
+    let since = by_others(edits, own);
     let named: BTreeSet<Option<&str>> = since.iter().map(|edit| edit.by.as_deref()).collect();
     let people: Vec<&str> = named.iter().flatten().copied().collect();
     match (people.as_slice(), since.last()) {
@@ -71,6 +87,7 @@ impl Run<'_> {
             issue.body.clone_from(&text.body);
         }
         let own = self.ports.host.bot_login().await?;
+        board.edits = by_others(&text.edits, &own).len();
         let choices = match &board.reading {
             DashboardReading::AsWritten => return Ok(Vec::new()),
             DashboardReading::Ticked(choices) => choices.iter().take(MOST).cloned().collect::<Vec<_>>(),
@@ -100,6 +117,25 @@ impl Run<'_> {
         Ok(Vec::new())
     }
 
+    /// What is said to somebody who edited the page between the last look at it and the write of Capstan's that
+    /// followed: what they ticked is gone. `None` where nobody did, and where GitHub does not tell.
+    pub(super) async fn lost_tick(&self, board: &Board) -> Result<Option<Notice>, SyncError> {
+        let Some(issue) = &board.issue else { return Ok(None) };
+        let text = match self.ports.host.issue_text(self.repository, issue).await {
+            Ok(text) => text,
+            Err(error) if error.is_refusal() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let own = self.ports.host.bot_login().await?;
+        let Some(edit) = written_over(&text.edits, &own, board.edits) else { return Ok(None) };
+        let by = edit.by.as_ref().map_or_else(|| "Somebody".to_owned(), |login| code(login, 60));
+        tracing::info!(repository = %self.repository.name, issue = issue.number, by, "an edit of the dashboard was written over");
+        let text = format!(
+            "{by} edited this page in the instant in which Capstan wrote it: what was ticked then is lost. Tick again."
+        );
+        Ok(Some(Notice { at: self.ports.clock.now(), text }))
+    }
+
     async fn tick_requests(
         &self,
         number: u64,
@@ -113,7 +149,7 @@ impl Run<'_> {
         let mut requests = Vec::new();
         for choice in choices {
             let Some(command) = choice.command() else { continue };
-            let pull = choice.proposal.as_ref().and_then(|proposal| self.facts.proposals.get(proposal));
+            let pull = choice.proposal.as_ref().and_then(|proposal| self.facts.pull_of(proposal));
             requests.push(Request {
                 number,
                 pull: pull.cloned(),
@@ -137,6 +173,34 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edit_that_nobody_had_seen_before_the_write_was_written_over() {
+        let edit = |by: &str| TextEdit {
+            by: (!by.is_empty()).then(|| by.to_owned()),
+            by_bot: by.ends_with("[bot]"),
+            at: jiff::Timestamp::from_second(1_800_000_000).unwrap(),
+        };
+        let (own, other) = ("capstan[bot]", "ada");
+        for (edits, seen, expected) in [
+            (vec![own, other, own], 0, Some("ada")),
+            (vec![own, other, own], 1, None),
+            (vec![own, "eve", other, own], 1, Some("eve")),
+            // Who edits after the write is heard the next time.
+            (vec!["eve", own, own], 0, None),
+            (vec!["eve", own, other, own], 0, Some("ada")),
+            (vec![own, own, other, own], 0, None),
+            // Nobody had edited what was opened so.
+            (vec![own], 0, None),
+            (vec![own, other], 0, Some("ada")),
+            (vec![other], 0, None),
+            (vec![], 0, None),
+        ] {
+            let made: Vec<TextEdit> = edits.iter().map(|by| edit(by)).collect();
+            let found = written_over(&made, own, seen);
+            assert_eq!(found.and_then(|edit| edit.by.as_deref()), expected, "{edits:?}, {seen}");
+        }
+    }
 
     #[test]
     fn a_tick_is_the_word_of_the_one_person_who_edited_since_capstan_wrote() {

@@ -91,6 +91,10 @@ impl<'a> Round<'_, 'a> {
                 Ok(Because::Tombstone)
             };
         }
+        // Nobody sees which ConfigMap a provider is installed from: it selects it by labels.
+        if self.is_set() {
+            return Err(Keep::NeedsTombstone);
+        }
         let rotated = object.entry.logical.is_some() && self.has_successor(object.entry);
         let because = if rotated { Because::Rotated } else { Because::Pruned };
         match sort(id, rotated) {
@@ -112,6 +116,13 @@ impl<'a> Round<'_, 'a> {
                 }
             }
         }
+    }
+
+    /// Whether the folder is a provider set, or was one.
+    fn is_set(&self) -> bool {
+        let rendered = self.facts.rendered.into_iter().flatten().map(|object| object.id.clone());
+        let applied = self.facts.inventory.objects().iter().map(InventoryObject::id);
+        rendered.chain(applied).any(|id| role_of(&id) == Some(KindRole::Provider))
     }
 
     /// Whether the same template is rendered under another live name.

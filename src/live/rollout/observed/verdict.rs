@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 
 /// How a rollout stands, in a word; the later ones weigh more.
@@ -165,10 +166,16 @@ impl Verdict {
 
     /// What a person reads: `KubeadmControlPlane org/cp: 1 of 3 machines as wished: Rolling out …`.
     pub fn sentence(&self) -> String {
-        let Some(owner) = self.decisive() else { return "every machine is as wished".to_owned() };
+        let are_providers =
+            self.owners.iter().any(|owner| role_of(&owner.object) == Some(KindRole::Provider));
+        let all_done = || {
+            let what = if are_providers { "provider" } else { "machine" };
+            format!("every {what} is as wished")
+        };
+        let Some(owner) = self.decisive() else { return all_done() };
         let Counts { wanted, up_to_date, current, .. } = owner.counts;
         let mut said = format!("{}: {}", owner.object, owner.state.as_str());
-        if matches!(owner.state, State::Rolling | State::Stuck) {
+        if matches!(owner.state, State::Rolling | State::Stuck) && !are_providers {
             said.push_str(&format!(", {} of {wanted} machines as wished", up_to_date.min(wanted)));
             let old = current.saturating_sub(up_to_date);
             if old > 0 {

@@ -32,7 +32,18 @@ fn a_provider_set_is_no_cluster_and_needs_no_patterns() {
             ("fleet/a/base/cluster.yaml", cluster("a")),
             ("fleet/b/base/cluster.yaml", cluster("b")),
         ],
-        "\n# Clusters are found by their shape, a folder with `base/` and perhaps `overlay/`: 2 clusters today.\n",
+        "
+# Clusters are found by their shape, a folder with `base/` and perhaps `overlay/`: 2 clusters today.
+
+# Provider sets are found by their shape, too: folders whose `base/` holds provider objects of the Cluster API operator.
+#   \"infra/capi-operator\"
+# Which management cluster runs one, and who applies it, is written so:
+#
+# managementClusters:
+#   - name: NAME
+#     uid: UID  # kubectl get namespace kube-system -o jsonpath={.metadata.uid}
+#     providers: {path: \"infra/capi-operator\", by: others}
+",
         &[("fleet/a", ""), ("fleet/b", "")],
     );
 }

@@ -208,11 +208,37 @@ fn an_example_with_the_shape_of_a_cluster_does_not_become_one() {
 }
 
 #[test]
-fn an_operators_own_objects_alone_are_nothing_to_set_up() {
+fn a_provider_set_alone_is_something_to_set_up_and_is_named() {
     let provider =
         "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
-    let proposed = check(&[("infra/capi-operator/base/core.yaml", provider.to_owned())], "", &[]);
+    let expected = "\n# Provider sets are found by their shape, too: folders whose `base/` holds provider objects of the Cluster API operator.\n\
+        #   \"mc-eu/providers\"\n\
+        # Which management cluster runs one, and who applies it, is written so:\n#\n# managementClusters:\n#   - name: NAME\n\
+        #     uid: UID  # kubectl get namespace kube-system -o jsonpath={.metadata.uid}\n\
+        #     providers: {path: \"mc-eu/providers\", by: others}\n";
+    let proposed = check(&[("mc-eu/providers/base/core.yaml", provider.to_owned())], expected, &[]);
+    assert!(proposed.is_worth_it(), "{proposed:?}");
+    let sets: Vec<&str> = proposed.sets.iter().map(|set| set.as_str()).collect();
+    assert_eq!(sets, ["mc-eu/providers"]);
+    // Objects that lie in no `base/` are no set: nobody knows what belongs to it.
+    let proposed = check(&[("infra/capi-operator/core.yaml", provider.to_owned())], "", &[]);
     assert!(!proposed.is_worth_it(), "{proposed:?}");
+}
+
+#[test]
+fn a_provider_set_that_patterns_do_not_find_is_told() {
+    let provider =
+        "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\n";
+    let files = [("mc-eu/providers/base/core.yaml", provider), ("clusters/peu01/cluster.yaml", cluster)];
+    let proposed = propose(&Files::new(&files)).unwrap();
+    let left: Vec<String> = proposed.left.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        left,
+        [
+            "mc-eu/providers: mc-eu/providers is a provider set by its shape, and these settings go by patterns: name it under `providers` of its management cluster in `managementClusters`, or add it to `clusters.paths`"
+        ]
+    );
 }
 
 #[test]

@@ -162,12 +162,20 @@ fn validated(now: Texts<'_>, before: Option<Texts<'_>>) -> Result<Vec<Finding>, 
         cluster_api: None,
         flux: None,
         neighbours: None,
+        supplies: None,
     });
     let core = core_version(&now, &layout);
     let flux = FluxIndex::read(&now, &layout);
     let (cluster_api, flux) = (core.as_ref(), Some(&flux));
-    let now =
-        Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api, flux, neighbours: None };
+    let now = Snapshot {
+        tree: &now,
+        layout: &layout,
+        schemas: &schemas,
+        cluster_api,
+        flux,
+        neighbours: None,
+        supplies: None,
+    };
     Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 

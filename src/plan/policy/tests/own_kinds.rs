@@ -18,8 +18,15 @@ fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
     let schemas = crate::layout::schemas_of(&tree, &layout);
     let core = core_version(&tree, &layout);
     let (cluster_api, flux) = (core.as_ref(), None);
-    let now =
-        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api, flux, neighbours: None };
+    let now = Snapshot {
+        tree: &tree,
+        layout: &layout,
+        schemas: &schemas,
+        cluster_api,
+        flux,
+        neighbours: None,
+        supplies: None,
+    };
     let found = validate(now, None, &settings, Scope::Everything, TODAY);
     let found = found.iter().filter(|found| matches!(found.rule, rules::UNKNOWN_FIELD | rules::WRONG_TYPE));
     found

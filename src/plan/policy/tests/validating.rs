@@ -40,6 +40,7 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
         cluster_api: None,
         flux: None,
         neighbours: None,
+        supplies: None,
     });
     lines(&validate(
         Snapshot {
@@ -49,6 +50,7 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
             cluster_api: None,
             flux: Some(&flux),
             neighbours: None,
+            supplies: None,
         },
         before,
         &settings,
@@ -239,6 +241,7 @@ fn the_whole_corpus_is_judged_without_a_panic() {
         cluster_api: None,
         flux,
         neighbours: None,
+        supplies: None,
     };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
@@ -270,6 +273,7 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
             cluster_api: None,
             flux: None,
             neighbours: None,
+            supplies: None,
         };
         for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
             *counts.entry(finding.rule.id()).or_default() += 1;
@@ -551,6 +555,7 @@ fn names_that_cannot_be_read_are_findings_of_their_cluster() {
         cluster_api: None,
         flux: None,
         neighbours: None,
+        supplies: None,
     };
     let found = validate(now, None, &settings, Scope::Everything, TODAY);
     assert_eq!(

@@ -3,6 +3,7 @@
 mod bad_input;
 mod real;
 mod sources;
+mod stages;
 mod steps;
 
 use capstan_model::tree::RepoPath;

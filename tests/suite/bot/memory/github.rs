@@ -192,6 +192,7 @@ impl CodeHost for World {
         })
     }
     async fn edit_issue(&self, _: &Repository, number: u64, edit: &IssueEdit) -> Result<(), CodeHostError> {
+        self.meanwhile(Moment::IssueEdit);
         self.write("issue", || self.change_issue(number, "capstan[bot]", edit))
     }
     async fn check_runs(

@@ -49,6 +49,8 @@ pub(super) enum Moment {
     PullRequest,
     /// Before an issue is opened.
     Issue,
+    /// Before an issue is written, after it was looked at.
+    IssueEdit,
 }
 
 /// What people do, and when.
@@ -357,6 +359,7 @@ impl World {
             planner: Arc::new(Toy),
             key: BlockKey::derive(b"test"),
             reconcilers: None,
+            components: None,
         }
     }
 

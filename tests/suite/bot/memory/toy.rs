@@ -1,9 +1,8 @@
 //! A planner of a few lines.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan::app::planner::{LiveNames, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans};
+use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::ids::{ClusterId, ContentId};
@@ -65,10 +64,7 @@ impl Planner for Toy {
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
-        _: &RepositorySettings,
-        clusters: &[ClusterId],
-        _: &BTreeMap<ClusterId, LiveNames>,
-        _: Date,
+        by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
         let findings = |tree: &dyn Tree, cluster: &ClusterId| {
             let path = format!("{cluster}/base/v");
@@ -89,8 +85,9 @@ impl Planner for Toy {
                 after: findings(&*after, cluster),
                 ..Judgement::default()
             },
+            unasked: vec![],
         };
-        Ok(clusters.iter().map(judge).collect())
+        Ok(by.clusters.iter().map(judge).collect())
     }
 
     fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings) -> Result<Vec<Scope>, PlannerFailed> {
@@ -145,6 +142,7 @@ fn nothing(target: &Target) -> Upgrade {
         rollouts: vec![],
         components: vec![],
         providers: vec![],
+        unasked: vec![],
         blocked: vec![],
         notes: vec![],
     }
@@ -152,7 +150,7 @@ fn nothing(target: &Target) -> Upgrade {
 
 impl ToyFleet {
     fn plan_values(&self, target: &Target) -> Option<Upgrade> {
-        let file = format!("values/{}", target.folder().name());
+        let file = format!("values/{}", target.folder().unwrap().name());
         let wanted = text(&*self.tree, &file)?;
         let base = format!("{target}/base/v");
         let before = text(&*self.tree, &base)?;
@@ -161,7 +159,7 @@ impl ToyFleet {
         let mut upgrade = nothing(target);
         if after != before {
             let blob = &self.tree.entry(&RepoPath::parse(&file).unwrap())?.blob;
-            upgrade.to = Some(SourceId::new(values(), target.folder().name()));
+            upgrade.to = Some(SourceId::new(values(), target.folder().unwrap().name()));
             upgrade.to_content = Some(SourceContent::from(blob));
             let path = RepoPath::parse(&base).unwrap();
             upgrade.files = vec![FileChange { path, before: Some(before), after: Some(after) }];

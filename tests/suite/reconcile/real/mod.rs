@@ -2,8 +2,8 @@
 //!
 //! `killed` and `drifting` have a server of their own each, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
 //! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
-//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `poisoned` and `leading`
-//! have a server of their own each.
+//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `poisoned`, `leading`
+//! and `provider_sets` have a server of their own each.
 
 mod adopted;
 mod attempts;
@@ -13,6 +13,7 @@ mod fleets;
 mod killed;
 mod leading;
 mod poisoned;
+mod provider_sets;
 mod sources;
 
 use std::collections::BTreeMap;

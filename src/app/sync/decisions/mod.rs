@@ -2,29 +2,28 @@
 //! others and the repository, which is read from the dashboard's; changed by what is asked for now, given to the planner,
 //! and written back.
 
+mod releases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::ids::ReleaseName;
-use capstan_model::source::SourceId;
-use capstan_model::wording::sentence;
 use capstan_plan::proposal::{
-    Approval, Command as Wish, Decisions, Draft, Drafted, Means, OnHold, Override, Paused, ProposalId,
-    RolledBack, find_conflict, short,
+    Approval, Command as Wish, Decisions, Drafted, Means, OnHold, Override, Paused, ProposalId, Skipped,
+    find_conflict, short,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
-use capstan_plan::verbs::{Command, OfCommit, OfConflict, Reason, Verb};
+use capstan_plan::verbs::{Command, OfCluster, OfCommit, OfConflict, Reason, Verb};
 use capstan_report::{
-    Block, Refusal, about, decided_body, hold_in_words, not_noted, not_settled, override_in_words,
+    Block, BlockPlace, Refusal, about, hold_in_words, not_noted, not_settled, override_in_words,
     pause_in_words, refused, room_for, settled as settled_words,
 };
 
+use self::releases::Asked;
 use super::dashboard::Board;
+use super::facts::part_id;
 use super::requests::{Origin, Request, RequestId};
-use super::rollbacks::RollBacks;
-use super::{Plans, Run, SyncError};
+use super::{Plans, Run};
 use crate::app::planner::OpenFleet;
-use crate::app::ports::{PullRequest, PullRequestEdit};
 
 /// What is decided about a proposal may take so many bytes of its body, which GitHub takes 65,536 characters of: what
 /// does not fit would be cut off, and all of it lost.
@@ -37,20 +36,6 @@ const MOST_BYTES_WITHOUT: usize = 20 << 10;
 enum Noted {
     Yes,
     TooMuch,
-}
-
-/// Whether GitHub made a pull request a draft, or ready.
-pub(super) enum Made {
-    Yes,
-    Refused,
-}
-
-/// A release that is asked for now.
-struct Asked {
-    request: RequestId,
-    at: usize,
-    /// What was asked for before.
-    before: (Option<ReleaseName>, Option<RolledBack>),
 }
 
 /// What people decided, before and now.
@@ -83,91 +68,31 @@ impl Decided {
             no_dashboard: board.why_not(),
             ..Self::default()
         };
-        for (proposal, pull) in &run.facts.proposals {
+        // While one moves from a pull request to another it stands in both, and in the newer as it was then.
+        let mut by_age: Vec<_> = run.facts.proposals.iter().collect();
+        by_age.sort_by_key(|(_, pull)| pull.number);
+        for (proposal, pull) in by_age {
             let key = &run.ports.key;
             if let Some(block) = Block::read(&pull.body, key, run.repository.id, pull.number, proposal) {
+                for part in block.parts {
+                    let member = part_id(proposal, &part);
+                    match part.place {
+                        BlockPlace::Carried => drop(decided.decisions.insert(member, part.decisions)),
+                        BlockPlace::LeftOut => {
+                            let known = decided.decisions.entry(member).or_default();
+                            let skipped = known.skipped.take().or_else(|| part.decisions.skipped.clone());
+                            if known.is_empty() {
+                                *known = part.decisions;
+                            }
+                            known.skipped = skipped;
+                        }
+                    }
+                }
                 decided.decisions.insert(proposal.clone(), block.decisions);
                 decided.drafted.insert(proposal.clone(), block.drafted);
             }
         }
         decided
-    }
-
-    /// Adds the releases that are asked for now; what is planned then shows whether they are offered
-    /// ([`Self::take_back_releases`]).
-    pub(super) fn hear_releases(
-        &mut self,
-        run: &Run<'_>,
-        requests: &[Request],
-        rollbacks: &RollBacks,
-        settings: &RepositorySettings,
-    ) {
-        if settings.mode == Mode::Observe {
-            return;
-        }
-        for request in requests {
-            for (at, command) in request.carried_out() {
-                let (proposal, release, rollback) = match command {
-                    Command::Upgrade(to) => {
-                        let named = to.cluster.clone().map(|id| run.proposal_for(id));
-                        let Some(proposal) = named.or_else(|| run.proposal_of(request)) else { continue };
-                        self.wishes.insert(proposal.clone(), Wish::Offer);
-                        let Some(release) = to.release.clone() else { continue };
-                        (proposal, release, None)
-                    }
-                    Command::Rollback(back) => match rollbacks.of(request, at) {
-                        Some(Ok((proposal, back))) => {
-                            let leaves = SourceId::from(&back.leaves).to_string();
-                            let by = request.by.clone();
-                            (proposal.clone(), back.to.clone(), Some(RolledBack { leaves, by }))
-                        }
-                        Some(Err(why)) => {
-                            let named = back.cluster.clone().map(|id| run.proposal_for(id));
-                            let proposal = named.or_else(|| run.proposal_of(request));
-                            let target = proposal.map(|proposal| proposal.target.path().to_owned());
-                            let answer = refused(
-                                target.as_deref().unwrap_or("rollback"),
-                                &format!("{}.", sentence(why)),
-                                Refusal::NotRolledBack,
-                            );
-                            self.answers.insert((request.id(), at), answer);
-                            continue;
-                        }
-                        None => continue,
-                    },
-                    _ => continue,
-                };
-                self.wishes.insert(proposal.clone(), Wish::Offer);
-                let decisions = self.decisions.entry(proposal.clone()).or_default();
-                let before = (decisions.release.replace(release), decisions.rollback.take());
-                decisions.rollback = rollback;
-                // Of several the last counts, and none of them stood there before.
-                let before = self.asked.remove(&proposal).map_or(before, |earlier| earlier.before);
-                self.changed.insert(proposal.clone());
-                self.asked.insert(proposal, Asked { request: request.id(), at, before });
-            }
-        }
-    }
-
-    /// Takes back the releases that were asked for now and are not offered: why is the answer. Of these proposals the plans
-    /// are others then.
-    fn take_back_releases(&mut self, plans: &Plans) -> BTreeSet<ProposalId> {
-        let mut taken_back = BTreeSet::new();
-        for (proposal, asked) in std::mem::take(&mut self.asked) {
-            let why = match plans.get(&proposal) {
-                Some(Ok(_)) => continue,
-                Some(Err(why)) => why.clone(),
-                None => "there is no such cluster on the default branch.".to_owned(),
-            };
-            let answer = refused(proposal.target.path(), &why, Refusal::State);
-            self.answers.insert((asked.request, asked.at), answer);
-            let decisions = self.decisions.entry(proposal.clone()).or_default();
-            (decisions.release, decisions.rollback) = asked.before;
-            self.wishes.remove(&proposal);
-            self.changed.remove(&proposal);
-            taken_back.insert(proposal);
-        }
-        taken_back
     }
 
     /// Adds what is asked for now; `plans` are those of what was decided so far. Of these proposals the plans are others
@@ -181,11 +106,23 @@ impl Decided {
     ) -> BTreeSet<ProposalId> {
         let mut settled = self.take_back_releases(plans);
         for request in requests {
-            let proposal = run.proposal_of(request);
-            if let Some(proposal) = proposal.clone()
-                && request.wish() != Wish::None
+            // One cluster of several is skipped by itself.
+            let is_tick = matches!(request.origin, Origin::Tick { .. });
+            let ended = run.ended_shared(request);
+            let wish = request.wish();
+            if let Some(proposal) = run.proposal_of(request)
+                && wish != Wish::None
+                && !((is_tick || ended.is_some()) && wish == Wish::Skip)
             {
-                self.wishes.insert(proposal, request.wish());
+                // On a shared one that is not open any more it is said of those whose changes that brought: another one
+                // may be open by now, with others in it.
+                let those = ended.clone().filter(|members| !members.is_empty());
+                for one in those.unwrap_or_else(|| vec![proposal]) {
+                    if wish == Wish::Replan {
+                        self.forget_skip(&one);
+                    }
+                    self.wishes.insert(one, wish);
+                }
             }
             for (at, command) in request.carried_out() {
                 let key = (request.id(), at);
@@ -193,40 +130,90 @@ impl Decided {
                     self.answers.insert(key, answer);
                     continue;
                 }
-                if !decides(command.verb()) {
+                let named = match command {
+                    Command::Unskip(_) => {
+                        self.unskip(run, request, command);
+                        continue;
+                    }
+                    Command::Skip(OfCluster(None)) if !is_tick && ended.is_none() => continue,
+                    command if decides(command.verb()) => command.cluster(),
+                    _ => continue,
+                };
+                if settings.mode == Mode::Observe {
+                    let answer = "The settings say `mode: observe`: nothing is decided about proposals.\n";
+                    self.answers.insert(key, Refusal::Observed.after(answer));
                     continue;
                 }
-                let named = command.cluster().cloned().map(|id| run.proposal_for(id));
-                // What stands beside a box names its cluster, too.
-                let names = named.is_some() || matches!(request.origin, Origin::Tick { .. });
-                let proposal = named.as_ref().or(proposal.as_ref());
-                let is_open = proposal.is_some_and(|proposal| run.facts.proposals.contains_key(proposal));
-                let answer = match proposal {
-                    _ if settings.mode == Mode::Observe => {
-                        Refusal::Observed.after("The settings say `mode: observe`: nothing is decided about proposals.\n")
-                    }
-                    Some(proposal) if names && !plans.contains_key(proposal) => {
-                        let why = "there is no such cluster on the default branch.";
-                        refused(proposal.target.path(), why, Refusal::NothingThere)
-                    }
-                    Some(proposal) if names && !is_open && command.verb() != Verb::Override => {
-                        match self.no_dashboard.clone() {
-                            Some(why) => not_noted(&written(command, settings), &why, instead_of(command.verb())),
-                            None => {
-                                self.in_dashboard.insert(key.clone());
-                                self.decide_and_note(run, proposal, (request, command), (plans, settings), &mut settled)
-                            }
-                        }
-                    }
-                    Some(proposal) if is_open => {
-                        self.decide_and_note(run, proposal, (request, command), (plans, settings), &mut settled)
-                    }
-                    _ => Refusal::NothingThere.after("This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n"),
-                };
+                // What stands beside a box names its cluster, too; and so does what is said where none is open.
+                let names = named.is_some() || is_tick || (ended.is_some() && command.verb() == Verb::Skip);
+                let those = meant(run.decided_by(request, command), command, plans);
+                let mut answer = if those.is_empty() { no_open_proposal() } else { String::new() };
+                for proposal in those {
+                    let how = (names, &key, plans, settings);
+                    answer.push_str(&self.hear_of_one(run, &proposal, (request, command), how, &mut settled));
+                }
                 self.answers.insert(key, answer);
             }
         }
         settled
+    }
+
+    /// What is said to a command that decides something about one proposal.
+    fn hear_of_one(
+        &mut self,
+        run: &Run<'_>,
+        proposal: &ProposalId,
+        (request, command): (&Request, &Command),
+        (names, key, plans, settings): (bool, &(RequestId, usize), &Plans, &RepositorySettings),
+        settled: &mut BTreeSet<ProposalId>,
+    ) -> String {
+        let carrier = run.facts.carrier(proposal);
+        // Who leaves a shared pull request alone has nothing to stand in but the dashboard.
+        let leaves = matches!(command.verb(), Verb::Hold | Verb::Skip)
+            && names
+            && carrier.is_some_and(|id| id.target.group().is_some() && run.facts.members_of(id).len() > 1);
+        if names && !plans.contains_key(proposal) && proposal.target.group().is_none() {
+            let why = "there is no such cluster on the default branch.";
+            return refused(proposal.target.path(), why, Refusal::NothingThere);
+        }
+        // Of one that brings nothing else the pull request itself is declined.
+        let alone =
+            carrier.filter(|id| run.facts.members_of(id).as_slice() == std::slice::from_ref(proposal));
+        if command.verb() == Verb::Skip
+            && let Some(id) = alone
+        {
+            self.wishes.insert(id.clone(), Wish::Skip);
+            return String::new();
+        }
+        let is_open = carrier.is_some();
+        if leaves || (names && !is_open && command.verb() != Verb::Override) {
+            if let Some(why) = self.no_dashboard.clone() {
+                return not_noted(&written(command, settings), &why, instead_of(command.verb()));
+            }
+            self.in_dashboard.insert(key.clone());
+            return self.decide_and_note(run, proposal, (request, command), (plans, settings), settled);
+        }
+        if is_open {
+            return self.decide_and_note(run, proposal, (request, command), (plans, settings), settled);
+        }
+        no_open_proposal()
+    }
+
+    /// What was skipped is offered again.
+    fn unskip(&mut self, run: &Run<'_>, request: &Request, command: &Command) {
+        for proposal in run.proposals_of(request, command) {
+            self.forget_skip(&proposal);
+            self.wishes.insert(proposal, Wish::Offer);
+        }
+    }
+
+    /// Somebody asks for what was skipped: else it would be skipped again with the next run.
+    fn forget_skip(&mut self, proposal: &ProposalId) {
+        if let Some(decisions) = self.decisions.get_mut(proposal)
+            && decisions.skipped.take().is_some()
+        {
+            self.changed.insert(proposal.clone());
+        }
     }
 
     /// What is said to `pause` and `resume`, and what they decide; `None` for other commands.
@@ -285,15 +272,15 @@ impl Decided {
     /// Notes that something was decided about a proposal, of which that was decided before, unless it is too much.
     fn noted(&mut self, run: &Run<'_>, proposal: &ProposalId, before: Decisions) -> Noted {
         let now = self.of(proposal);
-        let without =
-            |(proposal, decisions): (&ProposalId, &Decisions)| match run.facts.proposals.get(proposal) {
-                Some(_) => 0,
-                // Its name stands beside each.
-                None => room_for(decisions) + 6 * proposal.to_string().len() + 40,
-            };
-        let is_open = run.facts.proposals.contains_key(proposal);
-        let all: usize = if is_open { 0 } else { self.decisions.iter().map(without).sum() };
-        if room_for(&now) > MOST_BYTES || all > MOST_BYTES_WITHOUT {
+        let carrier = run.facts.carrier(proposal);
+        let all: usize = if carrier.is_some() { 0 } else { self.room_without(run, &BTreeSet::new()) };
+        // Those who share a pull request share its room.
+        let sharing = carrier.filter(|id| id.target.group().is_some()).map(|id| run.facts.members_of(id));
+        let in_pull: usize = match sharing {
+            Some(members) => members.iter().chain(carrier).map(|one| room_for(&self.of(one))).sum(),
+            None => room_for(&now),
+        };
+        if in_pull > MOST_BYTES || all > MOST_BYTES_WITHOUT {
             self.decisions.insert(proposal.clone(), before);
             return Noted::TooMuch;
         }
@@ -301,6 +288,22 @@ impl Decided {
             self.changed.insert(proposal.clone());
         }
         Noted::Yes
+    }
+
+    /// So many bytes of the dashboard's body takes what was decided about proposals that have no pull request, and about
+    /// these.
+    fn room_without(&self, run: &Run<'_>, besides: &BTreeSet<ProposalId>) -> usize {
+        let one = |(proposal, decisions): (&ProposalId, &Decisions)| {
+            let is_there = run.facts.carrier(proposal).is_none() || besides.contains(proposal);
+            // Its name stands beside each.
+            if is_there { room_for(decisions) + 6 * proposal.to_string().len() + 40 } else { 0 }
+        };
+        self.decisions.iter().map(one).sum()
+    }
+
+    /// Whether the dashboard can take what was decided about these, too.
+    pub(super) fn fits_in_dashboard(&self, run: &Run<'_>, besides: &BTreeSet<ProposalId>) -> bool {
+        self.is_dashboard_kept() && self.room_without(run, besides) <= MOST_BYTES_WITHOUT
     }
 
     /// What is said to a command that decides something, and what it decides.
@@ -328,6 +331,20 @@ impl Decided {
                     None => "It is not on hold.",
                 };
                 return about(target, words);
+            }
+            Command::Skip(_) => {
+                let Some(Ok(upgrade)) = plans.get(proposal) else {
+                    return about(target, "It has no plan now, so there is nothing to skip.");
+                };
+                let Some(source) = upgrade.to.as_ref().map(ToString::to_string) else {
+                    return about(target, "Nothing is offered to it, so there is nothing to skip.");
+                };
+                let words = format!(
+                    "`{source}` is not offered to it again, a newer one is. `{prefix} unskip for {}` takes it back.",
+                    for_word(target)
+                );
+                decisions.skipped = Some(Skipped { source, by: by.to_owned() });
+                return about(target, &words);
             }
             Command::Approve(commit) => {
                 return match approved(decisions, request, commit) {
@@ -418,7 +435,12 @@ impl Decided {
 
     /// The proposals about which something was decided.
     pub(super) fn all(&self) -> impl Iterator<Item = &ProposalId> {
-        self.decisions.keys()
+        self.decisions.keys().filter(|proposal| proposal.target.group().is_none())
+    }
+
+    /// Whether what is decided about proposals without a pull request has a place to stand in.
+    pub(super) const fn is_dashboard_kept(&self) -> bool {
+        self.no_dashboard.is_none()
     }
 
     /// Gives the planner what was decided about a proposal.
@@ -474,6 +496,32 @@ fn approved(decisions: &mut Decisions, request: &Request, commit: &OfCommit) -> 
     Ok(())
 }
 
+/// The answer where a command is about the proposal of the pull request, and there is none.
+fn no_open_proposal() -> String {
+    Refusal::NothingThere.after("This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n")
+}
+
+/// Of several clusters those that a command can mean: a conflict is settled where there is one. What is wrong with it is
+/// told of one of them.
+fn meant(mut all: Vec<ProposalId>, command: &Command, plans: &Plans) -> Vec<ProposalId> {
+    let (Command::Keep(named) | Command::Take(named)) = command else { return all };
+    let has = |proposal: &ProposalId| {
+        let conflicts = plans.get(proposal).and_then(|plan| plan.as_ref().ok()).map(|plan| &plan.conflicts);
+        conflicts.is_some_and(|conflicts| find_conflict(conflicts, named).is_ok())
+    };
+    if all.iter().any(has) {
+        all.retain(has);
+    } else {
+        all.truncate(1);
+    }
+    all
+}
+
+/// A cluster's folder as `for` takes it.
+fn for_word(target: &str) -> String {
+    if target.contains('/') { target.to_owned() } else { format!("./{target}") }
+}
+
 /// The answer where there is no room for more.
 const TOO_MUCH: &str = "So much was decided about it that its description has no room for more: edit the release or the cluster instead.";
 
@@ -500,80 +548,13 @@ const fn decides(verb: Verb) -> bool {
             | Verb::Keep
             | Verb::Take
             | Verb::Override
+            | Verb::Skip
             | Verb::Approve
             | Verb::Unapprove
     )
 }
 
-/// Whether a pull request is a draft.
-pub(super) const fn now(pull: &PullRequest) -> Draft {
-    if pull.draft { Draft::Draft } else { Draft::Ready }
-}
-
 fn argument(named: &OfConflict) -> String {
     let object = named.object.as_ref().map(|(kind, name)| format!(" {kind}/{name}"));
     format!("{} {}", object.unwrap_or_default(), named.path)
-}
-
-impl Run<'_> {
-    /// Writes what was decided about a proposal that is left as it is otherwise, and makes it the draft that it is to be.
-    pub(super) async fn write_decisions(
-        self,
-        proposal: &ProposalId,
-        pull: &PullRequest,
-        decisions: Decisions,
-        want: Draft,
-    ) -> Result<(), SyncError> {
-        let (host, repository) = (&self.ports.host, self.repository);
-        let now = host.pull_request(repository, pull.number).await?;
-        let Some(block) = self.block_of(proposal, &now).await? else {
-            tracing::warn!(repository = %repository.name, pull_request = pull.number, "neither body nor head tell what a proposal offers: nothing is decided about it");
-            return Ok(());
-        };
-        let (drafted, then) = self.note_draft(&now, block.drafted, want).await?;
-        let wanted = Block { pull_request: Some(pull.number), decisions, drafted, ..block.clone() };
-        if wanted == block {
-            return Ok(());
-        }
-        let body = decided_body(&now.body, (&wanted, &self.ports.key));
-        let edit = PullRequestEdit { title: None, body: Some(body), close: false };
-        host.edit_pull_request(repository, pull.number, &edit).await?;
-        if let Some(to) = then {
-            self.make_draft(&now, to).await?;
-        }
-        self.audit(proposal, "proposal-decided", format!("#{}", pull.number)).await
-    }
-
-    /// What is noted of a pull request that is to be a draft or ready, and what is to be made of it once that stands in
-    /// its body. That Capstan made it a draft is noted before it does, and no longer noted after it was taken back: so
-    /// nobody takes it for a person's wish in between, and what GitHub refuses is not tried at every turn.
-    pub(super) async fn note_draft(
-        self,
-        pull: &PullRequest,
-        was: Drafted,
-        want: Draft,
-    ) -> Result<(Drafted, Option<Draft>), SyncError> {
-        let now = now(pull);
-        Ok(match was.change(now, want) {
-            None => (was.noted(now, want), None),
-            Some(Draft::Draft) => (Drafted::ByCapstan, Some(Draft::Draft)),
-            Some(Draft::Ready) => match self.make_draft(pull, Draft::Ready).await? {
-                Made::Yes => (Drafted::No, None),
-                Made::Refused => (was, None),
-            },
-        })
-    }
-
-    /// Makes a pull request a draft, or ready.
-    pub(super) async fn make_draft(self, pull: &PullRequest, to: Draft) -> Result<Made, SyncError> {
-        match self.ports.host.set_draft(self.repository, pull, to).await {
-            Ok(()) => Ok(Made::Yes),
-            // Some plans of GitHub have no drafts.
-            Err(error) if error.is_refusal() => {
-                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "GitHub does not change whether a pull request is a draft");
-                Ok(Made::Refused)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
 }

@@ -1,0 +1,259 @@
+//! One step, performed.
+
+use capstan_live::applying::{RefusalKind, sent_over};
+use capstan_live::installing::pass::{Phase, Record, Step, Stopped, installers, is_definition, superseded};
+use capstan_model::object::ObjectId;
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+
+use super::pass::{Facts, Pass};
+use super::reading::{Member, Read};
+use super::{migrate, records, webhooks};
+use crate::app::ports::{
+    ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
+};
+
+/// How many objects of a stage are applied at a time.
+const AT_A_TIME: usize = 4;
+
+/// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
+pub(super) const FINALIZER: &str = "provider.cluster.x-k8s.io";
+
+/// What became of a step.
+pub(super) enum Performed {
+    /// It is done.
+    Done,
+    /// It is not, for now: why.
+    Waits(String),
+}
+
+/// Performs a step. What the API server refuses is said, not an error.
+pub(super) async fn perform(
+    pass: &Pass,
+    by: &As,
+    read: &mut Read,
+    facts: &Facts,
+    id: &ObjectId,
+    step: Step,
+) -> Result<Performed, LiveError> {
+    let Some(member) = read.member(id) else { return Ok(Performed::Done) };
+    let done = match step {
+        Step::Note(record) => {
+            if record.phase != Phase::Removing
+                && record.is_under_way()
+                && let Some(held) = hold(pass, by, member).await?
+                && let Some(member) = read.member_mut(id)
+            {
+                member.object = Some(held);
+            }
+            return note(pass, by, read, id, &record).await.map(|()| Performed::Done);
+        }
+        Step::Ask { webhooks, then } => {
+            let configurations: Vec<&Value> =
+                webhooks.iter().filter_map(|id| facts.looking.live.get(id)).collect();
+            if let Some(why) = webhooks::ask(pass, by, &member.namespace, &configurations).await? {
+                return Ok(Performed::Waits(why));
+            }
+            return note(pass, by, read, id, &then).await.map(|()| Performed::Done);
+        }
+        Step::Migrate { definition, versions } => match facts.looking.live.get(&definition) {
+            Some(live) => said(migrate::migrate(pass, by, live, &versions).await),
+            None => Ok(None),
+        },
+        Step::Scale(deployments) => said(scale(pass, by, facts, &deployments).await.map(|()| None)),
+        Step::Apply { objects, untried, .. } => {
+            let (applied, outcome) = apply(pass, by, member, facts, &objects, &untried).await;
+            let outcome = said(outcome.map(|()| None));
+            if let Ok(Some(_)) = &outcome
+                && let Some(record) = unbegun(member, &objects, applied)
+            {
+                note(pass, by, read, id, &record).await?;
+            }
+            outcome
+        }
+        Step::Delete(objects) => said(delete(pass, by, facts, &objects).await.map(|()| None)),
+        Step::Forget => {
+            let_go(pass, by, member).await?;
+            if let Some(remembered) = &member.remembered {
+                records::forget(pass, by, remembered).await?;
+            }
+            read.members.retain(|member| member.id != *id);
+            return Ok(Performed::Done);
+        }
+    };
+    Ok(match done? {
+        None => Performed::Done,
+        Some(why) => Performed::Waits(why),
+    })
+}
+
+/// A refusal of the API server, as what is waited for.
+fn said(outcome: Result<Option<String>, LiveError>) -> Result<Option<String>, LiveError> {
+    match outcome {
+        Err(error @ (LiveError::Refused { .. } | LiveError::Malformed { .. })) => Ok(Some(error.to_string())),
+        outcome => outcome,
+    }
+}
+
+/// Writes down what is remembered.
+async fn note(
+    pass: &Pass,
+    by: &As,
+    read: &mut Read,
+    id: &ObjectId,
+    record: &Record,
+) -> Result<(), LiveError> {
+    let Some(member) = read.member_mut(id) else { return Ok(()) };
+    let key = (member.kind, member.namespace.as_str(), member.name.as_str());
+    let remembered = records::write(pass, by, key, member.remembered.as_ref(), record).await?;
+    member.remembered = Some(remembered);
+    Ok(())
+}
+
+/// Where no definition of an upgrade could be applied, none has changed: the old Deployments may come back. That is known only
+/// where all of its definitions were to be applied by this one step.
+fn unbegun(member: &Member, objects: &[ObjectId], applied: usize) -> Option<Record> {
+    let record = member.remembered.as_ref().map(|one| &one.record)?;
+    let mut definitions = member.manifests.keys().filter(|id| is_definition(id));
+    let is_first =
+        applied == 0 && objects.iter().all(is_definition) && definitions.all(|id| objects.contains(id));
+    let may_go_back = is_first && record.phase == Phase::Applying && !record.stopped.is_empty();
+    may_go_back.then(|| Record { phase: Phase::Preparing, definitions_changed: false, ..record.clone() })
+}
+
+async fn scale(pass: &Pass, by: &As, facts: &Facts, deployments: &[Stopped]) -> Result<(), LiveError> {
+    for deployment in deployments {
+        let id = deployment.id();
+        let Some(live) = facts.looking.live.get(&id) else { continue };
+        let patch = json!([
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
+            {"op": "add", "path": "/spec/replicas", "value": deployment.replicas},
+        ]);
+        pass.tried.forget(&id);
+        match pass.live.patch(by, &ApiObject::from(&id), ObjectPart::Whole, &patch, Run::Real).await {
+            // Its status is written all the time: the next look tries again.
+            Err(error) if error.is_conflict() => {}
+            outcome => drop(outcome?),
+        }
+    }
+    Ok(())
+}
+
+/// Applies objects of one stage; those that could not be tried before are tried first, all of them. How many were applied.
+async fn apply(
+    pass: &Pass,
+    by: &As,
+    member: &Member,
+    facts: &Facts,
+    objects: &[ObjectId],
+    untried: &[ObjectId],
+) -> (usize, Result<(), LiveError>) {
+    for manifest in untried.iter().filter_map(|id| member.manifests.get(id)) {
+        if let Err(error) = pass.live.apply(by, manifest, Run::Dry, Contested::Take).await {
+            return (0, Err(error));
+        }
+    }
+    let each = objects.iter().filter_map(|id| Some((id, member.manifests.get(id)?)));
+    let each = each.map(|(id, manifest)| apply_one(pass, by, id, manifest, facts.looking.live.get(id)));
+    let outcomes: Vec<_> = stream::iter(each.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+    // Every answer is heard; the first that is none of the wished ones is told.
+    let applied = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    (applied, outcomes.into_iter().collect())
+}
+
+async fn apply_one(
+    pass: &Pass,
+    by: &As,
+    id: &ObjectId,
+    manifest: &Value,
+    live: Option<&Value>,
+) -> Result<(), LiveError> {
+    let from = live.map(installers).unwrap_or_default();
+    let sent = match (live, ApiObject::of(manifest)) {
+        (Some(_), Some(object)) if !from.is_empty() => {
+            pass.live.take_over(by, &object, &from, &[]).await?;
+            manifest.clone()
+        }
+        // What was deleted since the look is not made again by this.
+        (Some(live), _) => sent_over(manifest, live),
+        (None, _) => manifest.clone(),
+    };
+    match pass.live.apply(by, &sent, Run::Real, Contested::Take).await {
+        Ok(answer) => {
+            pass.tried.note(id, manifest, &answer, pass.clock.now());
+            metrics::counter!("capstan_applied_objects_total", "kind" => id.kind.clone()).increment(1);
+            Ok(())
+        }
+        // It was changed since it was looked at: the next look sees it.
+        Err(error) if error.is_conflict() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn delete(pass: &Pass, by: &As, facts: &Facts, objects: &[ObjectId]) -> Result<(), LiveError> {
+    for id in objects {
+        let Some(live) = facts.looking.live.get(id) else { continue };
+        let uid = live.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        let only = Preconditions { uid, resource_version: None };
+        let deleted = pass.live.delete(by, &ApiObject::from(id), only, Run::Real).await?;
+        if deleted == Deleted::Gone {
+            tracing::info!(object = %id, "deleted");
+        }
+        pass.tried.forget(id);
+    }
+    Ok(())
+}
+
+/// Deletes downloads that nobody needs any more.
+pub(super) async fn sweep(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveError> {
+    let is_needed = |kind: &str, name: &str, version: &str| {
+        read.members.iter().filter(|one| one.kind.word() == kind && one.name == name).any(|one| {
+            let installed = one.record().and_then(|record| record.installed);
+            one.version.as_deref() == Some(version)
+                || installed.is_some_and(|installed| installed.version == version)
+        })
+    };
+    for map in superseded(&read.config_maps, is_needed) {
+        let Some(object) = ApiObject::of(map) else { continue };
+        let uid = map.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        match pass.live.delete(by, &object, Preconditions { uid, resource_version: None }, Run::Real).await {
+            Err(LiveError::Refused { refusal, .. }) => {
+                tracing::warn!(%object, %refusal, "a download that nobody needs stays");
+            }
+            outcome => drop(outcome?),
+        }
+    }
+    Ok(())
+}
+
+/// The provider object stays, when somebody deletes it, until what it brought is gone. The object then, where it was changed.
+async fn hold(pass: &Pass, by: &As, member: &Member) -> Result<Option<Value>, LiveError> {
+    let Some(object) = &member.object else { return Ok(None) };
+    let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let is_held = finalizers.is_some_and(|all| all.iter().any(|one| one == FINALIZER));
+    let Some(named) = ApiObject::of(object).filter(|_| !is_held) else { return Ok(None) };
+    let mut all = finalizers.cloned().unwrap_or_default();
+    all.push(json!(FINALIZER));
+    let patch = json!([
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
+        {"op": "add", "path": "/metadata/finalizers", "value": all},
+    ]);
+    pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await.map(Some)
+}
+
+/// The provider object may go.
+async fn let_go(pass: &Pass, by: &As, member: &Member) -> Result<(), LiveError> {
+    let Some(named) = member.object.as_ref().and_then(ApiObject::of) else { return Ok(()) };
+    let Some(object) = pass.live.read(by, &named).await? else { return Ok(()) };
+    let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let Some(mut left) = finalizers.cloned() else { return Ok(()) };
+    left.retain(|one| one != FINALIZER);
+    let patch = json!([
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
+        {"op": "replace", "path": "/metadata/finalizers", "value": left},
+    ]);
+    match pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
+        Err(LiveError::Refused { refusal, .. }) if refusal.kind == RefusalKind::NotFound => Ok(()),
+        outcome => outcome.map(drop),
+    }
+}

@@ -1,0 +1,116 @@
+//! What is said of proposals: the state of each in a word, and what their checks say besides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::source::SourceKind;
+use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
+use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_report::{Refusal, standing_in_words};
+
+use super::deciding::{Decided, plan_of};
+use super::outcome::{Outcome, ProposalState};
+use super::{Planned, Plans, Run};
+
+impl Run<'_> {
+    /// Whoever is to come into a shared pull request that is left as it is waits outside.
+    pub(super) fn note_newcomers(
+        &self,
+        id: &ProposalId,
+        decided: &Decided,
+        state: &ProposalState,
+        outcome: &mut Outcome,
+    ) {
+        let Action::Leave(Standing::Edited { pull: Some(number) } | Standing::Waits { pull: number, .. }) =
+            &decided.action
+        else {
+            return;
+        };
+        let there = self.facts.members_of(id);
+        // Where somebody took the record out nobody knows who is in it.
+        let is_new = |member: &&ProposalId| !there.is_empty() && !there.contains(member);
+        let new: Vec<ProposalId> = decided.carried.iter().filter(is_new).cloned().collect();
+        let why = format!("#{number} of its group is left as it is, without this cluster: {}", state.why);
+        note(outcome, &new, &ProposalState::new("waiting", why));
+    }
+
+    /// Leaves for the checks of open pull requests which rules' errors pass, and how each stands.
+    pub(super) fn remark(&self, planned: Planned<'_>, outcome: &mut Outcome) {
+        for (id, pull) in &self.facts.proposals {
+            for member in outcome.members_of(self.facts, id) {
+                let Some(upgrade) = plan_of(planned, &member) else { continue };
+                let overrides = planned.decided.of(&member).still(upgrade, self.today).overrides;
+                if !overrides.is_empty() {
+                    let remarks = outcome.remarks.entry(pull.number).or_default();
+                    remarks.overrides.insert(member.target, overrides);
+                }
+            }
+        }
+        if planned.settings.mode == Mode::Observe {
+            return;
+        }
+        let Outcome { proposals, remarks, carried, .. } = outcome;
+        for (proposal, state) in proposals {
+            let stage = match state.word {
+                "held" => Stage::Held,
+                "paused" => Stage::Paused,
+                "refused" => Stage::Refused,
+                _ => Stage::Offered,
+            };
+            // Who stays out of a shared one says nothing of it.
+            let brings = |id: &ProposalId| {
+                let members = carried.get(id).cloned().unwrap_or_else(|| self.facts.members_of(id));
+                members.contains(proposal)
+            };
+            let open = self.facts.carrier(proposal).filter(|id| brings(id));
+            let open = open.and_then(|id| self.open_proposal(id)).map(|pull| pull.number);
+            if let Some(number) = state.pull.or(open) {
+                // Of one that several share, what stands against it for any of them.
+                let known = &mut remarks.entry(number).or_default().stage;
+                if known.is_none() || stage != Stage::Offered {
+                    *known = Some(stage);
+                }
+            }
+        }
+    }
+}
+
+/// What is said of a write that GitHub does not take.
+pub(super) fn refused_words(reason: &str, not_before: jiff::Timestamp) -> String {
+    let minute = jiff::Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
+    format!("GitHub does not take it: {reason}. It is tried again after {minute}.")
+}
+
+/// Notes the same of several proposals.
+pub(super) fn note(outcome: &mut Outcome, proposals: &[ProposalId], state: &ProposalState) {
+    outcome.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));
+}
+
+/// The sources that the plans offer, in a line for each kind.
+pub(super) fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
+    let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
+        kinds.iter().map(|kind| (kind.clone(), BTreeSet::new())).collect();
+    for (proposal, plan) in plans {
+        let to = plan.iter().filter_map(|upgrade| upgrade.to.as_ref());
+        sources.entry(proposal.kind.clone()).or_default().extend(to.map(ToString::to_string));
+    }
+    let in_a_line = |sources: BTreeSet<String>| sources.into_iter().collect::<Vec<_>>().join(", ");
+    sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
+}
+
+/// What is said of a proposal that is left as it is, here and in its check.
+pub(super) fn leave(
+    kind: &SourceKind,
+    standing: &Standing,
+    settings: &RepositorySettings,
+    outcome: &mut Outcome,
+) -> ProposalState {
+    let words = standing_in_words(standing, kind, settings.commands.prefix.as_str());
+    if let Some(number) = words.remarked_on {
+        let remarks = outcome.remarks.entry(number).or_default();
+        match standing {
+            Standing::Blocked { why, .. } => remarks.blocked.clone_from(why),
+            _ => remarks.notes.push(format!("{} {}", words.why, Refusal::State.sentence())),
+        }
+    }
+    ProposalState::new(words.word, words.why)
+}

@@ -1,0 +1,59 @@
+//! `ManagedProvider`: what a pass over the providers remembers of one of them.
+
+use capstan_live::installing::pass::Record;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which provider it speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
+#[kube(
+    group = "capstan.dev",
+    version = "v1alpha1",
+    kind = "ManagedProvider",
+    plural = "managedproviders",
+    shortname = "mpr",
+    category = "capstan",
+    namespaced,
+    status = "Record",
+    derive = "PartialEq",
+    doc = "A ManagedProvider is what the reconciler remembers of one provider that it installs: how far it has come, what is installed, what is on its way, and the inventory of everything applied. It stands in the provider's namespace and is called <type>-<name>. The reconciler writes it. Deleting it deletes nothing that was applied: the reconciler then begins anew.",
+    printcolumn(
+        name = "Provider",
+        type_ = "string",
+        json_path = ".spec.kind",
+        description = "The kind of the provider"
+    ),
+    printcolumn(
+        name = "Installed",
+        type_ = "string",
+        json_path = ".status.installed.version",
+        description = "The version that is installed whole"
+    ),
+    printcolumn(
+        name = "Target",
+        type_ = "string",
+        json_path = ".status.target.version",
+        description = "The version that is being installed"
+    ),
+    printcolumn(
+        name = "Phase",
+        type_ = "string",
+        json_path = ".status.phase",
+        description = "How far it has come"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ManagedProviderSpec {
+    /// The kind of the provider object, in the same namespace: CoreProvider.
+    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [
+        {"rule": "self == oldSelf", "message": "a ManagedProvider speaks of one provider for ever: delete it, and the reconciler writes the one that is right"}
+    ]))]
+    pub kind: String,
+    /// The name of the provider object: cluster-api.
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
+        {"rule": "self == oldSelf", "message": "a ManagedProvider speaks of one provider for ever: delete it, and the reconciler writes the one that is right"}
+    ]))]
+    pub name: String,
+}

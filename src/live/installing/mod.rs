@@ -1,0 +1,35 @@
+//! Installing providers on a management cluster (`docs/providers.md`): the job of the Cluster API operator, where Capstan
+//! has it.
+//!
+//! Owns what is decided of provider objects of `operator.cluster.x-k8s.io` from facts that somebody else gathered.
+//! Deliberately absent: requests, clocks, and what components render to ([`capstan_providers`]).
+//!
+//! | file | tells |
+//! |---|---|
+//! | `ownership` | who installs: Capstan, or an operator that lives; which Leases Capstan holds meanwhile |
+//! | `checks` | what preflight says of one provider among all others, before anything is rendered |
+//! | `workloads` | how a Deployment, DaemonSet or StatefulSet stands |
+//! | `conditions` | the status of a provider object, in the operator's words |
+//! | `deletion` | what must be gone before a provider goes, or a definition |
+//! | `pass` | what is done next, over all providers |
+//! | `verdict` | what has become of a set that was applied from Git, whoever installs it |
+
+mod checks;
+mod conditions;
+mod deletion;
+mod ownership;
+pub mod pass;
+mod verdict;
+mod workloads;
+
+pub use checks::{Check, Checked, check};
+pub use conditions::{Course, Failure, INSTALLED, Installed, PREFLIGHT, READY, Standing, UPGRADED, status};
+pub use deletion::{
+    Blocked, DEFINITION, DELETION_BLOCKED, Deletion, DeletionFacts, InUse, definition_may_go, deletion,
+    with_deletion,
+};
+pub use ownership::{
+    HOLDER, LEASE, OPERATOR_LABELS, OWNED_ELSEWHERE, Operator, Owner, OwnerFacts, Sightings, owner,
+};
+pub use verdict::{PROVIDER_LABEL, SetFacts, is_provider, judge_set};
+pub use workloads::{APPS, DEPLOYMENT, Health, LEASE_KIND, WORKLOADS, Workload, workload};

@@ -1,0 +1,228 @@
+//! Who installs providers here: one of Capstan and the Cluster API operator, never both.
+//!
+//! An operator is told by its Deployment, whose labels its manifests, its Helm chart and forks keep, and by the Lease that
+//! it elects its leader by, which one whose labels were changed has all the same. It *lives* while its Deployment asks for
+//! a pod, or while somebody renews its Lease. Capstan, where it installs, holds that Lease: an operator that is started
+//! later stands by.
+//!
+//! No clock of another machine is believed: a Lease is dead when nobody was seen to renew it for as long as it lasts
+//! ([`Sightings`]). So nobody knows at first, and until that time has passed a Lease that is written counts as held.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::live_objects::{label, text};
+
+/// The name of the Lease by which operators elect their leader, in the namespace of their Deployment.
+pub const LEASE: &str = "controller-leader-election-capi-operator";
+
+/// How the identity begins under which Capstan holds that Lease.
+pub const HOLDER: &str = "capstan-providers_";
+
+/// The labels by which an operator's Deployment is found.
+pub const OPERATOR_LABELS: [(&str, &str); 2] =
+    [("clusterctl.cluster.x-k8s.io/core", "capi-operator"), ("control-plane", "controller-manager")];
+
+/// Why Capstan installs nothing.
+pub const OWNED_ELSEWHERE: &str = "OwnedElsewhere";
+
+/// How long a Lease lasts that does not say it.
+const USUAL_DURATION: Duration = Duration::from_secs(15);
+
+/// What was seen of Leases, and when. Kept from look to look by whoever looks.
+#[derive(Debug, Clone, Default)]
+pub struct Sightings {
+    seen: BTreeMap<String, Seen>,
+}
+
+#[derive(Debug, Clone)]
+struct Seen {
+    /// Holder, time of the last renewal, transitions: what a renewal changes.
+    mark: [String; 3],
+    since: Duration,
+}
+
+impl Sightings {
+    /// Notes a look at all Leases of that name. `at` is a time of one's own: how long this process runs.
+    pub fn look(&mut self, leases: &[Value], at: Duration) {
+        let now: BTreeMap<String, [String; 3]> = leases
+            .iter()
+            .filter(|lease| text(lease, "/metadata/name") == Some(LEASE))
+            .map(|lease| (namespace(lease).to_owned(), mark(lease)))
+            .collect();
+        self.seen.retain(|namespace, seen| now.get(namespace) == Some(&seen.mark));
+        for (namespace, mark) in now {
+            self.seen.entry(namespace).or_insert(Seen { mark, since: at });
+        }
+    }
+
+    /// Whether somebody may hold a Lease still.
+    fn is_held(&self, lease: &Value, at: Duration) -> bool {
+        if text(lease, "/spec/holderIdentity").is_none() {
+            return false;
+        }
+        let lasts = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
+        let lasts = lasts.map_or(USUAL_DURATION, Duration::from_secs);
+        match self.seen.get(namespace(lease)).filter(|seen| seen.mark == mark(lease)) {
+            Some(seen) => at.saturating_sub(seen.since) <= lasts,
+            // Never seen before.
+            None => true,
+        }
+    }
+}
+
+fn mark(lease: &Value) -> [String; 3] {
+    let text = |pointer: &str| text(lease, pointer).unwrap_or_default().to_owned();
+    let transitions = lease.pointer("/spec/leaseTransitions").and_then(Value::as_i64).unwrap_or(0);
+    [text("/spec/holderIdentity"), text("/spec/renewTime"), transitions.to_string()]
+}
+
+fn namespace(object: &Value) -> &str {
+    text(object, "/metadata/namespace").unwrap_or_default()
+}
+
+/// What ownership is judged by.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnerFacts<'a> {
+    /// The Deployments with [`OPERATOR_LABELS`], in all namespaces.
+    pub deployments: &'a [Value],
+    /// The Leases of the name [`LEASE`], in all namespaces.
+    pub leases: &'a [Value],
+    /// What was seen of them, this look included.
+    pub sightings: &'a Sightings,
+    /// The time of this look, as [`Sightings::look`] had it.
+    pub at: Duration,
+}
+
+/// Who installs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// Capstan may, once it holds the Leases of these namespaces: where an operator is or was.
+    Capstan {
+        /// Namespaces, ordered, each once.
+        hold: Vec<String>,
+    },
+    /// Operators live; never empty.
+    Elsewhere(Vec<Operator>),
+}
+
+/// An operator that lives.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Operator {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its Deployment; `None` where none has the labels.
+    pub deployment: Option<String>,
+    /// Who holds its Lease; `None` where nobody does.
+    pub holder: Option<String>,
+}
+
+impl std::fmt::Display for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let namespace = &self.namespace;
+        match (&self.deployment, &self.holder) {
+            (Some(name), Some(holder)) => {
+                write!(f, "Deployment {namespace}/{name}, whose Lease {namespace}/{LEASE} {holder} holds")
+            }
+            (Some(name), None) => {
+                write!(f, "Deployment {namespace}/{name} (nobody holds its Lease {namespace}/{LEASE})")
+            }
+            (None, holder) => {
+                let holder = holder.as_deref().unwrap_or("somebody");
+                write!(
+                    f,
+                    "whoever holds Lease {namespace}/{LEASE}: {holder} (no Deployment there has its labels)"
+                )
+            }
+        }
+    }
+}
+
+impl Owner {
+    /// Why Capstan installs nothing, in words; `None` where it may.
+    pub fn refusal(&self) -> Option<String> {
+        let Self::Elsewhere(operators) = self else { return None };
+        let named: Vec<String> = operators.iter().map(ToString::to_string).collect();
+        Some(format!(
+            "the Cluster API operator installs providers here: {}. Scale it to 0 and wait for its Lease to run out, or \
+             say `by: operator`",
+            named.join("; ")
+        ))
+    }
+}
+
+/// Who installs providers here.
+pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
+    let mut hold: Vec<String> = Vec::new();
+    let mut operators: BTreeMap<String, Vec<Operator>> = BTreeMap::new();
+    let holder_in = |namespace: &str| {
+        let lease = facts.leases.iter().find(|lease| {
+            self::namespace(lease) == namespace && text(lease, "/metadata/name") == Some(LEASE)
+        })?;
+        let is_held = facts.sightings.is_held(lease, facts.at);
+        text(lease, "/spec/holderIdentity").filter(|_| is_held)
+    };
+    for deployment in facts.deployments {
+        let has = |(key, value): &(&str, &str)| label(deployment, key) == Some(*value);
+        let (Some(name), true) = (text(deployment, "/metadata/name"), OPERATOR_LABELS.iter().all(has)) else {
+            continue;
+        };
+        let namespace = namespace(deployment);
+        hold.push(namespace.to_owned());
+        let holder = holder_in(namespace);
+        let is_ours = holder.is_some_and(|holder| holder.starts_with(HOLDER));
+        // It stands by while Capstan holds its Lease, unless it asks for none.
+        let stands_by = is_ours && elects(deployment);
+        if asks_for_pods(deployment) && !stands_by {
+            let holder = holder.filter(|_| !is_ours).map(str::to_owned);
+            let operator =
+                Operator { namespace: namespace.to_owned(), deployment: Some(name.to_owned()), holder };
+            operators.entry(namespace.to_owned()).or_default().push(operator);
+        }
+    }
+    for lease in facts.leases.iter().filter(|lease| text(lease, "/metadata/name") == Some(LEASE)) {
+        let namespace = namespace(lease);
+        hold.push(namespace.to_owned());
+        let Some(holder) = holder_in(namespace).filter(|holder| !holder.starts_with(HOLDER)) else {
+            continue;
+        };
+        let named = operators.entry(namespace.to_owned()).or_default();
+        if named.is_empty() {
+            // One at 0 whose pod goes on, or one whose labels are others.
+            let is_there =
+                facts.deployments.iter().find(|deployment| self::namespace(deployment) == namespace);
+            named.push(Operator {
+                namespace: namespace.to_owned(),
+                deployment: is_there.and_then(|found| text(found, "/metadata/name")).map(str::to_owned),
+                holder: Some(holder.to_owned()),
+            });
+        }
+    }
+    hold.sort();
+    hold.dedup();
+    let living: Vec<Operator> = operators.into_values().flatten().collect();
+    if living.is_empty() { Owner::Capstan { hold } } else { Owner::Elsewhere(living) }
+}
+
+/// Whether a Deployment asks for a pod, or has one still.
+fn asks_for_pods(deployment: &Value) -> bool {
+    let number = |pointer: &str| deployment.pointer(pointer).and_then(Value::as_i64);
+    number("/spec/replicas").unwrap_or(1) != 0 || number("/status/replicas").unwrap_or(0) > 0
+}
+
+/// Whether an operator of that Deployment elects a leader: by `--leader-elect`, which the shipped one has.
+fn elects(deployment: &Value) -> bool {
+    let containers = deployment.pointer("/spec/template/spec/containers").and_then(Value::as_array);
+    let arguments = containers.into_iter().flatten().flat_map(|container| {
+        ["command", "args"].into_iter().filter_map(|key| container.get(key)?.as_array()).flatten()
+    });
+    arguments
+        .filter_map(Value::as_str)
+        .any(|argument| matches!(argument, "--leader-elect" | "--leader-elect=true"))
+}
+
+#[cfg(test)]
+#[path = "ownership_tests.rs"]
+mod tests;

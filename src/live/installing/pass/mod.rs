@@ -1,0 +1,41 @@
+//! One pass over the providers of a management cluster: what is done next.
+//!
+//! *Expected flow*: whoever has the facts ([`ProviderFacts`]) asks for the [`next`] step, performs that one, and looks anew.
+//! What has to outlive a step stands in a [`Record`], which is written before what it speaks of is done.
+//!
+//! A provider goes through these phases, one provider at a time, in clusterctl's order; nobody begins before the one in hand
+//! has come to its end:
+//!
+//! | phase | what is done |
+//! |---|---|
+//! | `Preparing` | upgrades alone: stored versions and managed fields are migrated where a version goes; the old Deployments are stopped, until their pods are gone |
+//! | `Applying` | definitions, until they are established; rights; certificates; the rest; webhooks; workloads, until they are available; a dry-run write through each webhook |
+//! | `Pruning` | what was applied once and is not rendered any more is deleted; never definitions, never Namespaces |
+//! | `Settled` | nothing, but that drift is repaired |
+//! | `Removing` | of a provider that goes: everything but definitions and Namespaces is deleted |
+//!
+//! *Guarantees*: the same facts give the same step. A process that is killed after any step, or within one, comes to the same
+//! end. Where nothing is to be done there is no step. Nothing is begun while an object of any provider that would be changed is
+//! refused. Until the first definition changed the old Deployments come back when the new ones cannot; from then on there is only
+//! the way forward, to that version or a later one.
+//!
+//! Deliberately absent: requests; who installs at all, and what the operator's own checks say (`ownership`, `checks`).
+
+mod downloads;
+mod facts;
+mod manifest;
+mod record;
+mod stage;
+mod step;
+#[cfg(test)]
+mod tests;
+mod under_way;
+
+pub use downloads::superseded;
+pub use facts::{Component, Components, Fit, Look, ProviderFacts, Seen, Wanted};
+pub use manifest::{
+    applied, gone_versions, installers, is_established, is_own, storage_version, tried_definition,
+};
+pub use record::{Phase, Record, Revision, Stopped};
+pub use stage::{Stage, is_definition, is_kept};
+pub use step::{Decision, Step, Wait, next};

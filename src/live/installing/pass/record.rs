@@ -1,0 +1,83 @@
+//! What is remembered of a provider from pass to pass: the status of its `ManagedProvider`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::applying::Inventory;
+
+/// What is remembered of a provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Record {
+    /// How far a pass has come: Preparing, Applying, Pruning, Settled or Removing.
+    pub phase: Phase,
+    /// What is installed whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub installed: Option<Revision>,
+    /// What is being installed; absent where nothing is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Revision>,
+    /// Whether a definition of what is being installed may have changed already: from then on there is no way back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub definitions_changed: bool,
+    /// The Deployments that were stopped for an upgrade, with the replicas that they had.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub stopped: Vec<Stopped>,
+    /// What was applied, or was about to be; written before anything is applied.
+    pub inventory: Inventory,
+}
+
+/// How far a pass has come with a provider.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// Before an upgrade: what is stored is migrated, the old Deployments are stopped.
+    Preparing,
+    /// Objects are applied, until all is available and answers.
+    Applying,
+    /// What is not rendered any more is deleted.
+    Pruning,
+    /// Nothing is under way.
+    #[default]
+    Settled,
+    /// The provider goes.
+    Removing,
+}
+
+/// One version of a provider, rendered from one spec.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revision {
+    /// `v1.13.4`
+    pub version: String,
+    /// The contract of Cluster API that it keeps: `v1beta2`.
+    pub contract: String,
+    /// SHA-256 of the objects that it was rendered to, in hex digits.
+    pub digest: String,
+}
+
+/// A Deployment that was stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stopped {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// How many replicas it asked for.
+    pub replicas: i64,
+}
+
+impl Record {
+    /// Whether a pass has to come to its end.
+    pub fn is_under_way(&self) -> bool {
+        self.phase != Phase::Settled
+    }
+
+    /// Whether managers of another version may run than the one that shall, so that they have to be gone first: of what is
+    /// installed, or of what was on its way.
+    pub(super) fn runs_other_than(&self, wanted: &Revision) -> bool {
+        let may_run = self.installed.iter().chain(&self.target);
+        !self.stopped.is_empty() || may_run.into_iter().any(|revision| revision.version != wanted.version)
+    }
+}

@@ -1,0 +1,260 @@
+//! Single decisions, by hand.
+
+use capstan_model::object::ObjectId;
+use capstan_providers::ProviderKind;
+
+use super::super::{Fit, Phase, ProviderFacts, Record, Seen, Stage, Step, Stopped, Wait, Wanted, next};
+use super::{components, definition, deployment, facts, look, provider, revision, role, same, webhooks};
+use crate::applying::Inventory;
+
+fn objects() -> Vec<ObjectId> {
+    vec![definition("boxes"), role("manager"), webhooks("hooks"), deployment("core")]
+}
+
+fn inventory(ids: &[ObjectId]) -> Inventory {
+    let mut inventory = Inventory::default();
+    ids.iter().for_each(|id| inventory.intend(id, "v1", &id.name));
+    inventory
+}
+
+/// Core at 1.0.0, installed and as it is rendered.
+fn installed() -> ProviderFacts {
+    let one = revision("v1.0.0", "one");
+    let core =
+        facts(provider(ProviderKind::Core, "core"), ProviderKind::Core, components(one.clone(), &objects()));
+    ProviderFacts {
+        record: Some(Record { installed: Some(one), inventory: inventory(&objects()), ..Record::default() }),
+        look: look(objects().into_iter().map(|id| (id.clone(), same(&id)))),
+        ..core
+    }
+}
+
+/// The same, asked for 1.1.0.
+fn to_be_upgraded() -> ProviderFacts {
+    let two = revision("v1.1.0", "two");
+    let mut core = ProviderFacts { wanted: components(two, &objects()), ..installed() };
+    for id in objects() {
+        set(&mut core, &id, |seen| seen.fit = Fit::Differs);
+    }
+    core
+}
+
+fn set(facts: &mut ProviderFacts, id: &ObjectId, change: impl FnOnce(&mut Seen)) {
+    change(facts.look.get_or_insert_default().entry(id.clone()).or_default());
+}
+
+fn record(facts: &mut ProviderFacts) -> &mut Record {
+    facts.record.get_or_insert_default()
+}
+
+fn step(facts: &[ProviderFacts]) -> Step {
+    let decision = next(facts);
+    decision.step.unwrap_or_else(|| panic!("nothing is done: {:?}", decision.waits)).1
+}
+
+fn noted(facts: &[ProviderFacts]) -> Record {
+    match step(facts) {
+        Step::Note(record) => *record,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn wait(facts: &[ProviderFacts]) -> Wait {
+    let decision = next(facts);
+    assert_eq!(decision.step, None);
+    decision.waits.into_values().next().unwrap_or_else(|| panic!("nothing is waited for"))
+}
+
+#[test]
+fn where_nothing_is_to_be_done_there_is_no_step() {
+    let decision = next(&[installed()]);
+    assert_eq!((decision.step, decision.waits.len()), (None, 0));
+}
+
+#[test]
+fn an_install_notes_its_inventory_before_it_applies_anything() {
+    let mut core = ProviderFacts { record: None, ..installed() };
+    for id in objects() {
+        set(&mut core, &id, |seen| *seen = Seen::default());
+    }
+    let begun = noted(&[core.clone()]);
+    assert_eq!((begun.phase, begun.installed.clone()), (Phase::Applying, None));
+    let held: Vec<ObjectId> =
+        begun.inventory.objects().iter().map(crate::applying::InventoryObject::id).collect();
+    assert_eq!(held.len(), 4);
+    core.record = Some(begun);
+    let Step::Apply { stage, objects, .. } = step(&[core]) else { panic!() };
+    assert_eq!((stage, objects), (Stage::Definitions, vec![definition("boxes")]));
+}
+
+#[test]
+fn nothing_is_begun_while_an_object_of_any_provider_is_refused() {
+    let core = to_be_upgraded();
+    let ipam = provider(ProviderKind::Ipam, "ipam");
+    let wanted = components(revision("v1.0.0", "x"), &[role("ipam")]);
+    let refused = Seen { fit: Fit::Refused("422 Invalid".to_owned()), ..Seen::default() };
+    let other = ProviderFacts {
+        look: look([(role("ipam"), refused)]),
+        ..facts(ipam.clone(), ProviderKind::Ipam, wanted)
+    };
+    let decision = next(&[core.clone(), other]);
+    assert_eq!(decision.step, None);
+    assert_eq!(decision.waits[&ipam], Wait::Refused { object: role("ipam"), why: "422 Invalid".to_owned() });
+    assert!(matches!(&decision.waits[&core.id], Wait::ForSet(why) if why.contains("422 Invalid")));
+
+    let halted = facts(ipam, ProviderKind::Ipam, Wanted::Halted("no components".to_owned()));
+    assert!(matches!(wait(&[core, halted]), Wait::ForSet(why) if why.contains("no components")));
+}
+
+#[test]
+fn drift_is_repaired_while_another_provider_cannot_go_on() {
+    let mut core = installed();
+    set(&mut core, &role("manager"), |seen| seen.fit = Fit::Differs);
+    let ipam = facts(
+        provider(ProviderKind::Ipam, "ipam"),
+        ProviderKind::Ipam,
+        Wanted::Halted("no components".to_owned()),
+    );
+    let Step::Apply { stage, objects, untried } = step(&[core, ipam]) else { panic!() };
+    assert_eq!((stage, objects, untried.len()), (Stage::Rights, vec![role("manager")], 0));
+}
+
+#[test]
+fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pods() {
+    let mut core = to_be_upgraded();
+    core.record = Some(noted(&[core.clone()]));
+    assert_eq!(record(&mut core).phase, Phase::Preparing);
+    set(&mut core, &definition("boxes"), |seen| seen.going = vec!["v1alpha4".to_owned()]);
+    let migrate = Step::Migrate { definition: definition("boxes"), versions: vec!["v1alpha4".to_owned()] };
+    assert_eq!(step(&[core.clone()]), migrate);
+    set(&mut core, &definition("boxes"), |seen| seen.going.clear());
+
+    let remembered = noted(&[core.clone()]);
+    let stopped =
+        |replicas| vec![Stopped { namespace: "core".to_owned(), name: "core".to_owned(), replicas }];
+    assert_eq!(remembered.stopped, stopped(1));
+    core.record = Some(remembered);
+    assert_eq!(step(&[core.clone()]), Step::Scale(stopped(0)));
+    set(&mut core, &deployment("core"), |seen| {
+        seen.replicas = Some(0);
+        seen.pods = 1;
+    });
+    assert_eq!(wait(&[core.clone()]), Wait::For("1 pods of Deployment core/core are still there".to_owned()));
+    set(&mut core, &deployment("core"), |seen| seen.pods = 0);
+    let applying = noted(&[core]);
+    assert_eq!((applying.phase, applying.definitions_changed), (Phase::Applying, true));
+}
+
+#[test]
+fn before_the_first_definition_changed_the_old_manager_comes_back() {
+    let mut core = to_be_upgraded();
+    core.record = Some(noted(&[core.clone()]));
+    record(&mut core).stopped =
+        vec![Stopped { namespace: "core".to_owned(), name: "core".to_owned(), replicas: 2 }];
+    set(&mut core, &deployment("core"), |seen| seen.replicas = Some(0));
+    core.wanted = Wanted::Halted("its Secret is gone".to_owned());
+    assert_eq!(step(&[core.clone()]), Step::Scale(record(&mut core).stopped.clone()));
+    set(&mut core, &deployment("core"), |seen| seen.replicas = Some(2));
+    let back = noted(&[core]);
+    assert_eq!((back.phase, back.target, back.stopped.len()), (Phase::Settled, None, 0));
+    assert_eq!(back.installed, Some(revision("v1.0.0", "one")));
+}
+
+#[test]
+fn after_it_there_is_only_the_way_forward() {
+    let mut core = to_be_upgraded();
+    core.record = Some(noted(&[core.clone()]));
+    record(&mut core).phase = Phase::Applying;
+    record(&mut core).definitions_changed = true;
+    let halted = ProviderFacts { wanted: Wanted::Halted("gone".to_owned()), ..core.clone() };
+    assert_eq!(wait(&[halted]), Wait::Stuck("gone".to_owned()));
+    let older = ProviderFacts { wanted: installed().wanted, ..core.clone() };
+    assert!(matches!(wait(&[older]), Wait::Stuck(why) if why.contains("ask for v1.1.0 or a later version")));
+    let newer = components(revision("v1.1.1", "three"), &objects());
+    let freed = noted(&[ProviderFacts { wanted: newer, ..core }]);
+    assert_eq!((freed.phase, freed.definitions_changed), (Phase::Preparing, true));
+}
+
+#[test]
+fn webhooks_are_asked_when_all_is_available_and_the_next_provider_is_not_begun_before() {
+    let mut core = to_be_upgraded();
+    core.record = Some(noted(&[core.clone()]));
+    record(&mut core).phase = Phase::Applying;
+    for id in objects() {
+        set(&mut core, &id, |seen| *seen = same(&id));
+    }
+    set(&mut core, &deployment("core"), |seen| seen.health = Some(crate::installing::Health::Unobserved));
+    let other = facts(
+        provider(ProviderKind::Ipam, "ipam"),
+        ProviderKind::Ipam,
+        components(revision("v1.0.0", "x"), &[role("ipam")]),
+    );
+    let other = ProviderFacts { look: look([(role("ipam"), Seen::default())]), ..other };
+    let decision = next(&[core.clone(), other.clone()]);
+    assert_eq!(decision.step, None);
+    assert!(matches!(&decision.waits[&other.id], Wait::ForSet(why) if why.contains("comes first")));
+
+    set(&mut core, &deployment("core"), |seen| seen.health = super::available());
+    let Step::Ask { webhooks: asked, then } = step(&[core, other]) else { panic!() };
+    assert_eq!(asked, [webhooks("hooks")]);
+    assert_eq!((then.phase, then.installed), (Phase::Settled, Some(revision("v1.1.0", "two"))));
+}
+
+#[test]
+fn what_is_not_rendered_any_more_goes_but_no_definition_and_nothing_of_another() {
+    let mut core = installed();
+    let two = revision("v1.0.0", "two");
+    core.wanted = components(two.clone(), &[deployment("core")]);
+    core.record = Some(noted(&[core.clone()]));
+    assert_eq!(record(&mut core).phase, Phase::Applying);
+    let Step::Ask { then, .. } = step(&[core.clone()]) else { panic!() };
+    assert_eq!(then.phase, Phase::Pruning);
+    core.record = Some(*then);
+    set(&mut core, &webhooks("hooks"), |seen| seen.is_own = false);
+    let other = facts(
+        provider(ProviderKind::Ipam, "ipam"),
+        ProviderKind::Ipam,
+        components(revision("v1.0.0", "x"), &[]),
+    );
+    let other = ProviderFacts { look: look([]), ..other };
+    assert_eq!(step(&[core.clone(), other.clone()]), Step::Delete(vec![role("manager")]));
+    let taken = components(revision("v1.0.0", "x"), &[role("manager")]);
+    let settled = noted(&[core, ProviderFacts { wanted: taken, ..other }]);
+    let left: Vec<String> = settled.inventory.objects().iter().map(|object| object.name.clone()).collect();
+    assert_eq!((settled.phase, left), (Phase::Settled, vec!["boxes".to_owned(), "core".to_owned()]));
+}
+
+#[test]
+fn a_provider_that_goes_takes_everything_along_but_definitions() {
+    let mut core = ProviderFacts { wanted: Wanted::Nothing, ..installed() };
+    core.record = Some(noted(&[core.clone()]));
+    assert_eq!(record(&mut core).phase, Phase::Removing);
+    let mut gone = Vec::new();
+    loop {
+        match step(&[core.clone()]) {
+            Step::Delete(ids) => {
+                for id in ids {
+                    set(&mut core, &id, |seen| *seen = Seen::default());
+                    gone.push(id.name);
+                }
+            }
+            Step::Forget => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(gone, ["hooks", "core", "manager"]);
+}
+
+#[test]
+fn objects_of_kinds_that_come_with_the_same_pass_are_tried_before_the_first_is_applied() {
+    let mut core = installed();
+    let two = revision("v1.0.0", "two");
+    let own = super::id("acme.example", "Box", "core", "first");
+    let all = [objects(), vec![own.clone()]].concat();
+    core.wanted = components(two, &all);
+    set(&mut core, &own, |seen| seen.fit = Fit::Later);
+    core.record = Some(noted(&[core.clone()]));
+    set(&mut core, &role("manager"), |seen| seen.fit = Fit::Differs);
+    let Step::Apply { stage, untried, .. } = step(&[core]) else { panic!() };
+    assert_eq!((stage, untried), (Stage::Rights, vec![own]));
+}

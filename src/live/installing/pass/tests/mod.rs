@@ -1,0 +1,73 @@
+//! What is done next: single decisions by hand, and whole passes over a cluster in memory, killed anywhere.
+
+mod decisions;
+mod killed;
+
+use capstan_model::object::ObjectId;
+use capstan_providers::ProviderKind;
+
+use super::{Component, Components, Fit, Look, ProviderFacts, Revision, Seen, Wanted};
+use crate::installing::Health;
+
+pub(super) fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
+    ObjectId {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+pub(super) fn provider(kind: ProviderKind, name: &str) -> ObjectId {
+    id("operator.cluster.x-k8s.io", kind.name(), name, name)
+}
+
+pub(super) fn definition(name: &str) -> ObjectId {
+    id("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+}
+
+pub(super) fn role(name: &str) -> ObjectId {
+    id("rbac.authorization.k8s.io", "ClusterRole", "", name)
+}
+
+pub(super) fn webhooks(name: &str) -> ObjectId {
+    id("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "", name)
+}
+
+pub(super) fn deployment(name: &str) -> ObjectId {
+    id("apps", "Deployment", name, name)
+}
+
+pub(super) fn revision(version: &str, digest: &str) -> Revision {
+    Revision { version: version.to_owned(), contract: "v1beta2".to_owned(), digest: digest.to_owned() }
+}
+
+pub(super) fn components(revision: Revision, objects: &[ObjectId]) -> Wanted {
+    let objects = objects.iter().map(|id| Component { id: id.clone(), api_version: "v1".to_owned() });
+    Wanted::Components(Components { revision, objects: objects.collect() })
+}
+
+pub(super) fn available() -> Option<Health> {
+    Some(Health::Available { reason: "MinimumReplicasAvailable".to_owned(), message: String::new() })
+}
+
+/// An object as it is rendered, ready.
+pub(super) fn same(id: &ObjectId) -> Seen {
+    let runs = id.kind == "Deployment";
+    Seen {
+        fit: Fit::Same,
+        is_established: true,
+        health: if runs { available() } else { None },
+        replicas: runs.then_some(1),
+        is_own: true,
+        ..Seen::default()
+    }
+}
+
+pub(super) fn look(seen: impl IntoIterator<Item = (ObjectId, Seen)>) -> Option<Look> {
+    Some(seen.into_iter().collect())
+}
+
+pub(super) fn facts(id: ObjectId, kind: ProviderKind, wanted: Wanted) -> ProviderFacts {
+    ProviderFacts { id, kind, wanted, record: None, look: None }
+}

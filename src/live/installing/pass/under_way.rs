@@ -1,0 +1,309 @@
+//! How one provider goes on that a pass has in hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::object::ObjectId;
+use capstan_model::version::ReleaseVersion;
+
+use super::facts::{Components, Fit, ProviderFacts, Wanted};
+use super::record::{Phase, Record, Revision, Stopped};
+use super::stage::{Stage, is_definition};
+use super::step::{Step, Wait, outdated};
+use crate::installing::Health;
+
+/// What a provider that is due begins with.
+pub(super) fn begin(provider: &ProviderFacts) -> Step {
+    let record = provider.record.clone().unwrap_or_default();
+    match provider.components() {
+        Some(components) => Step::Note(Box::new(begun(record, components))),
+        None => Step::Note(Box::new(Record { phase: Phase::Removing, target: None, ..record })),
+    }
+}
+
+/// What is remembered of a provider from the moment on that these components are its aim.
+fn begun(record: Record, components: &Components) -> Record {
+    let mut inventory = record.inventory.clone();
+    for object in &components.objects {
+        inventory.intend(&object.id, &object.api_version, &object.id.name);
+    }
+    let is_upgrade = record.runs_other_than(&components.revision);
+    Record {
+        phase: if is_upgrade { Phase::Preparing } else { Phase::Applying },
+        target: Some(components.revision.clone()),
+        definitions_changed: record.definitions_changed || !is_upgrade,
+        inventory,
+        ..record
+    }
+}
+
+/// What is remembered of a provider that has come to its end.
+fn settled(record: &Record, components: &Components) -> Record {
+    // Definitions stay in the inventory for as long as they are there: somebody may say that they go.
+    let wanted: BTreeSet<&ObjectId> = components.objects.iter().map(|object| &object.id).collect();
+    let mut inventory = record.inventory.clone();
+    for object in record.inventory.objects() {
+        let id = object.id();
+        if !wanted.contains(&id) && !super::stage::is_kept(&id) {
+            inventory.forget(&id);
+        }
+    }
+    Record {
+        phase: Phase::Settled,
+        installed: Some(components.revision.clone()),
+        target: None,
+        definitions_changed: false,
+        stopped: Vec::new(),
+        inventory,
+    }
+}
+
+/// The way back: what is installed runs again, as if nothing had begun.
+fn back(provider: &ProviderFacts, record: &Record) -> Step {
+    let stands_still = |stopped: &&Stopped| {
+        provider.seen(&deployment(stopped)).is_some_and(|seen| seen.replicas == Some(0))
+            && stopped.replicas != 0
+    };
+    let still: Vec<Stopped> = record.stopped.iter().filter(stands_still).cloned().collect();
+    if !still.is_empty() {
+        return Step::Scale(still);
+    }
+    Step::Note(Box::new(Record {
+        phase: Phase::Settled,
+        target: None,
+        stopped: Vec::new(),
+        inventory: record.inventory.clone(),
+        ..record.clone()
+    }))
+}
+
+/// The next step of a provider in hand.
+pub(super) fn go_on(
+    provider: &ProviderFacts,
+    record: &Record,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Result<Step, Wait> {
+    let may_go_back = record.phase == Phase::Preparing && !record.definitions_changed;
+    let components = match &provider.wanted {
+        Wanted::Components(components) => components,
+        Wanted::Halted(_) if may_go_back => return Ok(back(provider, record)),
+        Wanted::Halted(why) => return Err(Wait::Stuck(why.clone())),
+        Wanted::Nothing => return Ok(begin(provider)),
+    };
+    if record.target.as_ref() != Some(&components.revision) {
+        return retarget(provider, record, components, may_go_back);
+    }
+    match record.phase {
+        Phase::Preparing => prepare(provider, record, components, may_go_back),
+        Phase::Pruning => prune(provider, record, components, elsewhere),
+        _ => apply(provider, record, components, elsewhere),
+    }
+}
+
+/// Its spec or its components changed on the way.
+fn retarget(
+    provider: &ProviderFacts,
+    record: &Record,
+    components: &Components,
+    may_go_back: bool,
+) -> Result<Step, Wait> {
+    if may_go_back && record.installed.as_ref() == Some(&components.revision) {
+        return Ok(back(provider, record));
+    }
+    if let Some(target) = record.target.as_ref().filter(|_| record.definitions_changed)
+        && is_older(&components.revision, target)
+    {
+        return Err(Wait::Stuck(format!(
+            "definitions of {} may be there already, and {} is older: there is only the way forward, so ask for {} or a later version",
+            target.version, components.revision.version, target.version
+        )));
+    }
+    Ok(Step::Note(Box::new(begun(record.clone(), components))))
+}
+
+fn is_older(one: &Revision, than: &Revision) -> bool {
+    match (ReleaseVersion::parse(&one.version), ReleaseVersion::parse(&than.version)) {
+        (Some(one), Some(than)) => one < than,
+        _ => false,
+    }
+}
+
+fn prepare(
+    provider: &ProviderFacts,
+    record: &Record,
+    components: &Components,
+    may_go_back: bool,
+) -> Result<Step, Wait> {
+    let Some(look) = &provider.look else { return Err(Wait::For("its objects are looked at".to_owned())) };
+    if let Some((id, why)) = provider.refused() {
+        if may_go_back {
+            return Ok(back(provider, record));
+        }
+        return Err(Wait::Stuck(format!("the API server refuses {id}: {why}")));
+    }
+    let going = components.objects.iter().find_map(|object| {
+        let versions = &look.get(&object.id)?.going;
+        (!versions.is_empty())
+            .then(|| Step::Migrate { definition: object.id.clone(), versions: versions.clone() })
+    });
+    if let Some(step) = going {
+        return Ok(step);
+    }
+    let running: Vec<Stopped> = record
+        .inventory
+        .objects()
+        .iter()
+        .filter_map(|object| {
+            let seen = look.get(&object.id()).filter(|seen| seen.is_own)?;
+            let replicas = seen.replicas.filter(|replicas| *replicas != 0)?;
+            Some(Stopped { namespace: object.namespace.clone()?, name: object.name.clone(), replicas })
+        })
+        .collect();
+    // How many there were is remembered before there are none.
+    let unknown = |one: &&Stopped| !record.stopped.iter().any(|known| deployment(known) == deployment(one));
+    if running.iter().any(|one| unknown(&one)) {
+        let mut stopped = record.stopped.clone();
+        stopped.extend(running.iter().filter(unknown).cloned());
+        return Ok(Step::Note(Box::new(Record { stopped, ..record.clone() })));
+    }
+    if !running.is_empty() {
+        return Ok(Step::Scale(running.into_iter().map(|one| Stopped { replicas: 0, ..one }).collect()));
+    }
+    let left = record.stopped.iter().find_map(|one| {
+        let pods = look.get(&deployment(one))?.pods;
+        (pods > 0)
+            .then(|| format!("{pods} pods of Deployment {}/{} are still there", one.namespace, one.name))
+    });
+    if let Some(left) = left {
+        return Err(Wait::For(left));
+    }
+    let changes_definitions = components.objects.iter().any(|object| {
+        is_definition(&object.id) && look.get(&object.id).is_none_or(|seen| seen.fit != Fit::Same)
+    });
+    Ok(Step::Note(Box::new(Record {
+        phase: Phase::Applying,
+        definitions_changed: record.definitions_changed || changes_definitions,
+        ..record.clone()
+    })))
+}
+
+fn apply(
+    provider: &ProviderFacts,
+    record: &Record,
+    components: &Components,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Result<Step, Wait> {
+    let Some(look) = &provider.look else { return Err(Wait::For("its objects are looked at".to_owned())) };
+    let mut stages: BTreeMap<Stage, Vec<&ObjectId>> = BTreeMap::new();
+    for object in &components.objects {
+        stages.entry(Stage::of(&object.id)).or_default().push(&object.id);
+    }
+    let fit = |id: &ObjectId| look.get(id).map_or(&Fit::Absent, |seen| &seen.fit);
+    for (stage, ids) in &stages {
+        let terminating = ids.iter().find(|id| *fit(id) == Fit::Terminating);
+        if let Some(id) = terminating {
+            return Err(Wait::For(format!("{id} is being deleted, and is made again once it is gone")));
+        }
+        let objects: Vec<ObjectId> =
+            ids.iter().filter(|id| *fit(id) != Fit::Same).map(|id| (*id).clone()).collect();
+        if !objects.is_empty() {
+            let all = stages.values().flatten();
+            let later = all.filter(|id| *stage != Stage::Definitions && *fit(id) == Fit::Later);
+            let untried = later.map(|id| (*id).clone()).collect();
+            return Ok(Step::Apply { stage: *stage, objects, untried });
+        }
+        if let Some(why) = ids.iter().find_map(|id| unready(id, look.get(*id)?)) {
+            return Err(Wait::For(why));
+        }
+    }
+    let webhooks = stages.remove(&Stage::Webhooks).unwrap_or_default().into_iter().cloned().collect();
+    let then = match outdated(provider, record, elsewhere).is_empty() {
+        true => settled(record, components),
+        false => Record { phase: Phase::Pruning, ..record.clone() },
+    };
+    Ok(Step::Ask { webhooks, then: Box::new(then) })
+}
+
+/// What is waited for of an object that is as it shall be.
+fn unready(id: &ObjectId, seen: &super::facts::Seen) -> Option<String> {
+    if is_definition(id) && !seen.is_established {
+        return Some(format!("{id} is not established"));
+    }
+    let why = match seen.health.as_ref()? {
+        Health::Available { .. } => return None,
+        Health::Absent => "is not there".to_owned(),
+        Health::Unobserved => "was changed, and its controller has not seen it".to_owned(),
+        Health::Unknown => "has no condition Available yet".to_owned(),
+        Health::Unavailable { message, .. } if message.is_empty() => "is not available".to_owned(),
+        Health::Unavailable { message, .. } => format!("is not available: {message}"),
+        Health::RollingOut { ready, wanted } => {
+            format!("has {ready} of {wanted} pods up to date and available")
+        }
+    };
+    Some(format!("{id} {why}"))
+}
+
+fn prune(
+    provider: &ProviderFacts,
+    record: &Record,
+    components: &Components,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Result<Step, Wait> {
+    match deletable(provider, record, elsewhere) {
+        doomed if !doomed.is_empty() => Ok(Step::Delete(doomed)),
+        _ => Ok(Step::Note(Box::new(settled(record, components)))),
+    }
+}
+
+/// What is there of the objects that nobody renders any more, and is the provider's own.
+fn deletable(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+    let is_there = |id: &ObjectId| {
+        provider
+            .seen(id)
+            .is_some_and(|seen| seen.is_own && !matches!(seen.fit, Fit::Absent | Fit::Terminating))
+    };
+    outdated(provider, record, elsewhere).into_iter().filter(is_there).collect()
+}
+
+/// The next step of a provider that goes. Webhooks go first: what they would be asked has nobody to answer.
+pub(super) fn go_on_removing(
+    provider: &ProviderFacts,
+    record: &Record,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Result<Step, Wait> {
+    if let Some(components) = provider.components() {
+        // It was made anew meanwhile.
+        let record = Record { installed: None, definitions_changed: true, ..record.clone() };
+        return Ok(Step::Note(Box::new(Record { phase: Phase::Applying, ..begun(record, components) })));
+    }
+    if provider.look.is_none() {
+        return Err(Wait::For("its objects are looked at".to_owned()));
+    }
+    let doomed = deletable(provider, record, elsewhere);
+    let rank = |id: &ObjectId| match Stage::of(id) {
+        Stage::Webhooks => 0,
+        Stage::Workloads => 1,
+        _ => 2,
+    };
+    let Some(first) = doomed.iter().map(rank).min() else {
+        // An object whose finalizers are not through goes on its own; Capstan has said that it goes.
+        return Ok(Step::Forget);
+    };
+    Ok(Step::Delete(doomed.into_iter().filter(|id| rank(id) == first).collect()))
+}
+
+/// A Deployment that was stopped.
+fn deployment(stopped: &Stopped) -> ObjectId {
+    ObjectId {
+        group: "apps".to_owned(),
+        kind: "Deployment".to_owned(),
+        namespace: Some(stopped.namespace.clone()),
+        name: stopped.name.clone(),
+    }
+}
+
+impl Stopped {
+    /// The Deployment.
+    pub fn id(&self) -> ObjectId {
+        deployment(self)
+    }
+}

@@ -1,0 +1,35 @@
+//! How far rendering had come when it was refused: whoever installs gives a reason for each.
+
+use super::*;
+use crate::refusal::Stage;
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: manager}
+spec: {template: {spec: {containers: [{name: manager, image: a.example/b:c}]}}}
+";
+
+#[test]
+fn a_refusal_knows_its_stage() {
+    for (spec, map, configuration, stage) in [
+        ("", config_map("${NO_VALUE}"), None, Stage::Components),
+        ("  version: v9.0.0\n", config_map(DEPLOYMENT), None, Stage::Components),
+        ("", config_map(DEPLOYMENT).replace("minor: 0", "minor: 7"), None, Stage::Contract),
+        (
+            "  deployment: {containers: [{name: nobody, command: [a]}]}\n",
+            config_map(DEPLOYMENT),
+            None,
+            Stage::Customization,
+        ),
+        ("  patches: [{patch: '[{}]'}]\n", config_map(DEPLOYMENT), None, Stage::Patches),
+    ] {
+        let provider = format!("{PROVIDER}{spec}");
+        let tree = Files::new(&[("p.yaml", &provider), ("m.yaml", &map)]);
+        let set = ProviderSet::read(&tree, &RepoPath::root()).unwrap();
+        let variables = Values::default();
+        let inputs = Inputs { tree: &tree, set: &set, variables: &variables, configuration };
+        let refused = render(&set.providers()[0], inputs).unwrap_err();
+        assert_eq!(refused.stage(), stage, "{refused}");
+    }
+}

@@ -1,0 +1,306 @@
+//! Title, body and commit message of a pull request that several clusters share.
+
+use std::collections::BTreeSet;
+
+use capstan_model::finding::Severity;
+use capstan_model::source::SourceId;
+use capstan_model::target::{GroupName, Target};
+use capstan_model::wording::{count, list};
+use capstan_plan::proposal::{
+    Decisions, Drafted, PlanDigest, ReleasesOrigin, SidebarStanding, SourceState, TRAILER_PLAN,
+    TRAILER_RELEASES, TRAILER_SOURCE, TitleDigest,
+};
+use capstan_plan::settings::{TitleField, TitleTemplate};
+use capstan_plan::upgrade::Retarget;
+
+use super::block::{BlockPart, room_for, room_for_parts, room_for_sidebar};
+use super::body::{Proposal, origin, refused, sections, shell_word, summary, text_digest};
+use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, plain, prose_cell, text};
+use super::merging::approvals_above;
+use super::title::{UNKNOWN, cut};
+use super::{Block, BlockKey, tables};
+
+/// What the text of a shared pull request is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupProposal<'a> {
+    /// The group, as a target.
+    pub target: &'a Target,
+    /// Its name.
+    pub group: &'a GroupName,
+    /// What becomes of each cluster, the worst in front.
+    pub parts: &'a [Proposal<'a>],
+    /// Who stays out, and why: a sentence.
+    pub left_out: &'a [(Target, String)],
+    /// What is offered.
+    pub source: &'a SourceState,
+    /// What was written, of all of them together.
+    pub plan: &'a PlanDigest,
+    /// Where a release comes from, where that is another repository.
+    pub origin: Option<&'a ReleasesOrigin>,
+    /// What slash-commands begin with: `/capstan`.
+    pub command_prefix: &'a str,
+    /// What people decided about the pull request as a whole.
+    pub decisions: &'a Decisions,
+    /// What is noted of each cluster.
+    pub noted: &'a [BlockPart],
+    /// Whether Capstan made it a draft.
+    pub drafted: Drafted,
+    /// How it stands with what the settings ask for beside it.
+    pub sidebar: &'a SidebarStanding,
+    /// The pull request of its branch before it.
+    pub after: Option<u64>,
+}
+
+/// So many clusters that stay out are told one by one.
+const MOST_LEFT_OUT: usize = 40;
+/// What one cluster's part takes at least; where there is less room it is named alone.
+const LEAST_OF_A_PART: usize = 1_200;
+/// What people are told of where several things stand.
+const SEVERAL: &str = "several";
+
+/// The whole body: visible text and folded block, within GitHub's limit. `pull_request` is its number, where it has
+/// one yet; `title` is that which Capstan wrote last.
+pub fn group_body(
+    group: &GroupProposal<'_>,
+    repository: u64,
+    pull_request: Option<u64>,
+    title: &TitleDigest,
+    key: &BlockKey,
+) -> String {
+    let visible = visible_group_text(group);
+    let block = Block {
+        repository,
+        pull_request,
+        target: group.target.clone(),
+        source: group.source.clone(),
+        plan: group.plan.clone(),
+        text: text_digest(&visible),
+        retarget: Retarget::default(),
+        decisions: group.decisions.clone(),
+        drafted: group.drafted,
+        title: Some(title.clone()),
+        sidebar: group.sidebar.done.clone(),
+        closed_by: None,
+        parts: group.noted.to_vec(),
+        after: group.after,
+    };
+    approvals_above(group.decisions) + &visible + &origin(group.origin) + &block.render(key)
+}
+
+/// What people see. The block needs room of its own, so this is kept well below the limit.
+pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
+    let block = 4_096
+        + 6 * group.target.path().len().min(4_096)
+        + room_for(group.decisions)
+        + room_for_parts(group.noted)
+        + room_for_sidebar(&group.sidebar.done)
+        + approvals_above(group.decisions).len();
+    let mut page = Page::new(MAX_BODY.saturating_sub(block));
+    let next = next_steps(group);
+    page.push(&format!(
+        "Upgrades {} of {} to {}.\n",
+        count(group.parts.len(), "cluster", "clusters"),
+        code(group.group.as_str(), 200),
+        code(&group.source.source().to_string(), 200),
+    ));
+    page.push(&refused(group.sidebar));
+    let rows: Vec<String> = group.parts.iter().map(row).collect();
+    let room = page.free() / 4;
+    page.section(
+        "\n| Cluster | From | Changes | Conflicts | Findings | Will be replaced |\n|---|---|---|---|---|---|\n",
+        &rows,
+        room,
+        |left| format!("\n… and {left} more clusters.\n"),
+    );
+    let left_out: Vec<String> = group.left_out.iter().take(MOST_LEFT_OUT).map(left_out_row).collect();
+    let more = group.left_out.len() - left_out.len();
+    let budget = page.free() / 4;
+    page.section(
+        "\n### Not in this pull request\n\nThese clusters of the group stay out of it, and stop nobody else.\n\n",
+        &left_out,
+        budget,
+        |left| format!("- … and {} more\n", left + more),
+    );
+    let end = next.len() + 200;
+    let mut unfolded = Vec::new();
+    for (at, part) in group.parts.iter().enumerate() {
+        let share = page.free().saturating_sub(end) / (group.parts.len() - at);
+        if share < LEAST_OF_A_PART {
+            unfolded.push(part.upgrade.target.path());
+            continue;
+        }
+        page.push(&folded(part, share));
+    }
+    if !unfolded.is_empty() {
+        let plan = code(&format!("capstan plan {}", shell_word(unfolded[0])), 120);
+        page.push(&format!(
+            "\n… and what becomes of {}: {plan} in a checkout shows it.\n",
+            count(unfolded.len(), "more cluster", "more clusters"),
+        ));
+    }
+    page.push(&next);
+    page.finish()
+}
+
+fn row(part: &Proposal<'_>) -> String {
+    let upgrade = part.upgrade;
+    let from =
+        upgrade.from.as_ref().map_or_else(|| UNKNOWN.to_owned(), |from| code_cell(&from.to_string(), 100));
+    let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+    let findings = match (errors, upgrade.findings.len() - errors) {
+        (0, 0) => "none".to_owned(),
+        (errors, warnings) => {
+            format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
+        }
+    };
+    format!(
+        "| {} | {from} | {} in {} | {} | {findings} | {} |\n",
+        code_cell(upgrade.target.path(), 120),
+        upgrade.changes.len(),
+        count(upgrade.files.len(), "file", "files"),
+        if upgrade.conflicts.is_empty() { "none".to_owned() } else { upgrade.conflicts.len().to_string() },
+        replaced(part),
+    )
+}
+
+fn replaced(part: &Proposal<'_>) -> String {
+    if tables::replaces(&part.upgrade.rollouts) {
+        tables::machines(&part.upgrade.rollouts)
+    } else {
+        "no machine".to_owned()
+    }
+}
+
+fn left_out_row((target, why): &(Target, String)) -> String {
+    format!("- {}: {}\n", code(target.path(), 200), prose_cell(why, 500))
+}
+
+/// One cluster's part, folded: within its budget, whatever it holds.
+fn folded(part: &Proposal<'_>, budget: usize) -> String {
+    const END: &str = "\n</details>\n";
+    let head = format!(
+        "\n<details><summary>{}: {}, {} replaced</summary>\n\n",
+        text(part.upgrade.target.path(), 120),
+        count(part.upgrade.changes.len(), "change", "changes"),
+        replaced(part),
+    );
+    let mut page = Page::new(budget.saturating_sub(head.len() + END.len()));
+    page.push(&summary(part));
+    let room = page.free();
+    sections(&mut page, part, room);
+    head + &page.finish() + END
+}
+
+fn next_steps(group: &GroupProposal<'_>) -> String {
+    let prefix = one_line(group.command_prefix, 40);
+    let kind = group.source.source().kind();
+    let names: BTreeSet<&str> = group.parts.iter().filter_map(|part| part.reporter).collect();
+    let unseen = group.parts.iter().filter(|part| part.reporter.is_none()).count();
+    let mut rolling = Vec::new();
+    if !names.is_empty() {
+        let names: Vec<String> = names.into_iter().take(10).map(|name| code(name, 100)).collect();
+        rolling.push(format!(
+            "The reconcilers on {} follow the machines after the merge: the check `capstan/rollout` here tells how each cluster's do.",
+            list(&names)
+        ));
+    }
+    if unseen > 0 {
+        rolling.push(format!(
+            "No reconciler reports on {} here, so machines of an earlier upgrade may still be rolling: look before you merge.",
+            if unseen == group.parts.len() { "these clusters".to_owned() } else { count(unseen, "of these clusters", "of these clusters") }
+        ));
+    }
+    format!(
+        "\n### What to do next\n\n\
+         - Read what becomes of each cluster and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
+         - {}\n\
+         - A command here is about all of these clusters, and needs the right for each; {} is about one. {} takes one out of here.\n\
+         - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
+         - Close it to decline this {kind} for these clusters: it is not offered to them again, a newer one is.\n\
+         - {} lists the commands.\n",
+        rolling.join(" "),
+        code(&format!("{prefix} … for CLUSTER"), 60),
+        code(&format!("{prefix} hold for CLUSTER"), 60),
+        code(&format!("{prefix} replan"), 60),
+        code(&format!("{prefix} help"), 60),
+    )
+}
+
+/// The title, at most 256 characters: as the settings write it, with the group's name for that of the cluster, else
+/// Capstan's own.
+pub fn group_title(
+    template: Option<&TitleTemplate>,
+    group: &GroupName,
+    parts: &[Proposal<'_>],
+    source: &SourceState,
+) -> String {
+    let own = || {
+        format!(
+            "Upgrade {} ({}) to {}",
+            plain(group.as_str(), 90),
+            count(parts.len(), "cluster", "clusters"),
+            plain(&source.source().to_string(), 70)
+        )
+    };
+    let Some(release) = source.source().release() else { return own() };
+    let shared = |values: BTreeSet<Option<String>>| match values.into_iter().collect::<Vec<_>>().as_slice() {
+        [Some(one)] => one.clone(),
+        [] | [None] => UNKNOWN.to_owned(),
+        _ => SEVERAL.to_owned(),
+    };
+    let value = |field: TitleField| match field {
+        TitleField::Cluster => plain(group.as_str(), 90),
+        TitleField::Release => plain(release.as_str(), 70),
+        TitleField::ReleaseVersion => plain(release.as_str().rsplit('/').next().unwrap_or(UNKNOWN), 70),
+        TitleField::PreviousRelease => {
+            let from = |part: &Proposal<'_>| {
+                part.upgrade.from.as_ref().and_then(SourceId::release).map(|from| from.as_str().to_owned())
+            };
+            plain(&shared(parts.iter().map(from).collect()), 70)
+        }
+        TitleField::Provider => {
+            let provider = release.provider();
+            plain(if provider.as_str().is_empty() { UNKNOWN } else { provider.as_str() }, 70)
+        }
+        TitleField::KubernetesVersion => {
+            let version = |part: &Proposal<'_>| {
+                part.upgrade.kubernetes.as_ref().map(|version| version.as_str().to_owned())
+            };
+            plain(&shared(parts.iter().map(version).collect()), 40)
+        }
+    };
+    template.map_or_else(own, |template| cut(template.fill(value).trim()))
+}
+
+/// The message of the commit with the files of all of them: what, a line for each, and the trailers by which it is
+/// found again.
+pub fn group_commit_message(
+    group: &GroupProposal<'_>,
+    origin: Option<&ReleasesOrigin>,
+    title: &str,
+) -> String {
+    let mut message = format!("{title}\n\n");
+    for part in group.parts {
+        let upgrade = part.upgrade;
+        let from = upgrade.from.as_ref().map_or_else(
+            || format!("an unknown {}", group.source.source().kind()),
+            |from| plain(&from.to_string(), 120),
+        );
+        message.push_str(&format!(
+            "{} from {from}: {} in {}.\n",
+            plain(upgrade.target.path(), 120),
+            count(upgrade.changes.len(), "change", "changes"),
+            count(upgrade.files.len(), "file", "files"),
+        ));
+    }
+    message.push_str(&format!("\n{TRAILER_SOURCE}: {}\n", group.source));
+    if let Some(origin) = origin {
+        message.push_str(&format!("{TRAILER_RELEASES}: {origin}\n"));
+    }
+    message.push_str(&format!("{TRAILER_PLAN}: {}\n", group.plan));
+    message
+}
+
+#[cfg(test)]
+#[path = "group_tests.rs"]
+mod tests;

@@ -1,0 +1,18 @@
+//! The providers of a management cluster, installed by the real reconciler on a real API server from real components.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `town` | a management cluster with provider objects, and what people do there |
+//! | `stub` | what a kubelet, a kube-proxy and managers would do: Deployments become available, webhooks answer |
+//! | `stories` | what becomes of the providers |
+
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a panic is how tests fail, and they say aloud what they skip"
+)]
+
+mod stories;
+mod stub;
+mod town;

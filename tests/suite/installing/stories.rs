@@ -1,0 +1,172 @@
+//! What becomes of the providers.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::town::{BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};
+
+const THREE: [Row; 3] = [CORE, BOOTSTRAP, CONTROL_PLANE];
+
+/// D1 in one test, since everything of it takes a while: installed, at rest, modified, drifted, upgraded.
+#[test]
+fn providers_are_installed_kept_and_upgraded() {
+    let Some(town) = Town::build() else { return };
+    for row in THREE {
+        town.publish(row, "v1.12.8");
+        town.ask(row, "v1.12.8", &json!({}));
+    }
+    town.publish(IPAM, "v1.0.3");
+    town.ask(IPAM, "v1.0.3", &json!({}));
+    town.reconciler.start();
+    town.wait_for(&[(CORE, "v1.12.8"), (BOOTSTRAP, "v1.12.8"), (CONTROL_PLANE, "v1.12.8"), (IPAM, "v1.0.3")]);
+    assert!(town.stub.calls.load(Ordering::SeqCst) > 10, "webhooks were asked");
+    assert_eq!(town.field(CORE, ".status.contract"), "v1beta2");
+    assert_eq!(town.field(CORE, ".metadata.generation"), "1", "a spec is never written");
+    let installed = town.objects();
+    assert!(installed.len() > 60, "{} objects", installed.len());
+
+    // A pass with nothing to do: begun by a change that means nothing, and by a restart.
+    let writes = town.settle();
+    let resource = "coreproviders.operator.cluster.x-k8s.io";
+    town.plane.kubectl(&["annotate", resource, CORE.name, "-n", CORE.namespace, "touched=yes"]);
+    assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
+    town.reconciler.kill();
+    town.reconciler.start();
+    std::thread::sleep(Duration::from_secs(8));
+    assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
+
+    // Drift is repaired, of objects in a namespace and of others.
+    town.plane.kubectl(&[
+        "scale",
+        "deployment",
+        "capi-controller-manager",
+        "-n",
+        CORE.namespace,
+        "--replicas=3",
+    ]);
+    town.plane.kubectl(&["delete", "clusterrole", "capi-manager-role"]);
+    town.wait("drift is not repaired", || town.objects() == installed);
+
+    // A spec that says more, and one that says less again.
+    let more = json!({
+        "deployment": {"nodeSelector": {"a": "b"}, "affinity": {"podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": []}}},
+        "patches": [{"target": {"kind": "Deployment"},
+            "patch": "{\"metadata\": {\"annotations\": {\"example.com/a\": \"b\"}}}"}],
+    });
+    town.ask(IPAM, "v1.0.3", &more);
+    let annotation = || {
+        let path = "jsonpath={.metadata.annotations.example\\.com/a}";
+        town.plane.kubectl(&[
+            "get",
+            "deployments",
+            "-n",
+            IPAM.namespace,
+            "-o",
+            &path.replace("{.", "{.items[0]."),
+        ])
+    };
+    town.wait("it does not say more", || annotation() == "b");
+    town.ask(IPAM, "v1.0.3", &json!({}));
+    town.wait("it does not say less", || town.objects() == installed);
+    town.wait_for(&[(IPAM, "v1.0.3")]);
+
+    // Upgraded, all three in one commit: one after the other.
+    for row in THREE {
+        town.publish(row, "v1.13.4");
+    }
+    for row in THREE {
+        town.ask(row, "v1.13.4", &json!({}));
+    }
+    town.wait_for(&[(CORE, "v1.13.4"), (BOOTSTRAP, "v1.13.4"), (CONTROL_PLANE, "v1.13.4"), (IPAM, "v1.0.3")]);
+    let stored = "jsonpath={.items[*].spec.versions[*].name}";
+    let versions =
+        town.plane.kubectl(&["get", "crd", "-l", "cluster.x-k8s.io/provider=cluster-api", "-o", stored]);
+    assert!(!versions.contains("v1alpha4"), "{versions}");
+    assert_eq!(at_once(&town), 1, "providers that were down at once");
+}
+
+/// How many Deployments were stopped at once, by the writes of the installer.
+fn at_once(town: &Town) -> usize {
+    let (mut down, mut most) = (std::collections::BTreeSet::new(), 0);
+    for request in town.plane.audit() {
+        let is_own = request.is_by("capstan-system", "capstan-providers") && request.is_write();
+        if !is_own || request.resource != "deployments" || request.code >= 300 {
+            continue;
+        }
+        // The scaling is a JSON Patch, the application an object.
+        let stops = request.body.as_array().is_some_and(|operations| {
+            operations.iter().any(|one| one["path"] == "/spec/replicas" && one["value"] == 0)
+        });
+        if stops {
+            down.insert(request.namespace.clone());
+        } else {
+            down.remove(&request.namespace);
+        }
+        most = most.max(down.len());
+    }
+    most
+}
+
+/// Killed again and again, the end is that of one that was not.
+#[test]
+fn whoever_is_killed_installs_and_upgrades_to_the_same_end() {
+    let Some(town) = Town::build() else { return };
+    for row in [CORE, IPAM] {
+        let version = if row.kind == CORE.kind { "v1.12.8" } else { "v1.0.3" };
+        town.publish(row, version);
+        town.ask(row, version, &json!({}));
+    }
+    town.reconciler.start();
+    for pause in [700, 1100, 1900, 2600, 3300] {
+        std::thread::sleep(Duration::from_millis(pause));
+        town.reconciler.kill();
+        town.reconciler.start();
+    }
+    town.wait_for(&[(CORE, "v1.12.8"), (IPAM, "v1.0.3")]);
+    town.publish(CORE, "v1.13.4");
+    town.ask(CORE, "v1.13.4", &json!({}));
+    for pause in [900, 1500, 2100, 2800, 3700] {
+        std::thread::sleep(Duration::from_millis(pause));
+        town.reconciler.kill();
+        town.reconciler.start();
+    }
+    town.wait_for(&[(CORE, "v1.13.4"), (IPAM, "v1.0.3")]);
+    let writes = town.settle();
+    let broken = town.objects();
+    town.reconciler.kill();
+    town.reconciler.start();
+    std::thread::sleep(Duration::from_secs(8));
+    assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
+    assert_eq!(town.objects(), broken);
+    let text = town.plane.kubectl(&["get", "managedproviders", "-A", "-o", "json"]);
+    let records: Value = serde_json::from_str(&text).unwrap();
+    for record in records["items"].as_array().unwrap() {
+        assert_eq!(record["status"]["phase"], "Settled", "{record:#}");
+        assert_eq!(record["status"].get("stopped"), None, "{record:#}");
+    }
+}
+
+/// An object that the API server refuses: nothing of any provider is written, and it is said.
+#[test]
+fn nothing_is_written_where_the_api_server_refuses_one_object() {
+    let Some(town) = Town::build() else { return };
+    town.publish(CORE, "v1.12.8");
+    town.ask(CORE, "v1.12.8", &json!({}));
+    town.publish(IPAM, "v1.0.3");
+    let bad = json!({"patches": [{"target": {"kind": "Deployment"},
+        "patch": "{\"spec\": {\"template\": {\"spec\": {\"restartPolicy\": \"Sometimes\"}}}}"}]});
+    town.ask(IPAM, "v1.0.3", &bad);
+    town.reconciler.start();
+    let reason = |row| town.field(row, ".status.conditions[?(@.type==\"PreflightCheckPassed\")].reason");
+    town.wait("nothing is said", || reason(IPAM) == "ObjectRefused" && reason(CORE) == "WaitingForSet");
+    let told = town.field(IPAM, ".status.conditions[?(@.type==\"PreflightCheckPassed\")].message");
+    assert!(told.contains("restartPolicy"), "{told}");
+    let beside_status: Vec<String> =
+        town.writes().into_iter().filter(|write| !write.contains("providers/status")).collect();
+    assert_eq!(beside_status, [""; 0]);
+    town.ask(IPAM, "v1.0.3", &json!({}));
+    town.wait_for(&[(CORE, "v1.12.8"), (IPAM, "v1.0.3")]);
+}

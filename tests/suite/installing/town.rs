@@ -1,0 +1,254 @@
+//! A management cluster with provider objects, their components in ConfigMaps, and the real reconciler.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::stub::Stub;
+use crate::plane::process::Process;
+use crate::plane::reconciler::{HOME, install, process_with};
+use crate::plane::{Parts, Plane};
+
+/// Kind, name, namespace, label and file of a provider.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) kind: &'static str,
+    pub(super) name: &'static str,
+    pub(super) namespace: &'static str,
+    pub(super) label: &'static str,
+    file: &'static str,
+}
+
+pub(super) const CORE: Row = Row {
+    kind: "CoreProvider",
+    name: "cluster-api",
+    namespace: "capi-system",
+    label: "cluster-api",
+    file: "core-components.yaml",
+};
+pub(super) const BOOTSTRAP: Row = Row {
+    kind: "BootstrapProvider",
+    name: "kubeadm",
+    namespace: "capi-kubeadm-bootstrap-system",
+    label: "bootstrap-kubeadm",
+    file: "bootstrap-components.yaml",
+};
+pub(super) const CONTROL_PLANE: Row = Row {
+    kind: "ControlPlaneProvider",
+    name: "kubeadm",
+    namespace: "capi-kubeadm-control-plane-system",
+    label: "control-plane-kubeadm",
+    file: "control-plane-components.yaml",
+};
+pub(super) const IPAM: Row = Row {
+    kind: "IPAMProvider",
+    name: "in-cluster",
+    namespace: "capi-ipam-in-cluster-system",
+    label: "ipam-in-cluster",
+    file: "ipam-components.yaml",
+};
+
+pub(super) struct Town {
+    pub(super) plane: Plane,
+    pub(super) stub: Stub,
+    pub(super) reconciler: Process,
+    components: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Town {
+    /// With Capstan's kinds, the seven kinds and cert-manager's; `None`, said aloud, where something was never built.
+    pub(super) fn build() -> Option<Self> {
+        let tools = crate::plane::tools()?;
+        let (components, certificates) = (tools.join("components"), tools.join("cert-manager.crds.yaml"));
+        if !components.join("complete").is_file() || !certificates.is_file() {
+            println!(
+                "SKIPPED: no components of providers (`make components` has them where Go is): none are installed"
+            );
+            return None;
+        }
+        let plane = Plane::start(Parts::Kubernetes)?;
+        install(&plane);
+        let printed =
+            Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
+        plane.apply(std::str::from_utf8(&printed.stdout).unwrap());
+        plane.kubectl(&["create", "-f", &certificates.display().to_string()]);
+        plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+        // What a set takes besides is another matter: here it may do everything.
+        plane.apply(&crate::plane::reconciler::deployed("providers/rbac.yaml"));
+        plane.apply(RIGHTS);
+        let stub = Stub::start(&plane);
+        let folder = tempfile::tempdir().unwrap();
+        let reconciler = process_with(&plane, folder.path(), &["--providers-namespace", HOME]);
+        Some(Self { plane, stub, reconciler, components, _folder: folder })
+    }
+
+    /// Puts the components of a version into a packed ConfigMap of the provider's namespace.
+    pub(super) fn publish(&self, row: Row, version: &str) {
+        let folder = self.components.join(row.label).join(version);
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packed.write_all(&std::fs::read(folder.join(row.file)).unwrap()).unwrap();
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": row.namespace}});
+        self.plane.apply(&namespace.to_string());
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": version, "namespace": row.namespace,
+                "labels": {"for": row.name, "provider.cluster.x-k8s.io/version": version},
+                "annotations": {"provider.cluster.x-k8s.io/compressed": "true"},
+            },
+            "data": {"metadata": std::fs::read_to_string(folder.join("metadata.yaml")).unwrap()},
+            "binaryData": {"components": STANDARD.encode(packed.finish().unwrap())},
+        });
+        self.plane.apply(&map.to_string());
+    }
+
+    /// Applies a provider object: nothing of what `spec` has beside the version and the source was said before.
+    pub(super) fn ask(&self, row: Row, version: &str, spec: &Value) {
+        let text =
+            std::fs::read_to_string(self.components.join(row.label).join(version).join(row.file)).unwrap();
+        let mut object = json!({
+            "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": row.kind,
+            "metadata": {"name": row.name, "namespace": row.namespace},
+            "spec": {"version": version, "fetchConfig": {"selector": {"matchLabels": {"for": row.name}}},
+                "patches": self.webhook_patches(&text)},
+        });
+        for (key, value) in spec.as_object().into_iter().flatten() {
+            match (&mut object["spec"][key], value) {
+                (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
+                (field, value) => *field = value.clone(),
+            }
+        }
+        self.plane.apply(&object.to_string());
+    }
+
+    /// Webhooks are served by the stub: nobody routes to Services here.
+    fn webhook_patches(&self, components: &str) -> Value {
+        let mut patches = Vec::new();
+        for document in components.split("\n---\n") {
+            let kind = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+                .into_iter()
+                .find(|kind| document.contains(&format!("\nkind: {kind}\n")));
+            let Some(kind) = kind else { continue };
+            let count = document.matches("clientConfig:").count();
+            let mut operations = vec![
+                json!({"op": "remove", "path": "/metadata/annotations/cert-manager.io~1inject-ca-from"}),
+            ];
+            operations.extend((0..count).map(|at| {
+                json!({"op": "replace", "path": format!("/webhooks/{at}/clientConfig"),
+                    "value": {"url": format!("{}/{at}", self.stub.url), "caBundle": self.stub.ca}})
+            }));
+            patches.push(json!({"target": {"kind": kind}, "patch": json!(operations).to_string()}));
+        }
+        json!(patches)
+    }
+
+    /// A field of the object, at a JSONPath.
+    pub(super) fn field(&self, row: Row, path: &str) -> String {
+        let resource = format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase());
+        let path = format!("jsonpath={{{path}}}");
+        self.plane.kubectl(&["get", &resource, row.name, "-n", row.namespace, "-o", &path])
+    }
+
+    /// Waits until these are ready at their versions.
+    pub(super) fn wait_for(&self, wanted: &[(Row, &str)]) {
+        let ready = ".status.conditions[?(@.type==\"Ready\")].status";
+        self.wait("the providers are not ready", || {
+            wanted.iter().all(|(row, version)| {
+                self.field(*row, ".status.installedVersion") == *version && self.field(*row, ready) == "True"
+            })
+        });
+    }
+
+    /// Waits until something holds.
+    pub(super) fn wait(&self, otherwise: &str, holds: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !holds() {
+            self.reconciler.is_well().unwrap();
+            if begun.elapsed() > Duration::from_secs(240) {
+                let stands = self.plane.kubectl(&["get", "managedproviders", "-A", "-o", "wide"]);
+                let log = crate::plane::tail(&self.reconciler.log(), 40);
+                panic!("{otherwise}:\n{stands}\n{}\n{log}", self.statuses());
+            }
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+
+    fn statuses(&self) -> String {
+        let all = [CORE, BOOTSTRAP, CONTROL_PLANE, IPAM];
+        let kinds: Vec<String> =
+            all.iter().map(|row| format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase())).collect();
+        let path = "jsonpath={range .items[*]}{.kind}{\" \"}{.status.conditions}{\"\\n\"}{end}";
+        self.plane.kubectl(&["get", &kinds.join(","), "-A", "-o", path])
+    }
+
+    /// Waits until nobody has written anything as the installer for a while; how many writes there were in all.
+    pub(super) fn settle(&self) -> usize {
+        let (mut writes, mut quiet) = (self.writes().len(), Instant::now());
+        while quiet.elapsed() < Duration::from_secs(4) {
+            // The log is long, and is read whole each time.
+            std::thread::sleep(Duration::from_secs(2));
+            let now = self.writes().len();
+            if now != writes {
+                (writes, quiet) = (now, Instant::now());
+            }
+        }
+        writes
+    }
+
+    /// What the installer wrote so far.
+    pub(super) fn writes(&self) -> Vec<String> {
+        let all = self.plane.audit();
+        let own = all.iter().filter(|request| request.is_by(HOME, "capstan-providers") && request.is_write());
+        own.map(crate::plane::audit::Request::words).collect()
+    }
+
+    /// Every object that carries a provider's label, without what the API server sets, Deployments' status included.
+    pub(super) fn objects(&self) -> Vec<String> {
+        let resources = "deployments,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,\
+                         mutatingwebhookconfigurations,validatingwebhookconfigurations,issuers,certificates,customresourcedefinitions";
+        let text =
+            self.plane.kubectl(&["get", resources, "-A", "-l", "cluster.x-k8s.io/provider", "-o", "json"]);
+        let list: Value = serde_json::from_str(&text).unwrap();
+        let mut objects: Vec<String> = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|object| {
+                let mut object = object.clone();
+                object.as_object_mut().unwrap().remove("status");
+                let metadata = object["metadata"].as_object_mut().unwrap();
+                for key in [
+                    "uid",
+                    "resourceVersion",
+                    "generation",
+                    "creationTimestamp",
+                    "managedFields",
+                    "ownerReferences",
+                ] {
+                    metadata.remove(key);
+                }
+                // Given by the API server, another one each time.
+                if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+                    spec.retain(|key, _| !key.starts_with("clusterIP"));
+                }
+                object.to_string()
+            })
+            .collect();
+        objects.sort();
+        objects
+    }
+}
+
+const RIGHTS: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: capstan-providers-for-tests}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: capstan-providers, namespace: capstan-system}]
+";
