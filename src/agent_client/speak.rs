@@ -328,17 +328,17 @@ mod tests {
             counts: observed::Counts::default(),
             ready: observed::Readiness::Ready,
         };
-        for (state, words) in [
-            (State::Waiting, Some("waiting: rollout.after: its machines are replaced later")),
-            (
-                State::Stuck,
-                Some("stuck, 0 of 0 machines as wished: rollout.after: its machines are replaced later"),
-            ),
-            (State::Rolling, None),
-            (State::Done, None),
+        let after = "rollout.after: its machines are replaced later";
+        for (state, wanted, words) in [
+            (State::Waiting, 3, Some(format!("waiting: {after}"))),
+            (State::Stuck, 3, Some(format!("stuck, 0 of 3 machines as wished: {after}"))),
+            (State::Rolling, 3, None),
+            (State::Rolling, 0, Some(format!("rolling, 0 of 0 machines as wished: {after}"))),
+            (State::Done, 3, None),
         ] {
             let mut report = said(Some(state), Some(Phase::Done), Outcome::Applied);
-            let owners = vec![observed::OwnerVerdict { state, ..waits.clone() }];
+            let counts = observed::Counts { wanted, ..observed::Counts::default() };
+            let owners = vec![observed::OwnerVerdict { state, counts, ..waits.clone() }];
             report.verdict = Some(Verdict { state, owners, machines: vec![] });
             let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
             let wanted = words.map(|words| format!("{}: {words}", object("md")));
