@@ -257,6 +257,7 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
         drafted: Drafted::No,
         reporter: None,
         sidebar: &SidebarStanding::default(),
+        previous: &[],
     };
     format!(
         "## {}\n\n{}\n",

@@ -106,6 +106,33 @@ pub enum BlockPlace {
     LeftOut,
 }
 
+/// What a pull request offered before something newer took its place in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreviousOffer {
+    /// What was offered.
+    pub source: SourceState,
+    /// When something else took its place.
+    pub until: jiff::Timestamp,
+}
+
+/// So many of them are told; the oldest are forgotten first.
+const MOST_PREVIOUS: usize = 10;
+
+/// What a pull request whose block is `known` has offered before `next`, the oldest first.
+pub fn previous_offers(
+    known: Option<&Block>,
+    next: &SourceState,
+    now: jiff::Timestamp,
+) -> Vec<PreviousOffer> {
+    let Some(block) = known else { return Vec::new() };
+    let mut previous = block.previous.clone();
+    if block.source.source() != next.source() {
+        previous.push(PreviousOffer { source: block.source.clone(), until: now });
+    }
+    let old = previous.len().saturating_sub(MOST_PREVIOUS);
+    previous.split_off(old)
+}
+
 /// What a block says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -139,6 +166,8 @@ pub struct Block {
     /// In the body that a group's is opened with: the pull request before it, which tells what was declined until this
     /// one does.
     pub after: Option<u64>,
+    /// What it offered before, the oldest first.
+    pub previous: Vec<PreviousOffer>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -173,6 +202,22 @@ impl PartPayload {
 }
 
 #[derive(Serialize, Deserialize)]
+struct PreviousPayload {
+    source: String,
+    until: jiff::Timestamp,
+}
+
+impl PreviousPayload {
+    fn of(previous: &PreviousOffer) -> Self {
+        Self { source: previous.source.to_string(), until: previous.until }
+    }
+
+    fn read(self) -> Option<PreviousOffer> {
+        Some(PreviousOffer { source: SourceState::parse(&self.source)?, until: self.until })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 struct Payload {
     repository: u64,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -197,6 +242,8 @@ struct Payload {
     parts: Vec<PartPayload>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     after: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    previous: Vec<PreviousPayload>,
 }
 
 impl Block {
@@ -217,6 +264,7 @@ impl Block {
             closed_by: self.closed_by,
             parts: self.parts.iter().map(PartPayload::of).collect(),
             after: self.after.filter(|_| self.pull_request.is_none()),
+            previous: self.previous.iter().map(PreviousPayload::of).collect(),
         };
         seal(&serde_json::to_string(&payload).unwrap_or_default(), key)
     }
@@ -258,6 +306,7 @@ impl Block {
             closed_by: payload.closed_by.filter(|_| is_bound),
             parts: payload.parts.into_iter().map(|part| part.read(is_bound)).collect::<Option<_>>()?,
             after: payload.after.filter(|_| !is_bound),
+            previous: payload.previous.into_iter().map(PreviousPayload::read).collect::<Option<_>>()?,
         })
     }
 }
@@ -309,6 +358,14 @@ pub fn room_for_part(part: &BlockPart) -> usize {
 /// The same of all of them.
 pub(super) fn room_for_parts(parts: &[BlockPart]) -> usize {
     parts.iter().map(room_for_part).sum::<usize>() + 20
+}
+
+/// The same of what was offered before.
+pub(super) fn room_for_previous(previous: &[PreviousOffer]) -> usize {
+    let room = |one: &PreviousOffer| {
+        ascii(&serde_json::to_string(&PreviousPayload::of(one)).unwrap_or_default()).len() + 1
+    };
+    previous.iter().map(room).sum::<usize>() + 20
 }
 
 /// The same of what was done for the settings.
@@ -367,6 +424,7 @@ pub(super) mod tests {
             closed_by: None,
             parts: Vec::new(),
             after: None,
+            previous: Vec::new(),
         }
     }
 

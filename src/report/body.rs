@@ -1,6 +1,6 @@
 //! Title and body of a proposal's pull request.
 
-use super::block::{room_for, room_for_sidebar};
+use super::block::{PreviousOffer, room_for, room_for_previous, room_for_sidebar};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
@@ -37,6 +37,8 @@ pub struct Proposal<'a> {
     pub reporter: Option<&'a str>,
     /// How it stands with what the settings ask for beside it.
     pub sidebar: &'a SidebarStanding,
+    /// What the pull request offered before, the oldest first.
+    pub previous: &'a [PreviousOffer],
 }
 
 /// The whole body: visible text and folded block, within GitHub's limit. `pull_request` is its number, where it has
@@ -64,6 +66,7 @@ pub fn proposal_body(
         closed_by: None,
         parts: Vec::new(),
         after: None,
+        previous: proposal.previous.to_vec(),
     };
     approvals_above(proposal.decisions) + &visible + &origin(proposal.origin) + &block.render(key)
 }
@@ -89,15 +92,30 @@ pub fn visible_text(proposal: &Proposal<'_>) -> String {
         + 6 * proposal.upgrade.target.path().len().min(4_096)
         + room_for(proposal.decisions)
         + room_for_sidebar(&proposal.sidebar.done)
+        + room_for_previous(proposal.previous)
         + approvals_above(proposal.decisions).len();
     let mut page = Page::new(MAX_BODY.saturating_sub(block));
-    let next = next_steps(proposal);
+    let (before, next) = (offered_before(proposal.previous), next_steps(proposal));
     page.push(&summary(proposal));
     page.push(&refused(proposal.sidebar));
-    let room = page.free().saturating_sub(next.len());
+    let room = page.free().saturating_sub(before.len() + next.len());
     sections(&mut page, proposal, room);
+    page.push(&before);
     page.push(&next);
     page.finish()
+}
+
+/// What the pull request offered before, the newest first.
+pub(super) fn offered_before(previous: &[PreviousOffer]) -> String {
+    if previous.is_empty() {
+        return String::new();
+    }
+    let row = |one: &PreviousOffer| {
+        let until = one.until.strftime("%Y-%m-%d %H:%M UTC");
+        format!("- {}, until {until}\n", code(&one.source.source().to_string(), 200))
+    };
+    let rows: String = previous.iter().rev().map(row).collect();
+    format!("\n### Offered here before\n\n{rows}")
 }
 
 /// So many names are told of what GitHub does not take.

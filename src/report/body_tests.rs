@@ -104,6 +104,7 @@ fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String)
         drafted: Drafted::No,
         reporter: None,
         sidebar: &sidebar,
+        previous: &[],
     };
     write(&proposal)
 }

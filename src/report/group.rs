@@ -13,8 +13,8 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::{TitleField, TitleTemplate};
 use capstan_plan::upgrade::Retarget;
 
-use super::block::{BlockPart, room_for, room_for_parts, room_for_sidebar};
-use super::body::{Proposal, origin, refused, sections, shell_word, summary, text_digest};
+use super::block::{BlockPart, PreviousOffer, room_for, room_for_parts, room_for_previous, room_for_sidebar};
+use super::body::{Proposal, offered_before, origin, refused, sections, shell_word, summary, text_digest};
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, plain, prose_cell, text};
 use super::merging::approvals_above;
 use super::title::{UNKNOWN, cut};
@@ -49,6 +49,8 @@ pub struct GroupProposal<'a> {
     pub sidebar: &'a SidebarStanding,
     /// The pull request of its branch before it.
     pub after: Option<u64>,
+    /// What it offered before, the oldest first.
+    pub previous: &'a [PreviousOffer],
 }
 
 /// So many clusters that stay out are told one by one.
@@ -83,6 +85,7 @@ pub fn group_body(
         closed_by: None,
         parts: group.noted.to_vec(),
         after: group.after,
+        previous: group.previous.to_vec(),
     };
     approvals_above(group.decisions) + &visible + &origin(group.origin) + &block.render(key)
 }
@@ -94,9 +97,10 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
         + room_for(group.decisions)
         + room_for_parts(group.noted)
         + room_for_sidebar(&group.sidebar.done)
+        + room_for_previous(group.previous)
         + approvals_above(group.decisions).len();
     let mut page = Page::new(MAX_BODY.saturating_sub(block));
-    let next = next_steps(group);
+    let next = offered_before(group.previous) + &next_steps(group);
     page.push(&format!(
         "Upgrades {} of {} to {}.\n",
         count(group.parts.len(), "cluster", "clusters"),

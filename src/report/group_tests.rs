@@ -35,6 +35,7 @@ fn part(one: &One) -> Proposal<'_> {
         drafted: Drafted::No,
         reporter: None,
         sidebar: &one.sidebar,
+        previous: &[],
     }
 }
 
@@ -70,6 +71,7 @@ fn with_group<T>(
         drafted: Drafted::No,
         sidebar: &sidebar,
         after: None,
+        previous: &[],
     })
 }
 

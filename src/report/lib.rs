@@ -70,7 +70,9 @@ pub use answer::{
     Status, about, answer, answered_comment, denied, edited_refusal, not_noted, not_settled, plan_answer,
     refusal, refused, rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
-pub use block::{Block, BlockKey, BlockPart, BlockPlace, ClosedBy, room_for, room_for_part};
+pub use block::{
+    Block, BlockKey, BlockPart, BlockPlace, ClosedBy, PreviousOffer, previous_offers, room_for, room_for_part,
+};
 pub use body::{Proposal, proposal_body, text_digest, visible_text};
 pub use check::{
     Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis,

@@ -482,6 +482,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
             drafted: Drafted::No,
             reporter: None,
             sidebar: &SidebarStanding::default(),
+            previous: &[],
         }),
         (Wanted::Blocked { why }, _) => {
             let why = format!("the upgrade is blocked. {}", why.join(" "));

@@ -11,9 +11,9 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
 use capstan_report::{
-    BlockKey, BlockPart, BlockPlace, GroupProposal, Proposal, commit_message, group_body,
-    group_commit_message, group_title, proposal_body, proposal_title, room_for_part, visible_group_text,
-    visible_text,
+    Block, BlockKey, BlockPart, BlockPlace, GroupProposal, PreviousOffer, Proposal, commit_message,
+    group_body, group_commit_message, group_title, previous_offers, proposal_body, proposal_title, room_for_part,
+    visible_group_text, visible_text,
 };
 
 use super::deciding::{Decided, plan_of};
@@ -47,6 +47,8 @@ pub(super) struct Intent<'a> {
     pub(super) settings: &'a RepositorySettings,
     /// Where what is offered comes from, where that is another repository.
     pub(super) origin: Option<&'a ReleasesOrigin>,
+    /// What the open pull request offered before.
+    pub(super) previous: Vec<PreviousOffer>,
 }
 
 /// One cluster's changes.
@@ -153,6 +155,7 @@ impl<'a> Intent<'a> {
             drafted,
             reporter: part.reporter,
             sidebar,
+            previous: &self.previous,
         };
         self.parts.iter().map(text).collect()
     }
@@ -181,6 +184,7 @@ impl<'a> Intent<'a> {
             drafted,
             sidebar,
             after: self.after,
+            previous: &self.previous,
         }))
     }
 
@@ -282,6 +286,10 @@ impl Run<'_> {
             left.is_some()
         };
         let noted_besides = decided.left_out.iter().filter_map(noted).filter(fits).collect();
+        let known = pull.and_then(|pull| {
+            Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, proposal)
+        });
+        let previous = previous_offers(known.as_ref(), &offer.source, self.ports.clock.now());
         Some(Intent {
             left_out: told.map(|(member, _)| (member.target.clone(), why(member))).collect(),
             noted_besides,
@@ -295,6 +303,7 @@ impl Run<'_> {
             pull,
             settings: planned.settings,
             origin: planned.origin,
+            previous,
         })
     }
 }

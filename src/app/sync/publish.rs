@@ -171,6 +171,7 @@ impl Run<'_> {
                 && block.retarget == intent.retarget()
                 && block.decisions == *intent.decisions()
                 && block.parts == intent.noted()
+                && block.previous == intent.previous
                 && block.drafted == drafted
                 && block.title.as_ref().map_or(title.write.is_none(), |known| *known == title.written)
                 && block.sidebar == sidebar.done
@@ -303,6 +304,7 @@ impl Run<'_> {
             closed_by: None,
             parts: Vec::new(),
             after: None,
+            previous: Vec::new(),
         }))
     }
 

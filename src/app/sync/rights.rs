@@ -29,8 +29,15 @@ impl<'a> Rights<'a> {
     pub(super) fn of(run: Run<'_>, settings: &'a CommandSettings) -> Self {
         let tree = &run.facts.base.tree;
         let file = CODE_OWNERS_FILES.iter().find_map(|file| tree.entry(&RepoPath::parse(file).ok()?));
-        let text = file.and_then(|entry| tree.read(entry).ok());
-        let owners = text.map(|text| CodeOwners::read(&String::from_utf8_lossy(&text))).unwrap_or_default();
+        let owners = match file.map(|entry| (entry, tree.read(entry))) {
+            None => CodeOwners::default(),
+            Some((_, Ok(text))) => CodeOwners::read(&String::from_utf8_lossy(&text)),
+            // Whoever may write would own everything else.
+            Some((entry, Err(error))) => {
+                tracing::warn!(repository = %run.repository.name, file = %entry.path, error = %error, "who owns what cannot be read: nobody counts as an owner");
+                CodeOwners::unreadable()
+            }
+        };
         Self { settings, owners, teams: BTreeMap::new(), people: BTreeMap::new() }
     }
 }

@@ -39,6 +39,12 @@ impl CodeOwners {
         Self(text.lines().filter_map(line).collect())
     }
 
+    /// Of a file that nobody can read: all paths have owners, and nobody knows whom.
+    pub fn unreadable() -> Self {
+        let owners = vec![Owner::Unknown(String::new())];
+        Self(vec![Line { patterns: vec!["**".to_owned()], owners }])
+    }
+
     /// The owners of a path that are people or teams, and whether it has any; `None` where nobody owns it.
     pub fn of(&self, path: &str) -> Option<Vec<&Principal>> {
         let last = self

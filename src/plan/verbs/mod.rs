@@ -26,7 +26,8 @@ pub enum Needs {
     Admin,
 }
 
-/// Whether a verb makes Capstan write to a branch of the repository.
+/// Whether a verb makes Capstan write to a branch of the repository, or may have it do so: whoever holds one cluster of a
+/// group has the others' branch written without it, and what is approved or overridden may merge by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// It answers, or notes something.
@@ -153,25 +154,25 @@ verbs! {
     /// Settles a conflict: the release's value is taken.
     Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal: the release's value is taken. It is forgotten when one of the three values changes";
     /// Lets a rule's errors pass for this proposal.
-    Override(Overruled) = "override", Owner, Notes: "lets errors of this rule pass in this proposal's check, as long as it offers the same release; rules that are always errors stay so";
+    Override(Overruled) = "override", Owner, Merges: "lets errors of this rule pass in this proposal's check, as long as it offers the same release; rules that are always errors stay so";
     /// Approves the proposal as it is.
-    Approve(OfCommit) = "approve", Owner, Notes: "approves what this proposal changes, at its head or at the commit that is named; a push that changes something else takes the approval back";
+    Approve(OfCommit) = "approve", Owner, Merges: "approves what this proposal changes, at its head or at the commit that is named; a push that changes something else takes the approval back";
     /// Takes the own approval back.
     Unapprove = "unapprove", Owner, Notes: "takes your own `approve` back";
     /// Merges the proposal.
     Merge(OfCommit) = "merge", Owner, Merges: "merges this proposal at its head, or at the commit that is named, once check, approvals and the branch's rules allow it: by GitHub's merge queue or auto-merge where it has to wait for others";
     /// Leaves the cluster as it is for a while.
-    Hold(Held) = "hold", Owner, Notes: "leaves this cluster alone: its proposal becomes a draft and is not brought up to date, until the day has come or somebody comments `unhold`";
+    Hold(Held) = "hold", Owner, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not brought up to date, until the day has come or somebody comments `unhold`";
     /// Takes a hold back.
     Unhold(OfCluster) = "unhold", Owner, Rewrites: "takes `hold` back";
     /// Closes the proposal; that release is not offered to the cluster again.
-    Skip(OfCluster) = "skip", Owner, Notes: "closes this proposal: its release is never offered to this cluster again, a newer one is. One cluster of several leaves the pull request that they share";
+    Skip(OfCluster) = "skip", Owner, Rewrites: "closes this proposal: its release is never offered to this cluster again, a newer one is. One cluster of several leaves the pull request that they share";
     /// Asks the live clusters what they would say to a merge.
     Preflight = "preflight", Owner, Notes: "asks the reconcilers of this pull request's clusters anew what the live clusters would say to a merge; the check shows the answers";
     /// Opens, writes and merges nothing in this repository any more.
     Pause(Reason) = "pause", Admin, Notes: "pauses Capstan in this repository: no proposal is opened, written or merged until somebody says `resume`; checks and answers go on";
     /// Takes a pause back.
-    Resume = "resume", Admin, Notes: "takes `pause` back";
+    Resume = "resume", Admin, Rewrites: "takes `pause` back";
     /// Tries again what GitHub refused.
     Retry = "retry", Owner, Rewrites: "tries at once what GitHub refused to take of this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.

@@ -159,6 +159,7 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
         drafted: Drafted::No,
         reporter: None,
         sidebar: &SidebarStanding::default(),
+        previous: &[],
     };
     assert_eq!(
         proposal_title(None, &upgrade, &offer.source, Versions::Move),
