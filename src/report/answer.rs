@@ -3,58 +3,29 @@
 use capstan_model::finding::{Severities, Severity};
 use capstan_model::object::FieldPath;
 use capstan_model::wording::count;
-use capstan_plan::command::{CommentId, Denied, Push};
+use capstan_plan::command::{Denied, Push};
 use capstan_plan::policy::About;
 use capstan_plan::proposal::{Decisions, Unsettled};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side, Upgrade};
 
 use super::body::{Proposal, visible_plan};
+use super::comment::Answer;
 use super::markdown::{MAX_BODY, code, prose};
 use super::pages::Refusal;
 use super::standing::{hold_in_words, override_in_words};
 use super::state::{Mood, STATES};
 
-const MARKER: &str = "<!-- capstan-answer:";
-
-/// A comment that answers `comment`: the parts one below the other, and a hidden marker by
-/// which the answer is found again when the database is lost.
-pub fn answer(comment: CommentId, parts: &[String]) -> String {
-    let mut text = String::new();
-    for part in parts {
-        let room = MAX_BODY.saturating_sub(text.len() + 400);
-        if part.len() > room {
-            text.push_str("\n… the rest does not fit into a comment.\n");
-            break;
-        }
-        if !text.is_empty() {
-            text.push_str("\n---\n\n");
-        }
-        text.push_str(part);
-    }
-    let marked = match comment {
-        CommentId::Comment(id) => id.to_string(),
-        CommentId::Issue(_) => comment.to_string(),
-    };
-    format!("{text}\n{MARKER}{marked} -->\n")
-}
-
-/// Which comment an answer of Capstan's answers. Only to be asked of comments that Capstan wrote.
-pub fn answered_comment(body: &str) -> Option<CommentId> {
-    let (_, rest) = body.rsplit_once(MARKER)?;
-    CommentId::parse(rest.split_once(" -->")?.0)
-}
-
 /// For somebody who may not.
-pub fn refusal(command: &str) -> String {
+pub fn refusal(command: &str) -> Answer {
     let text = format!(
         "{} was not carried out: it needs write permission in this repository. Ask somebody who has it to comment it.\n",
         code(command, 200)
     );
-    Refusal::MayNot.after(&text)
+    Answer::refused(Refusal::MayNot, &text)
 }
 
 /// For somebody who may not use that command there.
-pub fn denied(command: &str, why: &Denied) -> String {
+pub fn denied(command: &str, why: &Denied) -> Answer {
     let command = code(command, 200);
     let text = match why {
         Denied::ForkAuthor => format!(
@@ -66,31 +37,31 @@ pub fn denied(command: &str, why: &Denied) -> String {
             format!("{command} was not carried out: it needs{of} {}.\n", prose(&allowed.join(", or "), 900))
         }
     };
-    Refusal::MayNot.after(&text)
+    Answer::refused(Refusal::MayNot, &text)
 }
 
 /// For a decision that has no place to stand in; `why` and `instead` are parts of a sentence.
-pub fn not_noted(command: &str, why: &str, instead: &str) -> String {
+pub fn not_noted(command: &str, why: &str, instead: &str) -> Answer {
     let text = format!(
         "{} was not carried out: it would be noted in the dashboard issue, and {}. Instead: {}.\n",
         code(command, 200),
         prose(why.trim_end_matches('.'), 600),
         prose(instead, 300)
     );
-    Refusal::NotNoted.after(&text)
+    Answer::refused(Refusal::NotNoted, &text)
 }
 
 /// For somebody whose comment was edited, by themselves or by others.
-pub fn edited_refusal(prefix: &str) -> String {
+pub fn edited_refusal(prefix: &str) -> Answer {
     let text = format!(
         "Nothing of this comment was carried out: it was edited after it had been written, and so it may not be its author's words any more. Write {} in a new comment.\n",
         code(&format!("{prefix} …"), 200)
     );
-    Refusal::NotObeyed.after(&text)
+    Answer::refused(Refusal::NotObeyed, &text)
 }
 
 /// For somebody who asked for a branch to be written anew and had not seen what came to it since.
-pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> String {
+pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> Answer {
     const NAMED: usize = 5;
     let who =
         |push: &Push| push.actor.as_deref().map_or_else(|| "somebody".to_owned(), |actor| code(actor, 80));
@@ -109,26 +80,27 @@ pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> String {
         code(branch, 300),
         named.concat(),
     );
-    Refusal::NotObeyed.after(&text)
+    Answer::refused(Refusal::NotObeyed, &text)
 }
 
 /// The same where GitHub does not tell what came to the branch.
-pub fn untold_refusal(command: &str, branch: &str) -> String {
+pub fn untold_refusal(command: &str, branch: &str) -> Answer {
     let command = code(command, 200);
     let branch = code(branch, 300);
     let text = format!(
         "{command} was not carried out: GitHub does not tell when the head of {branch} was pushed, so that commits after the comment cannot be told from those before it. Nothing was overwritten. Where all that stands there may go, delete the branch, and comment {command} here once more.\n"
     );
-    Refusal::NotObeyed.after(&text)
+    Answer::refused(Refusal::NotObeyed, &text)
 }
 
-/// The plan of one cluster, at length.
-pub fn plan_answer(proposal: &Proposal<'_>) -> String {
-    visible_plan(proposal, 55_000)
+/// The plan of one cluster, at length, where an answer shows so many.
+pub fn plan_answer(proposal: &Proposal<'_>, plans: usize) -> Answer {
+    // Something else may have been asked for in the same comment.
+    Answer::told(visible_plan(proposal, (MAX_BODY - 5_000) / plans.max(1)))
 }
 
 /// A rule, explained: what it finds, why, how bad that is here.
-pub fn rule_answer(rule: &About, severities: &Severities) -> String {
+pub fn rule_answer(rule: &About, severities: &Severities) -> Answer {
     let id = rule.entry.id();
     let severity = match severities.of(rule.entry) {
         Some(Severity::Error) => "error",
@@ -137,12 +109,12 @@ pub fn rule_answer(rule: &About, severities: &Severities) -> String {
     };
     let is_own = severities.of(rule.entry) == Some(rule.entry.severity());
     let set = if is_own { "" } else { ", as `policy` in `.capstan.yaml` says" };
-    format!(
+    Answer::told(format!(
         "### `{id}`\n\nSeverity here: **{severity}**{set}.\n\n{}\n\n{}\n\nSource: <{}>\n\n`capstan rules {id}` shows it broken and kept.\n",
         prose(&rule.summary(), 2_000),
         prose(&rule.reason(), 4_000),
         rule.source()
-    )
+    ))
 }
 
 /// How one cluster stands.
@@ -163,7 +135,7 @@ pub struct Status<'a> {
 }
 
 /// The answer to `status`, of one cluster.
-pub fn status_answer(status: &Status<'_>) -> String {
+pub fn status_answer(status: &Status<'_>) -> Answer {
     let mut rows = Vec::new();
     match status.upgrade {
         Ok(upgrade) => {
@@ -207,7 +179,7 @@ pub fn status_answer(status: &Status<'_>) -> String {
     for (what, value) in rows {
         text.push_str(&format!("| {what} | {} |\n", value.replace('|', "\\|").replace('\n', " ")));
     }
-    text
+    Answer::told(text)
 }
 
 fn settled_in_words(one: &SettledConflict) -> String {
@@ -227,24 +199,27 @@ fn conflict_at(kind: &str, name: &str, path: &FieldPath) -> String {
 }
 
 /// That a conflict was settled.
-pub fn settled(target: &str, one: &SettledConflict) -> String {
-    format!(
+pub fn settled(target: &str, one: &SettledConflict) -> Answer {
+    Answer::told(format!(
         "{}: {}. It is forgotten when one of the three values changes.\n",
         code(target, 200),
         settled_in_words(one)
-    )
+    ))
 }
 
 /// That a conflict was not settled, and which there are.
-pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> String {
+pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> Answer {
     const NAMED: usize = 20;
     let (what, conflicts) = match why {
         Unsettled::NoSuch(conflicts) if conflicts.is_empty() => {
-            return Refusal::NotSettled.after(&format!(
-                "{} was not carried out: the upgrade of {} has no conflict that could be settled.\n",
-                code(command, 300),
-                code(target, 200)
-            ));
+            return Answer::refused(
+                Refusal::NotSettled,
+                &format!(
+                    "{} was not carried out: the upgrade of {} has no conflict that could be settled.\n",
+                    code(command, 300),
+                    code(target, 200)
+                ),
+            );
         }
         Unsettled::NoSuch(conflicts) => ("has no conflict there; these it has", conflicts),
         Unsettled::Several(conflicts) => ("has several conflicts there; name the object too", conflicts),
@@ -261,48 +236,33 @@ pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> String {
     if conflicts.len() > NAMED {
         text.push_str(&format!("- and {} more\n", conflicts.len() - NAMED));
     }
-    Refusal::NotSettled.after(&text)
+    Answer::refused(Refusal::NotSettled, &text)
 }
 
 /// A sentence about one cluster: why something was not done.
-pub fn refused(cluster: &str, sentence: &str, refusal: Refusal) -> String {
-    refusal.after(&about(cluster, sentence))
+pub fn refused(cluster: &str, sentence: &str, refusal: Refusal) -> Answer {
+    Answer::refused(refusal, &sentence_about(cluster, sentence))
 }
 
 /// How one cluster stands: why, a sentence, with the way to what its state means where nothing can be looked at.
-pub fn standing_answer(cluster: &str, word: &str, why: &str) -> String {
+pub fn standing_answer(cluster: &str, word: &str, why: &str) -> Answer {
     let is_open =
         STATES.iter().any(|state| state.word == word && matches!(state.mood, Mood::Open | Mood::Good));
     if is_open { about(cluster, why) } else { refused(cluster, why, Refusal::State) }
 }
 
 /// A sentence about one cluster.
-pub fn about(cluster: &str, sentence: &str) -> String {
+pub fn about(cluster: &str, sentence: &str) -> Answer {
+    Answer::told(sentence_about(cluster, sentence))
+}
+
+fn sentence_about(cluster: &str, sentence: &str) -> String {
     format!("{}: {}\n", code(cluster, 200), prose(sentence, 900))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_answer_tells_which_comment_it_answers() {
-        let parts = ["Done.\n".to_owned(), "And more.\n".to_owned()];
-        let text = answer(CommentId::Issue(7), &parts);
-        assert_eq!(text, "Done.\n\n---\n\nAnd more.\n\n<!-- capstan-answer:issue 7 -->\n");
-        assert_eq!(answered_comment(&text), Some(CommentId::Issue(7)));
-        let text = answer(CommentId::Comment(42), &parts);
-        assert_eq!(text, "Done.\n\n---\n\nAnd more.\n\n<!-- capstan-answer:42 -->\n");
-        assert_eq!(answered_comment(&text), Some(CommentId::Comment(42)));
-        assert_eq!(answered_comment("hello"), None);
-    }
-
-    #[test]
-    fn an_answer_keeps_githubs_limit() {
-        let text = answer(CommentId::Comment(42), &["x".repeat(60_000), "y".repeat(60_000)]);
-        assert!(text.len() <= 65_536);
-        assert_eq!(answered_comment(&text), Some(CommentId::Comment(42)));
-    }
 
     #[test]
     fn what_was_not_seen_is_named_and_a_login_calls_nobody() {
@@ -328,8 +288,8 @@ Nothing was overwritten. Have a look at them; where they may go, comment `/capst
 See `docs/commands.md#what-is-not-obeyed`.
 "
         );
-        assert_eq!(text, expected);
-        let many = unseen_refusal("/capstan replan", "x", &vec![push('b', Some("mallory")); 100]);
+        assert_eq!(text.text(), expected);
+        let many = unseen_refusal("/capstan replan", "x", &vec![push('b', Some("mallory")); 100]).text();
         assert!(many.contains("\n- and 95 more\n"), "{many}");
     }
 
@@ -337,6 +297,7 @@ See `docs/commands.md#what-is-not-obeyed`.
     fn a_refusal_says_what_is_needed() {
         assert!(
             refusal("/capstan replan")
+                .text()
                 .starts_with("`/capstan replan` was not carried out: it needs write permission")
         );
     }

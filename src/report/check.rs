@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::carried::{self, Carried};
 use super::head_lines::{HeadFile, HeadLine};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
@@ -54,6 +55,8 @@ pub struct Judged {
     pub releases: JudgedReleases,
     /// Which clusters they would be offered to.
     pub outlook: Option<ReleaseOutlook>,
+    /// The upgrade that it carries, where it is a proposal and that tells something besides.
+    pub carried: Carried,
     /// What changed settings would change.
     pub settings: Option<SettingsOutlook>,
     /// The head's files that differ from those that were judged, of [`annotated_files`].
@@ -374,6 +377,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     if let Some(releases) = &judged.outlook {
         outlook::releases(&mut page, releases, 24_000);
     }
+    carried::sections(&mut page, &judged.carried, 20_000);
     let clusters = judged.clusters.len().max(1);
     for (index, cluster) in judged.clusters.iter().enumerate() {
         let share = page.free().saturating_sub(300) / (clusters - index);

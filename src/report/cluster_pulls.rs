@@ -11,6 +11,7 @@ use capstan_plan::proposal::{
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::upgrade::Rollout;
 
+use super::comment::Answer;
 use super::markdown::{Page, code, code_cell, plain, prose};
 use super::pages::Refusal;
 use super::tables::finding_rows;
@@ -126,13 +127,13 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
 }
 
 /// The answer where a pull request was opened, or is there.
-pub fn cluster_pull_answer(cluster: &ClusterId, number: u64, is_new: IsNew) -> String {
+pub fn cluster_pull_answer(cluster: &ClusterId, number: u64, is_new: IsNew) -> Answer {
     let cluster = code(cluster.as_str(), 300);
     match is_new {
-        IsNew::Yes => format!("#{number} is open for {cluster}.\n"),
-        IsNew::No => format!(
+        IsNew::Yes => Answer::told(format!("#{number} is open for {cluster}.\n")),
+        IsNew::No => Answer::told(format!(
             "#{number} is open for {cluster} already, and is not written a second time: close it and delete its branch first.\n"
-        ),
+        )),
     }
 }
 
@@ -146,17 +147,19 @@ pub enum IsNew {
 }
 
 /// The answer where nothing is done about a cluster; the reason may have several lines.
-pub fn not_done(cluster: &ClusterId, why: &str, refusal: Refusal) -> String {
+pub fn not_done(cluster: &ClusterId, why: &str, refusal: Refusal) -> Answer {
     let lines: Vec<&str> = why.lines().filter(|line| !line.is_empty()).collect();
     let cluster = code(cluster.as_str(), 300);
     match lines.as_slice() {
-        [line] => refusal.after(&format!("{cluster}: {}.\n", prose(line.trim_end_matches('.'), 1_500))),
+        [line] => {
+            Answer::refused(refusal, &format!("{cluster}: {}.\n", prose(line.trim_end_matches('.'), 1_500)))
+        }
         lines => {
             let rows: Vec<String> = lines.iter().map(|line| format!("- {}\n", prose(line, 600))).collect();
             let mut page = Page::new(20_000);
             page.push(&format!("{cluster}: nothing was written.\n"));
             section(&mut page, "\n", &rows);
-            refusal.after(&page.finish())
+            Answer::refused(refusal, &page.finish())
         }
     }
 }

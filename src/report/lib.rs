@@ -14,25 +14,27 @@
 //! | [`excerpt`] | where long texts differ | nothing |
 //! | [`pages`] | where people read what a rule means, and why something was refused | nothing |
 //! | [`markdown`] | texts of strangers in Markdown | `pages` |
+//! | [`comment`] | the comment that answers commands, within GitHub's limit | `markdown`, `pages` |
 //! | [`sarif`] | findings for code scanning | `pages` |
 //! | [`state`] | the words for how a target stands, and what each means | nothing |
 //! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | `state` |
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
 //! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing` |
-//! | [`preflight`] | what reconcilers answered before the merge | `markdown`, `pages` |
+//! | [`preflight`] | what reconcilers answered before the merge | `comment`, `markdown`, `pages` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
 //! | [`title`] | titles of proposals | `markdown` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
-//! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `markdown`, `pages`, `tables` |
-//! | [`check`] | the check `capstan` | `head_lines`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
-//! | [`merging`] | approvals and merges in words | `check`, `markdown`, `pages`, `standing` |
+//! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `tables` |
+//! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
+//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
+//! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
 //! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `tables`, `title` |
 //! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
-//! | [`answer`] | answers to commands | `body`, `markdown`, `pages`, `standing`, `state` |
+//! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
@@ -41,9 +43,11 @@
 mod answer;
 mod block;
 mod body;
+mod carried;
 mod check;
 mod closing;
 mod cluster_pulls;
+mod comment;
 mod commit;
 mod dashboard;
 mod excerpt;
@@ -67,13 +71,14 @@ mod title;
 mod workflow_command;
 
 pub use answer::{
-    Status, about, answer, answered_comment, denied, edited_refusal, not_noted, not_settled, plan_answer,
-    refusal, refused, rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
+    Status, about, denied, edited_refusal, not_noted, not_settled, plan_answer, refusal, refused,
+    rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 pub use block::{
     Block, BlockKey, BlockPart, BlockPlace, ClosedBy, PreviousOffer, previous_offers, room_for, room_for_part,
 };
 pub use body::{Proposal, proposal_body, text_digest, visible_text};
+pub use carried::Carried;
 pub use check::{
     Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis,
     annotated_files, check, check_without_settings, judged_by_itself, untouched,
@@ -83,6 +88,7 @@ pub use cluster_pulls::{
     AskedFor, ClusterPull, IsNew, cluster_pull_answer, creation_pull, is_asked_for_by, not_done,
     retirement_pull,
 };
+pub use comment::{Answer, answer_comment, answered_comment};
 pub use commit::commit_message;
 pub use dashboard::{
     BlockingConflict, Choice, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, Notice,

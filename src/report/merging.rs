@@ -1,6 +1,7 @@
 //! Approvals and merges in words: who approved what, what is missing, what stands against a merge.
 
 use super::check::Gate;
+use super::comment::Answer;
 use super::markdown::{code, prose};
 use super::pages::Refusal;
 use super::standing::{hold_in_words, pause_in_words};
@@ -199,7 +200,7 @@ pub fn undo_in_words(undo: Undo, obstacles: &[Obstacle], base: &str, prefix: &st
 }
 
 /// For somebody who meant a proposal's head and had not seen what came to it since; no pushes where GitHub does not tell.
-pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Push]) -> String {
+pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Push]) -> Answer {
     let command = code(command, 200);
     let why = match pushes.first() {
         Some(push) => format!(
@@ -210,9 +211,12 @@ pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Pus
         None => format!("GitHub does not tell when the head of {} was pushed", code(branch, 300)),
     };
     let named = code(&format!("{} {}", command.trim_matches('`'), short(head)), 200);
-    Refusal::NotObeyed.after(&format!(
-        "{command} was not carried out: {why}, and nobody means what they have not seen. Have a look, then say {named}.\n"
-    ))
+    Answer::refused(
+        Refusal::NotObeyed,
+        &format!(
+            "{command} was not carried out: {why}, and nobody means what they have not seen. Have a look, then say {named}.\n"
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::comment::Answer;
 use super::markdown::{code, prose, prose_cell};
 use super::pages::Refusal;
 use capstan_live::agent::preflight::{Preflight, Standing};
@@ -35,15 +36,18 @@ pub enum PreflightAnswered<'a> {
 }
 
 /// The answer to `preflight`.
-pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> String {
+pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
     match answered {
-        PreflightAnswered::OtherBranch { default_branch } => Refusal::NoPreflight.after(&format!(
-            "Nobody is asked: reconcilers apply {} alone, and this pull request is to another branch.\n",
-            code(default_branch, 200)
-        )),
-        PreflightAnswered::NotYet => {
-            "GitHub is still computing what a merge would give. It is asked then, and the check `capstan` shows the answer.\n".to_owned()
-        }
+        PreflightAnswered::OtherBranch { default_branch } => Answer::refused(
+            Refusal::NoPreflight,
+            &format!(
+                "Nobody is asked: reconcilers apply {} alone, and this pull request is to another branch.\n",
+                code(default_branch, 200)
+            ),
+        ),
+        PreflightAnswered::NotYet => Answer::told(
+            "GitHub is still computing what a merge would give. It is asked then, and the check `capstan` shows the answer.\n",
+        ),
         PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
             let mut rows = rows(preflights, *mode);
             let said = |name: &str| preflights.iter().any(|preflight| preflight.management_cluster == name);
@@ -60,13 +64,13 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> String {
                 ));
             }
             if rows.is_empty() {
-                return Refusal::NothingThere
-                    .after("This pull request touches no cluster, so there is nothing to ask.\n");
+                let text = "This pull request touches no cluster, so there is nothing to ask.\n";
+                return Answer::refused(Refusal::NothingThere, text);
             }
             let left = rows.len().saturating_sub(MAX_ROWS);
             rows.truncate(MAX_ROWS);
             let more = if left == 0 { String::new() } else { format!("- … and {left} more\n") };
-            format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat())
+            Answer::told(format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat()))
         }
     }
 }

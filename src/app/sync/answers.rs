@@ -10,9 +10,9 @@ use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wante
 use capstan_plan::settings::CommandPrefix;
 use capstan_plan::verbs::{Command, OfCluster, Rule, Verb};
 use capstan_report::{
-    Proposal, Refusal, Status, about, answer, approvals_gate, approvals_in_words, denied, edited_refusal,
-    moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rest_in_a_word, rule_answer,
-    standing_answer, status_answer, unseen_refusal, untold_refusal,
+    Answer, Proposal, Refusal, Status, about, answer_comment, approvals_gate, approvals_in_words, denied,
+    edited_refusal, moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rest_in_a_word,
+    rule_answer, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 
 use super::dashboard::Kept;
@@ -25,6 +25,8 @@ use crate::app::ports::{AuditEntry, CodeHostError, Comment, Press, Reaction};
 
 /// Plans shown in one answer; a comment has no room for more.
 const MAX_PLANS: usize = 5;
+/// So many characters of an answer stand in a check.
+const LONGEST_ON_CHECK: usize = 800;
 /// Statuses shown in one answer.
 const MAX_STATUSES: usize = 20;
 
@@ -39,14 +41,15 @@ struct Each<'a> {
 }
 
 impl Run<'_> {
-    /// What is said of each proposal that the pull request of a request concerns.
+    /// What is said of each proposal that the pull request of a request concerns; it is told of how many something is
+    /// said.
     async fn text_of_each(
         self,
         (request, command): (&Request, &Command),
         planned: Planned<'_>,
         each: Each<'_>,
-        one: impl Fn(&ProposalId) -> String,
-    ) -> Result<String, SyncError> {
+        one: impl Fn(&ProposalId, usize) -> Answer,
+    ) -> Result<Answer, SyncError> {
         let proposals = match command.cluster() {
             Some(_) => self.proposals_of(request, command),
             None => match self.concerned_by(request, planned.scopes).await? {
@@ -56,14 +59,11 @@ impl Run<'_> {
         };
         if proposals.is_empty() {
             let text = format!("This pull request touches no cluster{}.\n", each.none);
-            return Ok(Refusal::NothingThere.after(&text));
+            return Ok(Answer::refused(Refusal::NothingThere, &text));
         }
-        let mut text: String = proposals.iter().take(each.most).map(one).collect();
-        if proposals.len() > each.most {
-            let left = proposals.len() - each.most;
-            text.push_str(&format!("… and {left} more clusters{}.\n", each.more));
-        }
-        Ok(text)
+        let told = proposals.len().min(each.most);
+        let answer: Answer = proposals.iter().take(told).map(|proposal| one(proposal, told)).collect();
+        Ok(answer.and(more_clusters(proposals.len() - told, each.more)))
     }
 
     pub(super) async fn answer_commands(
@@ -124,17 +124,17 @@ impl Run<'_> {
         self.answer(request, &parts).await
     }
 
-    /// What is said to each of its commands.
+    /// What is said to each of its commands, in their order.
     pub(super) async fn parts(
         self,
         request: &Request,
         planned: Planned<'_>,
         outcome: &Outcome,
         kept: &Kept,
-    ) -> Result<Vec<String>, SyncError> {
+    ) -> Result<Vec<Answer>, SyncError> {
         let prefix = &planned.settings.commands.prefix;
         if request.hearing == Hearing::Edited {
-            return Ok(vec![edited_refusal(prefix.as_str())]);
+            return Ok(request.commands.iter().map(|_| edited_refusal(prefix.as_str())).collect());
         }
         let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
         let mut parts = Vec::new();
@@ -142,7 +142,7 @@ impl Run<'_> {
             let command = match command {
                 Ok(command) => command,
                 Err(error) => {
-                    parts.push(Refusal::NotUnderstood.after(&error.answer(prefix)));
+                    parts.push(Answer::refused(Refusal::NotUnderstood, &error.answer(prefix)));
                     continue;
                 }
             };
@@ -163,28 +163,29 @@ impl Run<'_> {
                 continue;
             }
             parts.push(match command {
-                Command::Help => command::help(prefix),
+                Command::Help => Answer::told(command::help(prefix)),
                 Command::Plan(_) => {
                     let each = Each {
                         none: ", so there is nothing to plan",
                         most: MAX_PLANS,
                         more: ": `capstan plan` in a checkout shows them",
                     };
-                    let one = |proposal: &ProposalId| one_plan(proposal, planned, prefix) + "\n";
+                    let one = |proposal: &ProposalId, of: usize| one_plan(proposal, planned, prefix, of);
                     self.text_of_each((request, command), planned, each, one).await?
                 }
                 Command::Status(_) => {
                     let each = Each { none: "", most: MAX_STATUSES, more: "" };
-                    let one = |proposal: &ProposalId| self.one_status(proposal, planned, outcome) + "\n";
+                    let one = |proposal: &ProposalId, _| self.one_status(proposal, planned, outcome);
                     let pause = planned.decided.pause().map(pause_in_words);
-                    let pause =
-                        pause.map(|pause| format!("{}\n\n", capstan_report::markdown::prose(&pause, 600)));
-                    pause.unwrap_or_default()
-                        + &self.text_of_each((request, command), planned, each, one).await?
+                    let pause = pause.map(|pause| {
+                        Answer::told(format!("{}\n", capstan_report::markdown::prose(&pause, 600)))
+                    });
+                    let each = self.text_of_each((request, command), planned, each, one).await?;
+                    pause.unwrap_or_default().and(each)
                 }
                 Command::Explain(Rule(rule)) => match policy::rule(rule.id()) {
                     Some(rule) => rule_answer(rule.about(), &planned.settings.severities()),
-                    None => continue,
+                    None => Answer::default(),
                 },
                 Command::Skip(OfCluster(cluster))
                     if cluster.is_some() || planned.decided.answer(request, at).is_some() =>
@@ -196,12 +197,12 @@ impl Run<'_> {
                 }
                 Command::Upgrade(_) => self.asked_text((request, command), at, planned, outcome).0,
                 Command::Rollback(_) => {
-                    let (text, proposals) = self.asked_text((request, command), at, planned, outcome);
-                    proposals.iter().fold(text, |text, proposal| text + &notes(proposal, planned))
+                    let (answer, proposals) = self.asked_text((request, command), at, planned, outcome);
+                    proposals.iter().fold(answer, |answer, one| answer.with(&notes(one, planned)))
                 }
                 Command::Retarget(_) => {
                     let each = Each { none: ", so there is no overlay to edit", most: MAX_PLANS, more: "" };
-                    let one = |proposal: &ProposalId| one_retarget(proposal, planned, outcome);
+                    let one = |proposal: &ProposalId, _| one_retarget(proposal, planned, outcome);
                     self.text_of_each((request, command), planned, each, one).await?
                 }
                 Command::Retry => self.retry(request).await?,
@@ -221,11 +222,10 @@ impl Run<'_> {
                 }
             });
         }
-        parts.dedup();
         Ok(parts)
     }
 
-    async fn answer(&self, request: &Request, parts: &[String]) -> Result<(), SyncError> {
+    async fn answer(&self, request: &Request, parts: &[Answer]) -> Result<(), SyncError> {
         let comment = match &request.origin {
             Origin::Comment(comment) => comment,
             Origin::Button(press) => return self.answer_on_check(request, press, parts).await,
@@ -234,7 +234,9 @@ impl Run<'_> {
         };
         let host = &self.ports.host;
         let number = request.number;
-        let written = host.create_comment(self.repository, number, &answer(comment.id, parts)).await;
+        let written = host
+            .create_comment(self.repository, number, &answer_comment(comment.id, &told_once(parts)))
+            .await;
         // Nobody is there any more to be answered.
         if matches!(written, Err(CodeHostError::NotFound { .. })) && self.is_gone(number).await? {
             return Ok(());
@@ -244,9 +246,9 @@ impl Run<'_> {
             return Ok(());
         }
         self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
-        let all = request.carried_out().count() == request.commands.len();
+        let all = !parts.iter().any(Answer::is_refusal);
         self.react(comment, if all { Reaction::ThumbsUp } else { Reaction::Confused }).await?;
-        self.audit_commands(request).await
+        self.audit_commands(request, parts).await
     }
 
     /// What came of a button stands in the check that it is on, which is reported with that at the end of the run.
@@ -254,15 +256,14 @@ impl Run<'_> {
         &self,
         request: &Request,
         press: &Press,
-        parts: &[String],
+        parts: &[Answer],
     ) -> Result<(), SyncError> {
-        let words: Vec<&str> = parts.iter().flat_map(|part| part.split_whitespace()).collect();
-        let words: String = words.join(" ").chars().take(800).collect();
+        let words = in_one_line(&told_once(parts), LONGEST_ON_CHECK);
         let pressed = format!("`{}`, pressed by `{}`: {words}", press.button, press.by);
         if let Some(head) = request.pull.as_ref().map(|pull| &pull.head) {
             self.note_pressed(head, pressed).await?;
         }
-        self.audit_commands(request).await
+        self.audit_commands(request, parts).await
     }
 
     /// A comment that is gone, or whose conversation is locked, is none the worse without a reaction.
@@ -296,7 +297,7 @@ impl Run<'_> {
         Ok(self.ports.records.audit(&entry).await?)
     }
 
-    fn one_status(&self, proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
+    fn one_status(&self, proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> Answer {
         let missing = planned.missing(proposal);
         let state = outcome.proposals.get(proposal);
         status_answer(&Status {
@@ -318,7 +319,7 @@ impl Run<'_> {
     }
 
     /// What an approval, or taking it back, came to.
-    fn approval_text(&self, request: &Request, at: usize, planned: Planned<'_>, outcome: &Outcome) -> String {
+    fn approval_text(&self, request: &Request, at: usize, planned: Planned<'_>, outcome: &Outcome) -> Answer {
         let said = planned.decided.answer(request, at).cloned().unwrap_or_default();
         let judged = self.carrier_of(request).and_then(|id| Some((outcome.judged.get(&id)?, id)));
         let Some((JudgedProposal { approved, .. }, proposal)) = judged.filter(|_| said.is_empty()) else {
@@ -337,30 +338,30 @@ impl Run<'_> {
         at: usize,
         planned: Planned<'_>,
         outcome: &Outcome,
-    ) -> (String, Vec<ProposalId>) {
+    ) -> (Answer, Vec<ProposalId>) {
         if let Some(refused) = planned.decided.answer(request, at) {
             return (refused.clone(), Vec::new());
         }
         let proposals = self.proposals_of(request, command);
         if proposals.is_empty() {
             let text = "Name the cluster: this is no proposal of one.\n";
-            return (Refusal::NothingThere.after(text), proposals);
+            return (Answer::refused(Refusal::NothingThere, text), proposals);
         }
         (texts(&proposals, planned, outcome), proposals)
     }
 
     /// Forgets what GitHub refused of a pull request: the next run tries it.
-    async fn retry(self, request: &Request) -> Result<String, SyncError> {
+    async fn retry(self, request: &Request) -> Result<Answer, SyncError> {
         let head = request.pull.as_ref().map(|pull| pull.head.as_str());
         let refused = self.facts.refusals.of(self.carrier_of(request).as_ref(), head);
         for what in &refused {
             self.ports.records.forget_refused_write(self.repository.id, what).await?;
         }
-        Ok(match refused.len() {
+        Ok(Answer::told(match refused.len() {
             0 => "GitHub has refused nothing of this pull request that is not tried again already.\n"
                 .to_owned(),
             _ => format!("It is tried again now: {}.\n", refused.join(", ")),
-        })
+        }))
     }
 
     /// What was decided, and what became of the proposal with it.
@@ -370,7 +371,7 @@ impl Run<'_> {
         (at, command): (usize, &Command),
         planned: Planned<'_>,
         outcome: &Outcome,
-    ) -> String {
+    ) -> Answer {
         let mut answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
         for proposal in self.proposals_of(request, command) {
             // That it is held or skipped is what was answered; that it is offered shows the pull request itself.
@@ -381,7 +382,8 @@ impl Run<'_> {
             };
             if let Some(state) = outcome.proposals.get(&proposal).filter(told) {
                 let why = capstan_report::markdown::prose(&state.why, 900);
-                answer = Refusal::State.after(&format!("{answer}\n{why}\n"));
+                let why = Refusal::State.after(&format!("{why}\n"));
+                answer = answer.and(Answer::told(why));
             }
         }
         answer
@@ -392,34 +394,65 @@ impl Run<'_> {
         (request, command): (&Request, &Command),
         planned: Planned<'_>,
         outcome: &Outcome,
-    ) -> String {
+    ) -> Answer {
         let mut proposals = self.proposals_of(request, command);
         if proposals.is_empty() {
             // Of a shared one whose record somebody took out it is known now whose changes it brings.
             let id = self.carrier_of(request).filter(|id| outcome.carried.contains_key(id));
             proposals = id.map(|id| outcome.members_of(self.facts, &id)).unwrap_or_default();
         }
-        if proposals.is_empty() { no_proposal() } else { texts(&proposals, planned, outcome) }
+        if proposals.is_empty() {
+            return no_proposal();
+        }
+        let answer = texts(&proposals, planned, outcome);
+        // That nothing is open then is what was asked for.
+        if command.verb() == Verb::Replan { answer } else { Answer::told(answer.text()) }
     }
 }
 
 /// What became of proposals, each with its pull request.
-fn texts(proposals: &[ProposalId], planned: Planned<'_>, outcome: &Outcome) -> String {
-    let mut text: String =
+fn texts(proposals: &[ProposalId], planned: Planned<'_>, outcome: &Outcome) -> Answer {
+    let answer: Answer =
         proposals.iter().take(MAX_STATUSES).map(|one| proposal_text(one, planned, outcome)).collect();
-    if proposals.len() > MAX_STATUSES {
-        text.push_str(&format!("… and {} more clusters.\n", proposals.len() - MAX_STATUSES));
+    answer.and(more_clusters(proposals.len().saturating_sub(MAX_STATUSES), ""))
+}
+
+/// That of some clusters nothing is said, and `where_to` see them.
+fn more_clusters(left: usize, where_to: &str) -> Answer {
+    if left == 0 {
+        Answer::default()
+    } else {
+        Answer::told(format!("… and {left} more clusters{where_to}.\n"))
     }
-    text
+}
+
+/// The answers without those that say again what the one before says.
+fn told_once(answers: &[Answer]) -> Vec<Answer> {
+    let mut told: Vec<Answer> = answers.iter().filter(|answer| !answer.is_empty()).cloned().collect();
+    told.dedup();
+    told
+}
+
+/// Answers as one line of text, at most so many characters, for where no more stands. What is cut off leaves no code span
+/// open.
+pub(super) fn in_one_line(answers: &[Answer], most: usize) -> String {
+    let texts: Vec<String> = answers.iter().map(Answer::text).collect();
+    let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
+    let line = words.join(" ");
+    let Some((end, _)) = line.char_indices().nth(most) else { return line };
+    let kept = line.get(..end).and_then(|cut| Some(cut.rsplit_once(' ')?.0)).unwrap_or_default();
+    let open = kept.matches('`').count() % 2 == 1;
+    let kept = if open { kept.rsplit_once('`').map_or(kept, |(before, _)| before) } else { kept };
+    format!("{} …", kept.trim_end())
 }
 
 /// What became of a proposal, with its pull request.
-fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
+fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> Answer {
     let target = proposal.target.path();
     match outcome.proposals.get(proposal) {
         Some(state) => {
             let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-            standing_answer(target, state.word, &state.why) + &link
+            standing_answer(target, state.word, &state.why).with(&link)
         }
         None => refused(target, &planned.missing(proposal), Refusal::NothingThere),
     }
@@ -436,20 +469,21 @@ fn written(prefix: &CommandPrefix, verb: Verb) -> String {
     format!("{prefix} {}", verb.word())
 }
 
-fn no_proposal() -> String {
-    Refusal::NothingThere.after(
+fn no_proposal() -> Answer {
+    Answer::refused(
+        Refusal::NothingThere,
         "This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` \
          shows what it does to clusters.\n",
     )
 }
 
-fn no_open_proposal() -> String {
-    Refusal::NothingThere
-        .after("This pull request is not one of Capstan's open proposals: it is merged as usual.\n")
+fn no_open_proposal() -> Answer {
+    let text = "This pull request is not one of Capstan's open proposals: it is merged as usual.\n";
+    Answer::refused(Refusal::NothingThere, text)
 }
 
 /// For a command that means a head which its author had not seen.
-fn moved_text(request: &Request, command: &str) -> String {
+fn moved_text(request: &Request, command: &str) -> Answer {
     match (&request.moved, &request.pull) {
         (Some(moved), Some(pull)) => moved_refusal(command, &moved.branch, &pull.head, &moved.pushes),
         _ => refusal(command),
@@ -457,7 +491,7 @@ fn moved_text(request: &Request, command: &str) -> String {
 }
 
 /// For a command that is not carried out because of what its author had not seen.
-fn unseen_text(request: &Request, command: &str) -> String {
+fn unseen_text(request: &Request, command: &str) -> Answer {
     match &request.unseen {
         Some(unseen) if !unseen.pushes.is_empty() => unseen_refusal(command, &unseen.branch, &unseen.pushes),
         Some(unseen) => untold_refusal(command, &unseen.branch),
@@ -465,25 +499,28 @@ fn unseen_text(request: &Request, command: &str) -> String {
     }
 }
 
-fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {
+fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix, plans: usize) -> Answer {
     let target = proposal.target.path();
     let Some(plan) = planned.plans.get(proposal) else {
         return refused(target, &planned.missing(proposal), Refusal::NothingThere);
     };
     match (wanted(&proposal.kind, plan), plan) {
-        (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
-            upgrade,
-            source: &offer.source,
-            plan: &offer.plan,
-            origin: None,
-            command_prefix: prefix.as_str(),
-            retarget: planned.retarget_of(proposal),
-            decisions: &planned.decided.of(proposal),
-            drafted: Drafted::No,
-            reporter: None,
-            sidebar: &SidebarStanding::default(),
-            previous: &[],
-        }),
+        (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(
+            &Proposal {
+                upgrade,
+                source: &offer.source,
+                plan: &offer.plan,
+                origin: None,
+                command_prefix: prefix.as_str(),
+                retarget: planned.retarget_of(proposal),
+                decisions: &planned.decided.of(proposal),
+                drafted: Drafted::No,
+                reporter: None,
+                sidebar: &SidebarStanding::default(),
+                previous: &[],
+            },
+            plans,
+        ),
         (Wanted::Blocked { why }, _) => {
             let why = format!("the upgrade is blocked. {}", why.join(" "));
             refused(target, &why, Refusal::Blocked)
@@ -494,7 +531,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
     }
 }
 
-fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
+fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> Answer {
     let target = proposal.target.path();
     let Some(state) = outcome.proposals.get(proposal) else {
         return refused(target, &planned.missing(proposal), Refusal::NothingThere);
@@ -512,5 +549,5 @@ fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) 
         (Some(_), None) => "",
     };
     let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-    standing_answer(target, state.word, &format!("{}{overlay}", state.why)) + &link
+    standing_answer(target, state.word, &format!("{}{overlay}", state.why)).with(&link)
 }

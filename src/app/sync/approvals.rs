@@ -114,7 +114,7 @@ impl Run<'_> {
             match self.concerned(pull, planned.scopes).await? {
                 Ok(touched) => members = touched,
                 Err(why) => {
-                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, why, "nobody knows what this touches: it is not approved");
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, why = why.text(), "nobody knows what this touches: it is not approved");
                     return Ok(());
                 }
             }

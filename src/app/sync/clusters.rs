@@ -23,8 +23,8 @@ use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::verbs::{ClusterFrom, Command, Gone};
 use capstan_report::{
-    AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, creation_pull, is_asked_for_by, not_done,
-    retirement_pull, text_digest,
+    Answer, AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, creation_pull, is_asked_for_by,
+    not_done, retirement_pull, text_digest,
 };
 
 use super::refusals::Write;
@@ -187,18 +187,18 @@ impl Run<'_> {
         request: &Request,
         at: usize,
         planned: Planned<'_>,
-    ) -> Result<String, SyncError> {
+    ) -> Result<Answer, SyncError> {
         let command = request.commands.get(at).and_then(|command| command.as_ref().ok());
         let Some((command, cluster)) = command.and_then(|command| Some((command, command.cluster()?))) else {
-            return Ok(String::new());
+            return Ok(Answer::default());
         };
         let change = match planned.clusters.0.get(&(request.id(), at)) {
             Some(Ok(change)) => change,
             Some(Err(why)) => return Ok(not_done(cluster, why, page_of(command))),
-            None => return Ok(String::new()),
+            None => return Ok(Answer::default()),
         };
         // No box of the dashboard stands for one of these.
-        let RequestId::Comment(comment) = request.id() else { return Ok(String::new()) };
+        let RequestId::Comment(comment) = request.id() else { return Ok(Answer::default()) };
         let key = match comment {
             CommentId::Comment(id) => format!("comment-{id}"),
             CommentId::Issue(number) => format!("issue-{number}"),
@@ -217,7 +217,7 @@ impl Run<'_> {
         change: &ClusterChange,
         origin: Option<&ReleasesOrigin>,
         asked: AskedFor<'_>,
-    ) -> Result<String, SyncError> {
+    ) -> Result<Answer, SyncError> {
         let (cluster, branch) = (change.cluster(), change.branch());
         let branches = [branch.clone()];
         let newest = self.ports.host.newest_pull_requests(self.repository, &branches, None).await?;

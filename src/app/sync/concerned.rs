@@ -4,7 +4,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::Command;
-use capstan_report::{Block, BlockPlace, Refusal};
+use capstan_report::{Answer, Block, BlockPlace, Refusal};
 
 use super::facts::part_id;
 use super::requests::{Origin, Request};
@@ -18,7 +18,7 @@ impl Run<'_> {
         &self,
         pull: &PullRequest,
         scopes: &Scopes,
-    ) -> Result<Result<Vec<ProposalId>, String>, SyncError> {
+    ) -> Result<Result<Vec<ProposalId>, Answer>, SyncError> {
         let id = self.facts.proposal_of(pull);
         let members = id.as_ref().map(|id| self.members_in(id, pull)).unwrap_or_default();
         if !members.is_empty() {
@@ -35,7 +35,7 @@ impl Run<'_> {
                 let why = error.to_string();
                 let why = sentence(why.trim_end_matches('.'));
                 let text = format!("Capstan cannot read what this pull request touches. {why}.\n");
-                Ok(Err(Refusal::NotJudged.after(&text)))
+                Ok(Err(Answer::refused(Refusal::NotJudged, &text)))
             }
             Err(error) => Err(error),
         }
@@ -116,7 +116,7 @@ impl Run<'_> {
         &self,
         request: &Request,
         scopes: &Scopes,
-    ) -> Result<Result<Vec<ProposalId>, String>, SyncError> {
+    ) -> Result<Result<Vec<ProposalId>, Answer>, SyncError> {
         match (&request.origin, &request.pull) {
             (Origin::Tick { about, .. }, _) => {
                 let is_whole = |command: &Command| command.verb().is_of_pull_request();
@@ -131,7 +131,7 @@ impl Run<'_> {
             (Origin::Comment(_) | Origin::Button(_), Some(pull)) => self.concerned(pull, scopes).await,
             (Origin::Comment(_) | Origin::Button(_), None) => {
                 let text = "This is an issue: say it on a pull request, or name the cluster.\n";
-                Ok(Err(Refusal::NothingThere.after(text)))
+                Ok(Err(Answer::refused(Refusal::NothingThere, text)))
             }
         }
     }

@@ -7,7 +7,9 @@
 use capstan_plan::proposal::{MergeFacts, MergeStep, Obstacle, ProposalId, decide_merge, decide_undo};
 use capstan_plan::settings::Mode;
 use capstan_plan::verbs::{Command, OfCommit};
-use capstan_report::{Refusal, about, merge_in_words, merge_refused_in_words, refused, undo_in_words};
+use capstan_report::{
+    Answer, Refusal, about, merge_in_words, merge_refused_in_words, refused, undo_in_words,
+};
 
 use super::approvals::is_automatic;
 use super::checks::NAME;
@@ -43,7 +45,8 @@ impl Run<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), SyncError> {
         if planned.settings.mode == Mode::Observe {
-            let words = Refusal::Observed.after("The settings say `mode: observe`: nothing is merged.\n");
+            let words = "The settings say `mode: observe`: nothing is merged.\n";
+            let words = Answer::refused(Refusal::Observed, words);
             let asked = requests.iter().filter(|request| Self::asks_to_merge(request));
             outcome.merges.extend(asked.map(|request| (request.id(), words.clone())));
             return Ok(());
@@ -80,7 +83,7 @@ impl Run<'_> {
         for request in requests.iter().filter(|request| Self::asks_to_merge(request)) {
             let is_merged = request.pull.as_ref().is_some_and(|pull| pull.state == PullRequestState::Merged);
             if is_merged {
-                let words = format!("#{} is merged.\n", request.number);
+                let words = Answer::told(format!("#{} is merged.\n", request.number));
                 outcome.merges.entry(request.id()).or_insert(words);
             } else if self.carrier_of(request).is_some_and(|id| self.facts.proposals.contains_key(&id))
                 && !outcome.merges.contains_key(&request.id())

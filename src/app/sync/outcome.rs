@@ -1,12 +1,14 @@
 //! What became of a repository's proposals: read by the answers to commands and by the checks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
-use capstan_report::Gate;
+use capstan_plan::upgrade::Upgrade;
+use capstan_report::{Answer, Gate};
 
 use super::Ending;
 use super::facts::GitHubFacts;
@@ -35,7 +37,7 @@ pub(super) struct Outcome {
     /// Whether each proposal that somebody asks that of is approved.
     pub(super) judged: BTreeMap<ProposalId, JudgedProposal>,
     /// What became of requests to merge.
-    pub(super) merges: BTreeMap<RequestId, String>,
+    pub(super) merges: BTreeMap<RequestId, Answer>,
     /// Requests that are answered later: GitHub is still computing.
     pub(super) postponed: BTreeSet<RequestId>,
     /// What is left for the end of the run.
@@ -123,6 +125,10 @@ pub(super) struct Remarks {
     pub(super) blocked: Vec<String>,
     /// What planning found, by cluster.
     pub(super) findings: BTreeMap<Target, Vec<Finding>>,
+    /// What clusters would be upgraded to, where that settles conflicts or people went on with the branch.
+    pub(super) upgrades: BTreeMap<Target, Arc<Upgrade>>,
+    /// Whether people went on with the branch.
+    pub(super) is_edited: bool,
     /// Rules whose errors pass, by cluster.
     pub(super) overrides: BTreeMap<Target, Vec<Override>>,
     /// Whose errors pass where just that is changed.

@@ -10,7 +10,9 @@ use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
-use capstan_report::{Fingerprint, MergeBasis, PreflightAnswered, Refusal, not_enrolled, preflight_answer};
+use capstan_report::{
+    Answer, Fingerprint, MergeBasis, PreflightAnswered, Refusal, not_enrolled, preflight_answer,
+};
 use jiff::SignedDuration;
 use ulid::Ulid;
 
@@ -235,9 +237,10 @@ impl Run<'_> {
         self,
         request: &Request,
         planned: Planned<'_>,
-    ) -> Result<String, SyncError> {
+    ) -> Result<Answer, SyncError> {
         let Some(pull) = &request.pull else {
-            return Ok(Refusal::NothingThere.after("This is an issue: say it on a pull request.\n"));
+            let text = "This is an issue: say it on a pull request.\n";
+            return Ok(Answer::refused(Refusal::NothingThere, text));
         };
         let default_branch = &self.repository.default_branch;
         let Planned { settings, scopes, plans, reporters, .. } = planned;

@@ -10,6 +10,7 @@ use capstan_plan::command::{
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Needs, Verb};
+use capstan_report::Answer;
 
 use super::requests::{Request, RequestId, right_of};
 use super::{Run, Scopes, SyncError};
@@ -138,14 +139,18 @@ impl Run<'_> {
         Ok(concerned.into_iter().map(|proposal| proposal.target.path().to_owned()).collect())
     }
 
-    /// Writes to the audit trail what became of each command of a comment.
-    pub(super) async fn audit_commands(self, request: &Request) -> Result<(), SyncError> {
+    /// Writes to the audit trail what became of each command of a comment, with what is said to each.
+    pub(super) async fn audit_commands(self, request: &Request, answers: &[Answer]) -> Result<(), SyncError> {
         let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
         for (at, command) in request.commands.iter().enumerate() {
             let about = command.as_ref().map(|command| self.proposals_of(request, command));
             let (word, action) = match command {
                 Err(_) => ("?", "command-unknown"),
-                Ok(command) if carried_out.contains(&at) => (command.verb().word(), "command-carried-out"),
+                Ok(command) if carried_out.contains(&at) => {
+                    let is_refusal = answers.get(at).is_some_and(Answer::is_refusal);
+                    let action = if is_refusal { "command-not-possible" } else { "command-carried-out" };
+                    (command.verb().word(), action)
+                }
                 Ok(command) if request.denied.contains_key(&at) => (command.verb().word(), "command-refused"),
                 Ok(command) => (
                     command.verb().word(),

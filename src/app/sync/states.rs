@@ -1,13 +1,14 @@
 //! What is said of proposals: the state of each in a word, and what their checks say besides.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_report::{Refusal, standing_in_words};
 
-use super::deciding::{Decided, plan_of};
+use super::deciding::Decided;
 use super::outcome::{Outcome, ProposalState};
 use super::{Planned, Plans, Run};
 
@@ -33,11 +34,17 @@ impl Run<'_> {
         note(outcome, &new, &ProposalState::new("waiting", why));
     }
 
-    /// Leaves for the checks of open pull requests which rules' errors pass, and how each stands.
+    /// Leaves for the checks of open pull requests what each carries, which rules' errors pass, and how each stands.
     pub(super) fn remark(&self, planned: Planned<'_>, outcome: &mut Outcome) {
         for (id, pull) in &self.facts.proposals {
             for member in outcome.members_of(self.facts, id) {
-                let Some(upgrade) = plan_of(planned, &member) else { continue };
+                let Some(Ok(upgrade)) = planned.plans.get(&member) else { continue };
+                let is_edited = outcome.proposals.get(&member).is_some_and(|state| state.word == "edited");
+                if is_edited || !upgrade.conflicts.is_empty() {
+                    let remarks = outcome.remarks.entry(pull.number).or_default();
+                    remarks.upgrades.insert(member.target.clone(), Arc::clone(upgrade));
+                    remarks.is_edited |= is_edited;
+                }
                 let overrides = planned.decided.of(&member).still(upgrade, self.today).overrides;
                 if !overrides.is_empty() {
                     let remarks = outcome.remarks.entry(pull.number).or_default();

@@ -50,8 +50,18 @@ async fn a_newer_release_updates_the_pull_request_in_place() {
     let pulls = world.open_pulls();
     assert_eq!(pulls.len(), 1);
     assert!(pulls[0].title.ends_with("to releases/v3"), "{}", pulls[0].title);
-    assert!(pulls[0].body.contains("`releases/v3`") && !pulls[0].body.contains("`releases/v2`"));
+    let (above, below) =
+        pulls[0].body.split_once("### Offered here before\n\n- `releases/v2`, until ").unwrap();
+    assert!(above.contains("to `releases/v3`.") && !above.contains("`releases/v2`"), "{above}");
+    assert!(!below.contains("`releases/v"), "{below}");
     assert_eq!(world.file(A, "c/a/base/v").unwrap(), "three\nmine\n");
+    // The history outlives the next one, and a lost database.
+    world.lose_database();
+    release(&world, "v4", "four\n");
+    world.sync().await;
+    let body = world.open_pulls().remove(0).body;
+    let (_, history) = body.split_once("### Offered here before\n\n- `releases/v3`, until ").unwrap();
+    assert!(history.contains("\n- `releases/v2`, until "), "{body}");
 }
 
 #[tokio::test]

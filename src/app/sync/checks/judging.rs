@@ -12,9 +12,10 @@ use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
 use capstan_model::wording::{few, list};
 use capstan_plan::proposal::{ResultDigest, Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_plan::upgrade::Upgrade;
 use capstan_providers::{Supplies, Wanted};
 use capstan_report::{
-    CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
+    Carried, CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
     annotated_files, check, untouched,
 };
 
@@ -179,6 +180,9 @@ impl Run<'_> {
             && judged.gates.is_empty()
         {
             return Ok(untouched());
+        }
+        if !remarks.upgrades.is_empty() {
+            judged.carried = carried(&comparison, remarks).await?;
         }
         let judged_tree = Arc::clone(&comparison.after);
         let made = comparison.clone();
@@ -402,6 +406,42 @@ impl Run<'_> {
         let (tree, settings) = (Arc::clone(tree), settings.clone());
         Ok(self.ask_planner(move |planner| planner.scopes(tree, &settings)).await??)
     }
+}
+
+/// The upgrades that a proposal carries, and what people made of them on its branch.
+async fn carried(comparison: &Comparison, remarks: &Remarks) -> Result<Carried, SyncError> {
+    let upgrades: Vec<Arc<Upgrade>> = remarks.upgrades.values().cloned().collect();
+    if !remarks.is_edited {
+        return Ok(Carried { upgrades, edited: None });
+    }
+    let (before, after) = (Arc::clone(&comparison.before), Arc::clone(&comparison.after));
+    let compare = move || {
+        let edited = edited_files(before.as_ref(), after.as_ref(), &upgrades);
+        Carried { upgrades, edited: Some(edited) }
+    };
+    Ok(tokio::task::spawn_blocking(compare).await?)
+}
+
+/// The files that a merge would make something else than these upgrades do.
+fn edited_files(before: &dyn Tree, after: &dyn Tree, upgrades: &[Arc<Upgrade>]) -> Vec<RepoPath> {
+    let wanted: BTreeMap<&RepoPath, Option<&str>> = upgrades
+        .iter()
+        .flat_map(|upgrade| &upgrade.files)
+        .map(|file| (&file.path, file.after.as_deref()))
+        .collect();
+    let is_wanted = |path: &RepoPath, text: Option<&str>| match (after.entry(path), text) {
+        (None, None) => true,
+        (Some(entry), Some(text)) => after.read(entry).is_ok_and(|read| *read == *text.as_bytes()),
+        _ => false,
+    };
+    let mut edited: BTreeSet<RepoPath> = wanted
+        .iter()
+        .filter(|(path, text)| !is_wanted(path, **text))
+        .map(|(path, _)| (*path).clone())
+        .collect();
+    let others = differences(before, after).into_iter().map(|difference| difference.path.clone());
+    edited.extend(others.filter(|path| !wanted.contains_key(path)));
+    edited.into_iter().collect()
 }
 
 /// What a file is in the head, where it is something else in what was judged.

@@ -13,10 +13,12 @@ mod writing;
 
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
+use capstan_model::source::SourceId;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{CheckVerdict, Stage};
+use capstan_plan::proposal::{CheckVerdict, PlanDigest, Stage};
 use capstan_plan::settings::RepositorySettings;
+use capstan_plan::upgrade::{Conflict, Upgrade};
 use capstan_report::{
     CheckReport, Conclusion, Fingerprint, check_without_settings, finding_fingerprint, judged_by_itself,
     override_in_words, preflight_fingerprint,
@@ -35,7 +37,7 @@ use crate::app::ports::{MirrorError, PullRequest};
 
 pub(super) const NAME: &str = "capstan";
 /// Changes with what reports say, so that a newer Capstan reports again.
-const EDITION: &str = "3";
+const EDITION: &str = "4";
 
 /// What heads are judged by.
 #[derive(Clone, Copy)]
@@ -371,11 +373,25 @@ fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
         .each("note", &remarks.notes)
         .each("blocked", &remarks.blocked)
         .each("finding", remarks.findings.values().flatten().map(finding_fingerprint))
+        .each("upgrade", remarks.upgrades.values().map(|upgrade| upgrade_in_letters(upgrade)))
+        .field("edited", if remarks.is_edited { "yes" } else { "no" })
         .each("override", overrides_in_words(remarks))
         .each("exemption", remarks.exemptions.iter().flat_map(|one| one.rules.iter().map(|(_, why)| why)))
         .each("gate", remarks.gates.iter().map(|gate| &gate.why))
         .maybe("stage", remarks.stage.map(stage_in_a_word))
         .field("live", live)
+        .finish()
+}
+
+/// What a check says of the upgrade that a proposal carries.
+fn upgrade_in_letters(upgrade: &Upgrade) -> String {
+    let name = |source: &Option<SourceId>| source.as_ref().map(ToString::to_string).unwrap_or_default();
+    let conflict = |one: &Conflict| format!("{}{} {:?} {:?}", one.object, one.path, one.kept, one.settling);
+    Fingerprint::of("upgrade")
+        .field("from", name(&upgrade.from))
+        .field("to", name(&upgrade.to))
+        .field("plan", PlanDigest::of(&upgrade.files).to_string())
+        .each("conflict", upgrade.conflicts.iter().map(conflict))
         .finish()
 }
 

@@ -3,11 +3,12 @@
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::{
-    BlockingConflict, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, Notice,
+    Answer, BlockingConflict, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, Notice,
     closed_dashboard, dashboard_text, is_worth_telling, newest_notices,
 };
 use jiff::SignedDuration;
 
+use super::super::answers::in_one_line;
 use super::super::outcome::Outcome;
 use super::super::refusals::Write;
 use super::super::requests::{Origin, Request};
@@ -18,7 +19,7 @@ use crate::app::ports::{AuditEntry, Issue, IssueEdit, IssueState, NewIssue};
 /// So long the answer to a tick stands there, and so many of them.
 const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
 const MOST_NOTICES: usize = 10;
-/// An answer to a tick may have so many bytes: of longer ones it is said that the command was carried out.
+/// So many characters of an answer to a tick stand there.
 const LONGEST_NOTICE: usize = 1_500;
 
 /// Whether what was decided is noted in the dashboard.
@@ -67,6 +68,10 @@ impl Run<'_> {
         if ticks.len() < board.ticks || ticks.iter().any(|request| is_overtaken(&request)) {
             return Ok(Kept::Later);
         }
+        let mut answered = Vec::new();
+        for tick in ticks {
+            answered.push((tick, self.parts(tick, planned, outcome, &Kept::Done).await?));
+        }
         let settings = &planned.settings.dashboard;
         let asked_for = settings.enabled == Some(true);
         let mut record = DashboardRecord {
@@ -75,7 +80,7 @@ impl Run<'_> {
             closed: None,
             pause: planned.decided.pause().cloned(),
             decisions: self.decisions_without_pull_request(planned, outcome),
-            notices: self.notices(planned, outcome, board, &ticks).await?,
+            notices: self.notices(board, &answered),
             ..board.record.clone()
         };
         let is_declined = board.record.closed.is_none()
@@ -101,8 +106,8 @@ impl Run<'_> {
             }
         };
         if kept == Kept::Done {
-            for request in ticks {
-                self.audit_commands(request).await?;
+            for (tick, answers) in answered {
+                self.audit_commands(tick, &answers).await?;
             }
         }
         Ok(kept)
@@ -289,27 +294,19 @@ impl Run<'_> {
     }
 
     /// What is still told of ticks, with what they are answered now.
-    async fn notices(
-        &self,
-        planned: Planned<'_>,
-        outcome: &Outcome,
-        board: &Board,
-        ticks: &[&Request],
-    ) -> Result<Vec<Notice>, SyncError> {
+    fn notices(&self, board: &Board, ticks: &[(&Request, Vec<Answer>)]) -> Vec<Notice> {
         let now = self.ports.clock.now();
         let is_new = |notice: &&Notice| now.duration_since(notice.at) < TOLD_FOR;
         let mut notices: Vec<Notice> = board.record.notices.iter().filter(is_new).cloned().collect();
         notices.extend(board.notices.iter().cloned());
-        for request in ticks {
-            let parts = self.parts(request, planned, outcome, &Kept::Done).await?;
-            let answer = parts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-            let answer = if answer.len() > LONGEST_NOTICE { "done.".to_owned() } else { answer };
+        for (request, answers) in ticks {
+            let answer = in_one_line(answers, LONGEST_NOTICE);
             let word = request.commands.iter().flatten().next().map_or("?", |command| command.verb().word());
             let text =
                 format!("{} ticked `{word}`: {answer}", capstan_report::markdown::code(&request.by, 60));
             notices.push(Notice { at: now, text });
         }
-        Ok(newest_notices(notices, MOST_NOTICES))
+        newest_notices(notices, MOST_NOTICES)
     }
 
     /// What was decided about proposals that have no pull request to note it in.

@@ -14,7 +14,7 @@ use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
 use capstan_plan::verbs::{Command, OfCluster, OfCommit, OfConflict, Reason, Verb};
 use capstan_report::{
-    Block, BlockPlace, Refusal, about, hold_in_words, not_noted, not_settled, override_in_words,
+    Answer, Block, BlockPlace, Refusal, about, hold_in_words, not_noted, not_settled, override_in_words,
     pause_in_words, refused, room_for, settled as settled_words,
 };
 
@@ -50,7 +50,7 @@ pub(super) struct Decided {
     /// What is wished of proposals as a whole.
     wishes: BTreeMap<ProposalId, Wish>,
     /// What is said to commands that decide something, by their request and their place in it.
-    answers: BTreeMap<(RequestId, usize), String>,
+    answers: BTreeMap<(RequestId, usize), Answer>,
     /// Whether Capstan is paused here.
     pause: Option<Paused>,
     /// Why nothing can be noted in the dashboard, where that is so.
@@ -141,16 +141,17 @@ impl Decided {
                 };
                 if settings.mode == Mode::Observe {
                     let answer = "The settings say `mode: observe`: nothing is decided about proposals.\n";
-                    self.answers.insert(key, Refusal::Observed.after(answer));
+                    self.answers.insert(key, Answer::refused(Refusal::Observed, answer));
                     continue;
                 }
                 // What stands beside a box names its cluster, too; and so does what is said where none is open.
                 let names = named.is_some() || is_tick || (ended.is_some() && command.verb() == Verb::Skip);
                 let those = meant(run.decided_by(request, command), command, plans);
-                let mut answer = if those.is_empty() { no_open_proposal() } else { String::new() };
+                let mut answer = if those.is_empty() { no_open_proposal() } else { Answer::default() };
                 for proposal in those {
                     let how = (names, &key, plans, settings);
-                    answer.push_str(&self.hear_of_one(run, &proposal, (request, command), how, &mut settled));
+                    answer =
+                        answer.and(self.hear_of_one(run, &proposal, (request, command), how, &mut settled));
                 }
                 self.answers.insert(key, answer);
             }
@@ -166,7 +167,7 @@ impl Decided {
         (request, command): (&Request, &Command),
         (names, key, plans, settings): (bool, &(RequestId, usize), &Plans, &RepositorySettings),
         settled: &mut BTreeSet<ProposalId>,
-    ) -> String {
+    ) -> Answer {
         let carrier = run.facts.carrier(proposal);
         // Who leaves a shared pull request alone has nothing to stand in but the dashboard.
         let leaves = matches!(command.verb(), Verb::Hold | Verb::Skip)
@@ -183,7 +184,7 @@ impl Decided {
             && let Some(id) = alone
         {
             self.wishes.insert(id.clone(), Wish::Skip);
-            return String::new();
+            return Answer::default();
         }
         let is_open = carrier.is_some();
         if leaves || (names && !is_open && command.verb() != Verb::Override) {
@@ -224,7 +225,7 @@ impl Decided {
         command: &Command,
         by: &str,
         settings: &RepositorySettings,
-    ) -> Option<String> {
+    ) -> Option<Answer> {
         let (pause, answer) = match command {
             Command::Pause(Reason(reason)) => {
                 let pause = Paused { by: by.to_owned(), reason: reason.clone(), since: run.today };
@@ -233,12 +234,12 @@ impl Decided {
                     capstan_report::markdown::prose(&pause_in_words(&pause), 600),
                     settings.commands.prefix.as_str()
                 );
-                (Some(pause), answer)
+                (Some(pause), Answer::told(answer))
             }
             Command::Resume if self.pause.is_none() => {
-                return Some("Capstan is not paused in this repository.\n".to_owned());
+                return Some(Answer::told("Capstan is not paused in this repository.\n"));
             }
-            Command::Resume => (None, "Capstan goes on in this repository.\n".to_owned()),
+            Command::Resume => (None, Answer::told("Capstan goes on in this repository.\n")),
             _ => return None,
         };
         if let Some(why) = &self.no_dashboard {
@@ -256,7 +257,7 @@ impl Decided {
         (request, command): (&Request, &Command),
         (plans, settings): (&Plans, &RepositorySettings),
         settled: &mut BTreeSet<ProposalId>,
-    ) -> String {
+    ) -> Answer {
         let before = self.of(proposal);
         let answer = self.decide(proposal, command, request, plans, settings.commands.prefix.as_str());
         let replans = before.settled != self.of(proposal).settled;
@@ -314,7 +315,7 @@ impl Decided {
         request: &Request,
         plans: &Plans,
         prefix: &str,
-    ) -> String {
+    ) -> Answer {
         let (target, by) = (proposal.target.path(), request.by.as_str());
         let decisions = self.decisions.entry(proposal.clone()).or_default();
         let (named, side) = match command {
@@ -334,10 +335,12 @@ impl Decided {
             }
             Command::Skip(_) => {
                 let Some(Ok(upgrade)) = plans.get(proposal) else {
-                    return about(target, "It has no plan now, so there is nothing to skip.");
+                    let why = "It has no plan now, so there is nothing to skip.";
+                    return refused(target, why, Refusal::NothingThere);
                 };
                 let Some(source) = upgrade.to.as_ref().map(ToString::to_string) else {
-                    return about(target, "Nothing is offered to it, so there is nothing to skip.");
+                    let why = "Nothing is offered to it, so there is nothing to skip.";
+                    return refused(target, why, Refusal::NothingThere);
                 };
                 let words = format!(
                     "`{source}` is not offered to it again, a newer one is. `{prefix} unskip for {}` takes it back.",
@@ -348,7 +351,7 @@ impl Decided {
             }
             Command::Approve(commit) => {
                 return match approved(decisions, request, commit) {
-                    Ok(()) => String::new(),
+                    Ok(()) => Answer::default(),
                     Err(why) => refused(target, &why, Refusal::NotApproved),
                 };
             }
@@ -383,7 +386,7 @@ impl Decided {
             }
             Command::Keep(named) => (named, Side::Cluster),
             Command::Take(named) => (named, Side::Release),
-            _ => return String::new(),
+            _ => return Answer::default(),
         };
         let conflicts: &[Conflict] = match plans.get(proposal) {
             Some(Ok(upgrade)) => &upgrade.conflicts,
@@ -452,7 +455,7 @@ impl Decided {
     }
 
     /// What is said to a command that decides something.
-    pub(super) fn answer(&self, request: &Request, at: usize) -> Option<&String> {
+    pub(super) fn answer(&self, request: &Request, at: usize) -> Option<&Answer> {
         self.answers.get(&(request.id(), at))
     }
 
@@ -497,8 +500,11 @@ fn approved(decisions: &mut Decisions, request: &Request, commit: &OfCommit) -> 
 }
 
 /// The answer where a command is about the proposal of the pull request, and there is none.
-fn no_open_proposal() -> String {
-    Refusal::NothingThere.after("This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n")
+fn no_open_proposal() -> Answer {
+    Answer::refused(
+        Refusal::NothingThere,
+        "This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n",
+    )
 }
 
 /// Of several clusters those that a command can mean: a conflict is settled where there is one. What is wrong with it is

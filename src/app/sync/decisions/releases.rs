@@ -94,7 +94,8 @@ impl Decided {
                 None => "there is no such cluster on the default branch.".to_owned(),
             };
             let answer = refused(proposal.target.path(), &why, Refusal::State);
-            self.answers.entry((asked.request, asked.at)).or_default().push_str(&answer);
+            let earlier = self.answers.remove(&(asked.request.clone(), asked.at)).unwrap_or_default();
+            self.answers.insert((asked.request, asked.at), earlier.and(answer));
             let decisions = self.decisions.entry(proposal.clone()).or_default();
             (decisions.release, decisions.rollback) = asked.before;
             self.wishes.remove(&proposal);

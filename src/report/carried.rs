@@ -1,0 +1,79 @@
+//! What the check of a proposal says of the upgrade that it carries, and that the difference of two trees cannot tell:
+//! how conflicts were settled, and what Capstan would have changed where people went on with the branch.
+
+use std::sync::Arc;
+
+use capstan_model::source::SourceKind;
+use capstan_model::tree::RepoPath;
+use capstan_model::wording::{count, few, list};
+use capstan_plan::upgrade::Upgrade;
+
+use super::markdown::{Page, code};
+use super::tables;
+
+/// The upgrades that a proposal carries, as they are planned now.
+#[derive(Debug, Clone, Default)]
+pub struct Carried {
+    /// One of each cluster of which there is something to say.
+    pub upgrades: Vec<Arc<Upgrade>>,
+    /// Where people went on with the branch: the files that are something else than Capstan would make them.
+    pub edited: Option<Vec<RepoPath>>,
+}
+
+/// Appends what is to be said, in at most `room` bytes.
+pub(super) fn sections(page: &mut Page, carried: &Carried, room: usize) {
+    let end = page.free().saturating_sub(room);
+    for (at, upgrade) in carried.upgrades.iter().enumerate() {
+        let share = page.free().saturating_sub(end) / (carried.upgrades.len() - at);
+        let kind = upgrade.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());
+        let target = code(upgrade.target.path(), 200);
+        let rows = tables::conflict_rows(&upgrade.conflicts, &kind);
+        let head = format!(
+            "\n### Conflicts of {target}, and how they are settled\n\nThe cluster and the {kind} both changed these since the old {kind}.\n\n{}",
+            tables::conflicts_head(&kind)
+        );
+        let budget = if carried.edited.is_some() { share / 2 } else { share };
+        page.section(&head, &rows, budget, |left| format!("\n… and {left} more conflicts.\n"));
+        if let Some(edited) = &carried.edited {
+            without_edits(page, upgrade, (&kind, edited), share / 2);
+        }
+    }
+}
+
+fn without_edits(
+    page: &mut Page,
+    upgrade: &Upgrade,
+    (kind, edited): (&SourceKind, &[RepoPath]),
+    room: usize,
+) {
+    const FOLD: &str = "<details><summary>The changes</summary>\n\n";
+    const END: &str = "\n</details>\n";
+    let target = code(upgrade.target.path(), 200);
+    let step = match (&upgrade.from, &upgrade.to) {
+        (Some(from), Some(to)) => {
+            format!("{} to {}", code(&from.to_string(), 200), code(&to.to_string(), 200))
+        }
+        (None, Some(to)) => code(&to.to_string(), 200),
+        (_, None) => return,
+    };
+    let of_it: Vec<String> = edited.iter().map(|path| code(path.as_str(), 300)).collect();
+    let differs = if of_it.is_empty() {
+        "The branch has just that.".to_owned()
+    } else {
+        format!("The branch differs from it in {}.", list(&few(of_it, 10, "more files")))
+    };
+    page.push(&format!(
+        "\n### What Capstan would have changed in {target}\n\n{step}: {} in {}. {differs}\n\n",
+        count(upgrade.changes.len(), "change", "changes"),
+        count(upgrade.files.len(), "file", "files"),
+    ));
+    let head = format!("{FOLD}{}", tables::CHANGES_HEAD);
+    let rows = tables::change_rows(&upgrade.changes, kind);
+    let before = page.free();
+    page.section(&head, &rows, room.saturating_sub(END.len() + 400), |left| {
+        format!("\n… and {left} more changes; `capstan plan` in a checkout shows all of them.\n")
+    });
+    if page.free() < before {
+        page.push(END);
+    }
+}

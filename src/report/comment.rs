@@ -1,0 +1,345 @@
+//! The comment that answers commands: an answer a command, folded where it is long, cut where GitHub's limit ends it.
+//!
+//! GitHub refuses a body of more than 65,536 characters, and whoever asked would hear nothing at all. So each answer has
+//! its fair share of the room, and what is cut ends at the end of a line, with every fence and fold closed that it opened.
+
+use capstan_model::wording::count;
+use capstan_plan::command::CommentId;
+
+use super::markdown::MAX_BODY;
+use super::pages::Refusal;
+
+const MARKER: &str = "<!-- capstan-answer:";
+const BETWEEN: &str = "\n---\n\n";
+
+/// So many lines of a comment are read without a press; what is beyond is folded.
+const OPEN_LINES: usize = 40;
+/// A paragraph that stays outside of a fold has at most so many.
+const LEAD_LINES: usize = 8;
+/// What is said of what was cut takes at most so many bytes.
+const ROOM_TO_SAY: usize = 64;
+
+/// What is said to one command: a piece for each cluster that it was about, or one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    text: String,
+    is_refusal: bool,
+}
+
+impl Answer {
+    /// Says this Markdown, which ends a line, of something that was done or told.
+    pub fn told(text: impl Into<String>) -> Self {
+        Self::piece(text.into(), false)
+    }
+
+    /// Says why something was not done, with the way to the page that explains it.
+    pub fn refused(refusal: Refusal, text: &str) -> Self {
+        Self::piece(refusal.after(text), true)
+    }
+
+    fn piece(text: String, is_refusal: bool) -> Self {
+        if text.is_empty() && !is_refusal { Self::default() } else { Self(vec![Piece { text, is_refusal }]) }
+    }
+
+    /// Both, one below the other.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The same with a text behind it, which is part of the last piece.
+    #[must_use]
+    pub fn with(mut self, text: &str) -> Self {
+        match self.0.last_mut() {
+            Some(last) => last.text.push_str(text),
+            None => self = Self::told(text),
+        }
+        self
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether nothing was done of what was asked for.
+    pub fn is_refusal(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|piece| piece.is_refusal)
+    }
+
+    /// All of it, however long.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.0.iter().map(|piece| piece.text.as_str()).collect();
+        texts.join("\n")
+    }
+}
+
+impl FromIterator<Self> for Answer {
+    fn from_iter<T: IntoIterator<Item = Self>>(answers: T) -> Self {
+        Self(answers.into_iter().flat_map(|answer| answer.0).collect())
+    }
+}
+
+/// A comment that answers `comment`: the answers one below the other, and a hidden marker by which it is found again
+/// when the database is lost. It is never longer than GitHub takes.
+pub fn answer_comment(comment: CommentId, answers: &[Answer]) -> String {
+    let marked = match comment {
+        CommentId::Comment(id) => id.to_string(),
+        CommentId::Issue(_) => comment.to_string(),
+    };
+    let marker = format!("\n{MARKER}{marked} -->\n");
+    let mut open = OPEN_LINES;
+    let mut pieces: Vec<(&str, String)> = Vec::new();
+    for answer in answers {
+        for (at, piece) in answer.0.iter().enumerate() {
+            let before = match (pieces.is_empty(), at) {
+                (true, _) => "",
+                (false, 0) => BETWEEN,
+                (false, _) => "\n",
+            };
+            pieces.push((before, folded(&piece.text, &mut open)));
+        }
+    }
+    let between: usize = pieces.iter().map(|(before, _)| before.len()).sum();
+    let lengths: Vec<usize> = pieces.iter().map(|(_, text)| text.len()).collect();
+    let share = fair_share(&lengths, MAX_BODY.saturating_sub(marker.len() + between));
+    let mut text = String::new();
+    for (before, piece) in pieces {
+        text.push_str(before);
+        text.push_str(&cut(&piece, share));
+    }
+    text + &marker
+}
+
+/// Which comment an answer of Capstan's answers. Only to be asked of comments that Capstan wrote.
+pub fn answered_comment(body: &str) -> Option<CommentId> {
+    let (_, rest) = body.rsplit_once(MARKER)?;
+    CommentId::parse(rest.split_once(" -->")?.0)
+}
+
+/// The most bytes that each of several texts may have so that all of them fit into `room`: what short ones leave is for
+/// the long.
+fn fair_share(lengths: &[usize], room: usize) -> usize {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    let mut left = room;
+    for (at, length) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - at);
+        if *length > share {
+            return share;
+        }
+        left -= length;
+    }
+    room
+}
+
+/// A text as it is where it fits into the lines that are still open, else its first paragraph and a fold.
+fn folded(text: &str, open: &mut usize) -> String {
+    let lines = open_lines(text);
+    if lines <= *open {
+        *open -= lines;
+        return text.to_owned();
+    }
+    let (lead, rest) = first_paragraph(text);
+    *open = open.saturating_sub(lead.lines().count());
+    let more = rest.lines().filter(|line| !line.is_empty()).count();
+    if more == 0 {
+        return text.to_owned();
+    }
+    let more = count(more, "line", "lines");
+    let what = if lead.is_empty() { more } else { format!("{more} more") };
+    let blank = if lead.is_empty() { "" } else { "\n" };
+    format!(
+        "{lead}{blank}<details><summary>{what}</summary>\n\n{}\n\n</details>\n",
+        rest.trim_end_matches('\n')
+    )
+}
+
+/// The first paragraph, and what is behind it; where that is long, all is behind it.
+fn first_paragraph(text: &str) -> (&str, &str) {
+    let (lead, rest) = match text.split_once("\n\n") {
+        Some((lead, _)) => text.split_at(lead.len() + 1),
+        None => (text, ""),
+    };
+    // Of a fence no part stands alone.
+    if lead.lines().count() > LEAD_LINES || lead.lines().any(|line| fence(line).is_some()) {
+        return ("", text);
+    }
+    (lead, rest.trim_start_matches('\n'))
+}
+
+/// The lines that are read without opening a fold.
+fn open_lines(text: &str) -> usize {
+    let mut place = Place::default();
+    let mut lines = 0;
+    for line in text.lines() {
+        let was_folded = place.folds > 0;
+        place.read(line);
+        lines += usize::from(!was_folded && !line.is_empty());
+    }
+    lines
+}
+
+/// A text of at most `most` bytes: whole lines, with what they opened closed behind them, and how much was left out.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mut place = Place::default();
+    let (mut kept, mut end) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let mut next = place;
+        next.read(line);
+        if end + line.len() + next.closing().len() + ROOM_TO_SAY > most {
+            break;
+        }
+        (place, kept, end) = (next, kept + 1, end + line.len());
+    }
+    let left = text.lines().count() - kept;
+    let shown = text.get(..end).unwrap_or_default();
+    format!(
+        "{shown}{}\n… {} not fit into a comment.\n",
+        place.closing(),
+        count(left, "more line does", "more lines do")
+    )
+}
+
+/// What is open at the end of a line.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// The character and the length of the fence of a block of code.
+    fence: Option<(char, usize)>,
+    /// So many folds.
+    folds: usize,
+}
+
+impl Place {
+    fn read(&mut self, line: &str) {
+        match (self.fence, fence(line)) {
+            (None, Some((opened, _))) => self.fence = Some(opened),
+            (Some(open), Some((closing, is_bare))) => {
+                if is_bare && closing.0 == open.0 && closing.1 >= open.1 {
+                    self.fence = None;
+                }
+            }
+            (Some(_), None) => {}
+            // Capstan's own stand at the beginning of a line, and a stranger's text never begins one bare.
+            (None, None) if line.starts_with("<details") && !line.contains("</details>") => self.folds += 1,
+            (None, None) if line.starts_with("</details>") => self.folds = self.folds.saturating_sub(1),
+            (None, None) => {}
+        }
+    }
+
+    fn closing(self) -> String {
+        let fence = self
+            .fence
+            .map_or_else(String::new, |(mark, length)| format!("{}\n", String::from(mark).repeat(length)));
+        fence + &"\n</details>\n".repeat(self.folds)
+    }
+}
+
+/// The fence that a line is, and whether nothing stands behind it, as a closing one has to.
+fn fence(line: &str) -> Option<((char, usize), bool)> {
+    let line = line.trim_end();
+    let bare = line.trim_start_matches(' ');
+    if line.len() - bare.len() > 3 {
+        return None;
+    }
+    let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = bare.trim_start_matches(mark);
+    let length = bare.len() - rest.len();
+    // A code span may begin a line with as many backticks.
+    (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some(((mark, length), rest.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMENT: CommentId = CommentId::Comment(42);
+
+    #[test]
+    fn an_answer_tells_which_comment_it_answers() {
+        let answers = [Answer::told("Done.\n"), Answer::told("One.\n").and(Answer::told("Two.\n"))];
+        let text = answer_comment(CommentId::Issue(7), &answers);
+        assert_eq!(text, "Done.\n\n---\n\nOne.\n\nTwo.\n\n<!-- capstan-answer:issue 7 -->\n");
+        assert_eq!(answered_comment(&text), Some(CommentId::Issue(7)));
+        let text = answer_comment(COMMENT, &answers);
+        assert_eq!(text, "Done.\n\n---\n\nOne.\n\nTwo.\n\n<!-- capstan-answer:42 -->\n");
+        assert_eq!(answered_comment(&text), Some(COMMENT));
+        assert_eq!(answered_comment("hello"), None);
+    }
+
+    #[test]
+    fn of_several_long_answers_each_has_its_share() {
+        let long = |word: &str| {
+            Answer::told(format!("First {word}.\n\n{}", format!("{word} {word}\n").repeat(9_000)))
+        };
+        let text =
+            answer_comment(COMMENT, &[long("one").and(long("two")), Answer::told("Short.\n"), long("three")]);
+        assert!(text.len() <= 65_536 && text.len() > 64_000, "{}", text.len());
+        assert_eq!(answered_comment(&text), Some(COMMENT));
+        for seen in ["First one.", "First two.", "First three.", "\n---\n\nShort.\n\n---\n"] {
+            assert!(text.contains(seen), "{seen}");
+        }
+        assert_eq!(text.matches("more lines do not fit into a comment").count(), 3);
+        assert_eq!(text.matches("<details>").count(), 3);
+        assert_eq!(text.matches("</details>").count(), 3);
+        // What was short is not cut for the long.
+        assert_eq!(fair_share(&[10, 500, 500], 610), 300);
+        assert_eq!(fair_share(&[10, 20], 610), 610);
+        assert_eq!(fair_share(&[700, 700], 610), 305);
+    }
+
+    #[test]
+    fn what_is_long_is_folded_below_its_first_paragraph() {
+        let rows = "| a | b |\n".repeat(50);
+        let text = answer_comment(
+            COMMENT,
+            &[Answer::told("Brief.\n"), Answer::told(format!("About `x`.\n\n{rows}"))],
+        );
+        let expected = format!(
+            "Brief.\n\n---\n\nAbout `x`.\n\n<details><summary>50 lines more</summary>\n\n{rows}\n</details>\n\n<!-- capstan-answer:42 -->\n"
+        );
+        assert_eq!(text, expected);
+        // A table alone has no first paragraph.
+        let text = answer_comment(COMMENT, &[Answer::told(rows)]);
+        assert!(text.starts_with("<details><summary>50 lines</summary>\n\n| a | b |\n"), "{text}");
+        // What is folded already is not counted.
+        let folded =
+            format!("Few.\n\n<details><summary>Many</summary>\n\n{}\n</details>\n", "x\n".repeat(90));
+        let text = answer_comment(COMMENT, &[Answer::told(folded.clone())]);
+        assert!(text.starts_with(&folded), "{text}");
+    }
+
+    #[test]
+    fn what_is_cut_breaks_neither_a_fence_nor_a_fold() {
+        let text = format!(
+            "<details><summary>Diff</summary>\n\n````yaml\na: 1\n```\n{}````\n\n</details>\n",
+            "b: 2\n".repeat(100)
+        );
+        let short = cut(&text, 150);
+        assert!(short.len() <= 150, "{}", short.len());
+        let expected = "<details><summary>Diff</summary>\n\n````yaml\na: 1\n```\nb: 2\nb: 2\nb: 2\n````\n\n</details>\n\n… 100 more lines do not fit into a comment.\n";
+        assert_eq!(short, expected);
+        // A line that is too long by itself is left out whole, and a short text is the same.
+        assert_eq!(cut(&"x".repeat(600), 500), "\n… 1 more line does not fit into a comment.\n");
+        assert_eq!(cut("a\n", 500), "a\n");
+    }
+
+    #[test]
+    fn an_answer_is_a_refusal_where_nothing_was_done() {
+        let refused = Answer::refused(Refusal::State, "It waits.\n");
+        assert!(refused.is_refusal());
+        assert!(!refused.clone().and(Answer::told("Done.\n")).is_refusal());
+        assert!(!Answer::default().is_refusal());
+        assert_eq!(
+            refused.with("\nSee #3.\n").text(),
+            "It waits. See `docs/troubleshooting.md#states-of-a-proposal`.\n\nSee #3.\n"
+        );
+    }
+}
