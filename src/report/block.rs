@@ -127,7 +127,9 @@ pub fn previous_offers(
     let Some(block) = known else { return Vec::new() };
     let mut previous = block.previous.clone();
     if block.source.source() != next.source() {
-        previous.push(PreviousOffer { source: block.source.clone(), until: now });
+        // To the second: a text's length must not hang on the moment that it was written.
+        let until = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now);
+        previous.push(PreviousOffer { source: block.source.clone(), until });
     }
     let old = previous.len().saturating_sub(MOST_PREVIOUS);
     previous.split_off(old)
@@ -481,6 +483,10 @@ pub(super) mod tests {
                 decisions: decisions(),
                 drafted: Drafted::ByCapstan,
                 sidebar: Sidebar { labels: vec!["`kind` <größe>".to_owned()], ..Sidebar::default() },
+                previous: vec![PreviousOffer {
+                    source: SourceState::parse("aws/v21.0.0@-").unwrap(),
+                    until: "2026-11-23T02:00:00Z".parse().unwrap(),
+                }],
                 ..block(cluster)
             };
             assert_eq!(Block::read(&allowed.render(&key), &key, 7, 12, &id(cluster)), Some(allowed));
@@ -489,6 +495,25 @@ pub(super) mod tests {
                 Some(block(cluster))
             );
         }
+    }
+
+    #[test]
+    fn what_was_offered_before_is_told_newest_last_and_the_oldest_is_forgotten() {
+        let source = |name: &str| SourceState::parse(&format!("aws/v{name}.0.0@-")).unwrap();
+        let now: jiff::Timestamp = "2026-11-23T02:00:00.123Z".parse().unwrap();
+        assert_eq!(previous_offers(None, &source("22"), now), Vec::new());
+        let offered = block("gauss/peu01");
+        assert_eq!(previous_offers(Some(&offered), &source("22"), now), Vec::new(), "the same is offered");
+        let mut offered = Block { source: source("1"), ..offered };
+        for next in 2..=13 {
+            let previous = previous_offers(Some(&offered), &source(&next.to_string()), now);
+            offered = Block { source: source(&next.to_string()), previous, ..offered };
+        }
+        let told: Vec<String> =
+            offered.previous.iter().map(|one| format!("{} until {}", one.source, one.until)).collect();
+        let expected: Vec<String> =
+            (3..=12).map(|name| format!("aws/v{name}.0.0@- until 2026-11-23T02:00:00Z")).collect();
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -27,6 +27,20 @@ fn judged(
     judge(verb, asker, place, settings, &CodeOwners::read(OWNERS))
 }
 
+/// Where nobody can read who owns what, nobody does: an administrator is asked.
+#[test]
+fn owners_that_cannot_be_read_own_nothing() {
+    let settings = settings("mode: propose\n");
+    let clusters = ["gauss/peu01".to_owned()];
+    let place = Place { clusters: &clusters, fork_author: None };
+    let judged = |login, right| {
+        let teams = BTreeMap::new();
+        judge(Verb::Merge, Asker { login, right, teams: &teams }, place, &settings, &CodeOwners::unreadable())
+    };
+    assert!(matches!(judged("olga", Right::Write), Judged::Denied(Denied::NotOneOf { .. })));
+    assert_eq!(judged("anna", Right::Admin), Judged::Allowed);
+}
+
 /// Each verb with four roles (who may read, who may write, an owner, an administrator), each on three pull requests: of
 /// a branch of the repository, of somebody else's fork, of their own fork.
 #[test]

@@ -130,8 +130,9 @@ async fn an_edited_branch_waits_for_a_writers_replan() {
     let would =
         format!("### What Capstan would have changed in `{PEU01}`\n\n`aws/v21.0.0` to `aws/v22.1.0`: ");
     assert!(summary.contains(&would), "{summary}");
-    assert!(summary.contains(&format!("The branch differs from it in `{POOL}`")), "{summary}");
-    assert!(summary.contains("| `v1.21.3` | `v1.22.9` | the release changes it |"), "{summary}");
+    let differs = format!("The branch differs from it in `{POOL}` and `{PEU01}/capstan.yaml`.");
+    assert!(summary.contains(&differs), "{summary}");
+    assert!(summary.contains("| `v1.21.4` | `v1.22.9` | the release changes it |"), "{summary}");
 
     town.comment(1, "mallory", "/capstan replan").await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 9"));

@@ -1,6 +1,6 @@
 //! What people decide by command about a proposal: conflicts settled, holds, releases skipped; and who may.
 
-use capstan_forge::{Edit, Permission};
+use capstan_forge::{Edit, NewPull, Permission};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
@@ -192,6 +192,88 @@ async fn who_owns_the_folder_may_decide_and_others_who_write_may_ask() {
 
     town.comment(1, "tom", "@capstan skip").await;
     assert!(town.open_pulls().is_empty(), "{}", last(&town));
+    town.done();
+}
+
+/// Whatever they may elsewhere: what is merged from a fork was written by whoever owns that.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_opens_a_pull_request_from_a_fork_decides_nothing_there() {
+    let town = conflicting().await;
+    town.forge.create_user("walt").unwrap();
+    town.forge.grant(REPOSITORY, "walt", Permission::Write).unwrap();
+    let fork = town.forge.fork(REPOSITORY, "walt").unwrap();
+    let edit = sample::machine_pool(PEU01, "v1.21.5", 2);
+    town.forge.commit(&fork, "mine", "walt", "Mine", &[edit]).unwrap();
+    let new = NewPull {
+        title: "From a fork".to_owned(),
+        head: "walt:mine".to_owned(),
+        base: "main".to_owned(),
+        ..NewPull::default()
+    };
+    let forked = town.forge.open_pull(REPOSITORY, "walt", new).unwrap();
+    town.settle().await;
+    town.comment(forked, "walt", "/capstan hold for gauss/peu01\n/capstan status").await;
+    let answer = town.answers(forked).pop().unwrap();
+    assert!(
+        answer.starts_with("`/capstan hold` was not carried out: who opens a pull request from a fork cannot have Capstan write"),
+        "{answer}"
+    );
+    assert!(answer.contains("\n---\n\n`gauss/peu01`\n\n| | |\n"), "it may be asked: {answer}");
+    assert!(!town.pull(1).draft, "nothing is held");
+    town.comment(forked, "ada", "/capstan hold for gauss/peu01").await;
+    assert!(town.pull(1).draft, "somebody else may");
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_trail_tells_what_was_done_from_what_could_not_be() {
+    let town = conflicting().await;
+    town.comment(1, "ada", "/capstan keep /spec/nothing\n/capstan take /spec/replicas\n/capstan skp").await;
+    let audited: Vec<String> =
+        town.audit().await.into_iter().filter(|line| line.starts_with("ada ")).collect();
+    let mut actions: Vec<&str> = audited.iter().filter_map(|line| line.split(", comment ").next()).collect();
+    // What is noted in one millisecond has no order.
+    actions.sort_unstable();
+    assert_eq!(
+        actions,
+        ["ada command-carried-out take", "ada command-not-possible keep", "ada command-unknown ?"],
+        "{audited:?}"
+    );
+    town.done();
+}
+
+/// Several plans, each longer than a comment: each has its share of the answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_long_plans_share_one_answer() {
+    let clusters = [PEU01, "gauss/peu02", "gauss/peu03"];
+    let town = Town::new("mode: propose\n", &clusters).await;
+    let settings = |path: &str, version: u32| {
+        let rows: String =
+            (0..900).map(|row| format!("  setting-{row:04}: \"of version {version}\"\n")).collect();
+        let head =
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: my-org\ndata:\n";
+        Edit::write(format!("{path}/base/settings.yaml"), format!("{head}{rows}"))
+    };
+    let mut edits =
+        vec![settings("aws/v21.0.0", 21), settings("aws/v22.0.0", 22), sample::release("v22.0.0", "v1.22.5")];
+    edits.extend(clusters.iter().map(|cluster| settings(cluster, 21)));
+    town.push("main", &edits);
+    town.settle().await;
+    let pools: Vec<Edit> =
+        clusters.iter().map(|cluster| sample::machine_pool(cluster, "v1.21.4", 3)).collect();
+    let number = town.open("ada", "more", &pools);
+    town.settle().await;
+    town.comment(number, "ada", "/capstan plan\n/capstan status").await;
+    let answers = town.answers(number);
+    let [answer] = answers.as_slice() else { panic!("one answer: {answers:?}") };
+    assert!(answer.len() <= 65_536, "{}", answer.len());
+    for cluster in clusters {
+        let plan = format!("Upgrades `{cluster}` from `aws/v21.0.0` to `aws/v22.0.0`.\n");
+        assert!(answer.contains(&plan), "{plan}: {answer}");
+        assert!(answer.contains(&format!("`{cluster}`\n")), "its status: {answer}");
+    }
+    assert_eq!(answer.matches("<details>").count(), answer.matches("</details>").count(), "{answer}");
+    assert!(answer.contains("`setting-0000`") || answer.contains("/data/setting-0000"), "{answer}");
     town.done();
 }
 

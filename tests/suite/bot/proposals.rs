@@ -277,6 +277,12 @@ async fn a_proposal_that_blocks_now_is_left_and_its_check_asks_for_a_person() {
     let check = world.check_on(1).unwrap();
     assert_eq!(check.conclusion, Some(CheckConclusion::ActionRequired));
     assert!(check.summary.contains("It blocks."));
+    assert!(world.open_pulls()[0].draft, "nobody merges it by mistake");
+
+    world.push("main", &[("c/a/base/v", Some("one\nmine\n"))]);
+    world.sync().await;
+    assert!(!world.open_pulls()[0].draft, "nothing blocks any more");
+    assert_eq!(world.check_on(1).unwrap().conclusion, Some(CheckConclusion::Success));
 }
 
 #[tokio::test]
