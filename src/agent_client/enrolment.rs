@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 
 use capstan_live::agent::wire::{EnrolAnswer, EnrolRequest};
 use capstan_live::agent::{AgentId, JoinCode, PublicKey};
+use reqwest::StatusCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +91,7 @@ impl AgentClient {
                 return Err(AgentError::Refused {
                     url: self.url().to_string(),
                     doing: "enrolling",
+                    status: StatusCode::UNAUTHORIZED,
                     reason: format!(
                         "{why} The join code is used, over, or meant for another management cluster than {uid}, or \
                          that has a reconciler already: make another one with `capstan agents invite \
@@ -140,6 +142,7 @@ impl AgentClient {
         Err(AgentError::Refused {
             url: self.url().to_string(),
             doing: call.doing(),
+            status: StatusCode::UNAUTHORIZED,
             reason: format!(
                 "{why} Agent {} is revoked or unknown there, or this machine's clock is wrong; a new join code in \
                  the Secret lets it enrol again",

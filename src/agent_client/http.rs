@@ -153,7 +153,10 @@ impl Http {
             }),
             StatusCode::TOO_MANY_REQUESTS => Err(AgentError::Away { url, doing, reason: says }),
             status if status.is_server_error() => Err(AgentError::Away { url, doing, reason: says }),
-            status => Err(AgentError::Refused { url, doing, reason: format!("{} {says}", status.as_u16()) }),
+            status => {
+                let reason = format!("{} {says}", status.as_u16());
+                Err(AgentError::Refused { url, doing, status, reason })
+            }
         }
     }
 
@@ -189,7 +192,8 @@ impl Http {
             }
             if bytes.len() as u64 > limit {
                 let reason = format!("the answer is larger than {limit} bytes");
-                return Err(AgentError::Refused { url: self.url.to_string(), doing, reason });
+                let (url, status) = (self.url.to_string(), response.status());
+                return Err(AgentError::Refused { url, doing, status, reason });
             }
         }
     }

@@ -35,6 +35,7 @@ use capstan_model::digest::digest;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, Tree};
 use capstan_plan::settings::RepositoryName;
+use reqwest::StatusCode;
 use secrecy::SecretString;
 use tokio::sync::Notify;
 use url::Url;
@@ -87,6 +88,8 @@ pub enum AgentError {
         url: String,
         /// What was being done.
         doing: &'static str,
+        /// The status of its answer.
+        status: StatusCode,
         /// Why, and what to do.
         reason: String,
     },

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use capstan_live::agent::limits::{POST_BYTES, REPORTS_PER_POST};
 use capstan_live::agent::wire::{ReportsAnswer, ReportsRequest};
+use reqwest::StatusCode;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -68,6 +69,11 @@ fn back_off(failures: u32) -> Duration {
     whole / 2 + (whole / 2).mul_f64(rand::rng().random::<f64>())
 }
 
+/// Whether what was sent is refused for what it says: the same would be refused again.
+fn is_about_content(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE)
+}
+
 impl AgentClient {
     async fn send_some(self: &Arc<Self>, most: usize) -> Result<Sent, AgentError> {
         let mut most = most;
@@ -88,20 +94,14 @@ impl AgentClient {
             let answer: ReportsAnswer = match self.authorised(call).await {
                 Ok(response) => self.http.json(response).await?,
                 // One that cannot be read or is too large keeps the others back: it is found by halves.
-                Err(AgentError::Refused { reason, .. })
-                    if sent.len() > 1 && (reason.starts_with("400 ") || reason.starts_with("413 ")) =>
-                {
+                Err(AgentError::Refused { status, .. }) if is_about_content(status) && sent.len() > 1 => {
                     most = sent.len() / 2;
                     continue;
                 }
-                Err(AgentError::Refused { reason, .. })
-                    if reason.starts_with("400 ") || reason.starts_with("413 ") =>
-                {
-                    ReportsAnswer {
-                        taken: Vec::new(),
-                        refused: sent.iter().map(|(id, _)| id.clone()).collect(),
-                    }
-                }
+                Err(AgentError::Refused { status, .. }) if is_about_content(status) => ReportsAnswer {
+                    taken: Vec::new(),
+                    refused: sent.iter().map(|(id, _)| id.clone()).collect(),
+                },
                 Err(error) => return Err(error),
             };
             for id in &answer.refused {

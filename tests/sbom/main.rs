@@ -32,6 +32,10 @@ fn main() {
         .filter(|package| package.name != "capstan")
         .map(|package| component(package, &checksums))
         .collect();
+    assert!(
+        packages.iter().all(|package| package.name != "capstan-forge"),
+        "a release is built without the demo"
+    );
     let own = packages.iter().find(|package| package.name == "capstan").unwrap();
     let bill = json!({
         "bomFormat": "CycloneDX",

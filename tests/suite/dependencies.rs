@@ -116,24 +116,17 @@ fn a_licence_passes_when_one_arm_does() {
     assert!(!expression_passes("(MIT OR Apache-2.0) AND GPL-3.0"));
 }
 
-/// `name version` of what ends in the binary. `cargo tree` knows which features are on; the resolve
-/// graph of `cargo metadata` does not.
+/// `name version` of what ends in the binary with all features.
 fn shipped() -> BTreeSet<(String, String)> {
-    let arguments = [
-        "tree",
-        "--locked",
-        "--offline",
-        "--workspace",
-        "--features=otlp",
-        "-e",
-        "normal",
-        "--prefix",
-        "none",
-        "-f",
-        "{p}",
-    ];
+    tree(&["--workspace", "--features=otlp"])
+}
+
+/// `name version` of what a build with these arguments is made of. `cargo tree` knows which features are on; the resolve
+/// graph of `cargo metadata` does not.
+fn tree(of: &[&str]) -> BTreeSet<(String, String)> {
     let output = Command::new(env!("CARGO"))
-        .args(arguments)
+        .args(["tree", "--locked", "--offline", "-e", "normal", "--prefix", "none", "-f", "{p}"])
+        .args(of)
         .args(["--target", "x86_64-unknown-linux-gnu", "--manifest-path", MANIFEST])
         .output()
         .unwrap();
@@ -150,6 +143,23 @@ fn shipped() -> BTreeSet<(String, String)> {
         .collect();
     assert!(packages.len() > 50, "cargo tree printed only {} packages", packages.len());
     packages
+}
+
+/// The embedded forge knows no password and is for trying Capstan out: no release has it.
+#[test]
+fn a_release_is_built_without_the_demos_forge() {
+    let has_forge =
+        |of: &[&str]| tree(of).iter().any(|(name, _)| name.contains("forge") || name.contains("demo"));
+    // As `make release`, `make sbom` and the Dockerfile build it, with what they may add.
+    assert!(!has_forge(&["--package", "capstan", "--no-default-features"]));
+    assert!(!has_forge(&["--package", "capstan", "--no-default-features", "--features=otlp"]));
+    assert!(has_forge(&["--package", "capstan"]), "it is there by default, or this finds nothing");
+    for (file, lines) in [("Makefile", 2), ("Dockerfile", 1)] {
+        let text = std::fs::read_to_string(std::path::Path::new(MANIFEST).with_file_name(file)).unwrap();
+        let builds = |line: &&str| line.contains("build --release");
+        assert!(text.lines().filter(builds).all(|line| line.contains("--no-default-features")), "{file}");
+        assert_eq!(text.lines().filter(|line| line.contains("--no-default-features")).count(), lines);
+    }
 }
 
 fn licence_passes(package: &Package) -> bool {

@@ -74,8 +74,10 @@ pub(super) async fn perform(
         Step::Delete(objects) => said(delete(pass, by, facts, &objects).await.map(|()| None)),
         Step::Forget => {
             let_go(pass, by, member).await?;
-            if let Some(remembered) = &member.remembered {
-                records::forget(pass, by, remembered).await?;
+            if let Some(remembered) = &member.remembered
+                && records::forget(pass, by, remembered).await? == Deleted::Changed
+            {
+                return Ok(Performed::Waits("what is remembered of it was changed meanwhile".to_owned()));
             }
             read.members.retain(|member| member.id != *id);
             return Ok(Performed::Done);
@@ -193,15 +195,22 @@ async fn apply_one(
 async fn delete(pass: &Pass, by: &As, facts: &Facts, objects: &[ObjectId]) -> Result<(), LiveError> {
     for id in objects {
         let Some(live) = facts.looking.live.get(id) else { continue };
-        let uid = live.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-        let only = Preconditions { uid, resource_version: None };
-        let deleted = pass.live.delete(by, &ApiObject::from(id), only, Run::Real).await?;
-        if deleted == Deleted::Gone {
-            tracing::info!(object = %id, "deleted");
+        match pass.live.delete(by, &ApiObject::from(id), as_seen(live), Run::Real).await? {
+            Deleted::Gone => tracing::info!(object = %id, "deleted"),
+            // Somebody may have taken it meanwhile: the next look decides anew.
+            Deleted::Changed => tracing::debug!(object = %id, "changed since it was looked at: it stands"),
+            Deleted::Terminating | Deleted::Absent | Deleted::Replaced => {}
         }
         pass.tried.forget(id);
     }
     Ok(())
+}
+
+/// The object that was looked at, as it was: what was decided on is what is deleted.
+fn as_seen(object: &Value) -> Preconditions<'_> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let uid = text("/metadata/uid").unwrap_or_default();
+    Preconditions { uid, resource_version: text("/metadata/resourceVersion") }
 }
 
 /// Deletes downloads that nobody needs any more.
@@ -215,8 +224,7 @@ pub(super) async fn sweep(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveE
     };
     for map in superseded(&read.config_maps, is_needed) {
         let Some(object) = ApiObject::of(map) else { continue };
-        let uid = map.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-        match pass.live.delete(by, &object, Preconditions { uid, resource_version: None }, Run::Real).await {
+        match pass.live.delete(by, &object, as_seen(map), Run::Real).await {
             Err(LiveError::Refused { refusal, .. }) => {
                 tracing::warn!(%object, %refusal, "a download that nobody needs stays");
             }

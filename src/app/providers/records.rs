@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::pass::Pass;
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
+    ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions,
+    Run,
 };
 
 /// Kind and version of what is remembered.
@@ -99,9 +100,9 @@ pub(super) async fn write(
     read(&pass.live.patch(by, &object, ObjectPart::Status, &patch, Run::Real).await?)
 }
 
-/// Nothing is remembered any more.
-pub(super) async fn forget(pass: &Pass, by: &As, known: &Remembered) -> Result<(), LiveError> {
+/// Nothing is remembered any more, where it is as it was read or written last.
+pub(super) async fn forget(pass: &Pass, by: &As, known: &Remembered) -> Result<Deleted, LiveError> {
     let object = object(known.kind, &known.namespace, &known.name);
-    let only = Preconditions { uid: &known.uid, resource_version: None };
-    pass.live.delete(by, &object, only, Run::Real).await.map(drop)
+    let only = Preconditions { uid: &known.uid, resource_version: Some(&known.resource_version) };
+    pass.live.delete(by, &object, only, Run::Real).await
 }

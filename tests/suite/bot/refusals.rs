@@ -51,6 +51,72 @@ async fn a_locked_conversation_costs_its_answer_alone_until_it_is_unlocked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_refused_costs_nobody_else_theirs() {
+    for status in [403, 404, 410, 422] {
+        let town = two_proposals().await;
+        town.forge.pause_deliveries();
+        let answers = Matching::any().method("POST").path("/issues/1/comments");
+        town.forge.fail_next(u32::MAX, answers, Strike::Before, Fault::Status(status));
+        let tried = || calls(&town, "POST", "/issues/1/comments");
+        let mine = town.open("ada", "mine", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
+        town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
+        town.forge.comment(REPOSITORY, 2, "ada", "/capstan help").unwrap();
+        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.settle().await;
+        assert_eq!((town.answers(1).len(), town.answers(2).len()), (0, 1), "{status}");
+        assert_eq!(town.check(mine).conclusion.as_deref(), Some("failure"), "{status}: heads are judged");
+        town.resync().await;
+        assert_eq!(tried(), 1, "{status}: it is left alone");
+
+        town.forge.clear_faults();
+        town.pass(11 * MINUTE);
+        town.resync().await;
+        assert_eq!((tried(), town.answers(1).len()), (2, 1), "{status}: tried again");
+        town.done();
+    }
+}
+
+/// A check that stands and is to say something else is another call than one that is made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_cannot_be_updated_costs_nobody_else_theirs() {
+    for status in [403, 404, 422] {
+        let town = two_proposals().await;
+        let older = [PEU01, PEU02].map(|cluster| sample::machine_pool(cluster, "v1.20.1", 2));
+        let mine = town.open("ada", "mine", &older[..1]);
+        let other = town.open("ada", "other", &older[1..]);
+        town.settle().await;
+        let verdicts = || [mine, other].map(|number| town.check(number).conclusion.unwrap());
+        assert_eq!(verdicts(), ["failure", "failure"], "{status}");
+
+        let update = format!("/check-runs/{}", town.check(mine).id);
+        let updates = Matching::any().method("PATCH").path(&update);
+        // Where GitHub has the old one no more, another one is made.
+        let reports = Matching::any().method("POST").path("/check-runs").body(&town.pull(mine).head);
+        town.forge.fail_next(u32::MAX, updates, Strike::Before, Fault::Status(status));
+        town.forge.fail_next(u32::MAX, reports, Strike::Before, Fault::Status(status));
+        let tried = || town.forge.count_requests(|call| call.path.contains("/check-runs") && call.faulted);
+        // The base has it by now: no head changes anything.
+        town.forge.pause_deliveries();
+        town.push("main", &older);
+        town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
+        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.settle().await;
+        assert_eq!(verdicts(), ["failure", "success"], "{status}");
+        assert_eq!(town.answers(1).len(), 1, "{status}: commands are answered");
+        let tries = tried();
+        assert!(tries > 0, "{status}");
+        town.resync().await;
+        assert_eq!(tried(), tries, "{status}: it is left alone");
+
+        town.forge.clear_faults();
+        town.pass(11 * MINUTE);
+        town.resync().await;
+        assert_eq!(verdicts(), ["success", "success"], "{status}: tried again");
+        town.done();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_comment_that_is_deleted_before_it_is_reacted_to_is_answered_once() {
     let town = two_proposals().await;
     let reactions = Matching::any().method("POST").path("/reactions");

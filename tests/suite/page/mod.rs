@@ -10,6 +10,7 @@
 mod access;
 mod browser;
 mod fleet;
+mod reconcilers;
 mod replay;
 mod setup;
 mod signing_in;

@@ -71,6 +71,8 @@ impl FakeCluster {
         for (group, kind) in [
             ("", "ConfigMap"),
             ("", "Secret"),
+            ("", "ServiceAccount"),
+            ("capstan.dev", "ManagedProvider"),
             ("cluster.x-k8s.io", "Cluster"),
             ("cluster.x-k8s.io", "ClusterClass"),
             ("cluster.x-k8s.io", "MachineDeployment"),
@@ -327,6 +329,9 @@ fn gone(doing: &str) -> LiveError {
     LiveError::Unreachable { doing: doing.to_owned(), reason: "connection refused".to_owned() }
 }
 
+/// Groups whose objects are patched: records and statuses of providers.
+const PATCHED: [&str; 2] = ["capstan.dev", "operator.cluster.x-k8s.io"];
+
 #[async_trait]
 impl ManagementCluster for FakeCluster {
     async fn uid(&self) -> Result<String, LiveError> {
@@ -432,10 +437,33 @@ impl ManagementCluster for FakeCluster {
         _by: &As,
         object: &ApiObject,
         _part: ObjectPart,
-        _patch: &Value,
-        _run: Run,
+        patch: &Value,
+        run: Run,
     ) -> Result<Value, LiveError> {
-        panic!("clusters are applied, never patched: {object}")
+        let group = object.kind.group.as_str();
+        assert!(PATCHED.contains(&group), "clusters are applied, never patched: {object}");
+        let doing = format!("patching {object}");
+        let id = object.id();
+        let mut state = self.state();
+        state.log.push(Request { verb: "patch", object: object.to_string(), is_real: run == Run::Real });
+        let key = (id.group, id.kind, id.namespace, id.name);
+        let Some(mut patched) = state.objects.get(&key).cloned() else {
+            return Err(refused(&doing, (404, json!({"message": "not found", "reason": "NotFound"}))));
+        };
+        for operation in patch.as_array().unwrap() {
+            let (pointer, value) = (operation["path"].as_str().unwrap(), &operation["value"]);
+            let is_guard = operation["op"] == "test" || pointer == "/metadata/resourceVersion";
+            if is_guard && patched.pointer(pointer) != Some(value) {
+                let body = json!({"message": "the object has been modified", "reason": "Conflict"});
+                return Err(refused(&doing, (409, body)));
+            }
+            let (parent, field) = pointer.rsplit_once('/').unwrap();
+            patched.pointer_mut(parent).unwrap()[field] = value.clone();
+        }
+        state.counter += 1;
+        patched["metadata"]["resourceVersion"] = json!(state.counter.to_string());
+        state.objects.insert(key, patched.clone());
+        Ok(patched)
     }
 
     async fn delete(
@@ -456,6 +484,9 @@ impl ManagementCluster for FakeCluster {
             && let Some(found) = state.objects.get_mut(&key)
         {
             touch(found);
+            state.counter += 1;
+            let version = json!(state.counter.to_string());
+            state.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = version;
         }
         let Some(found) = state.objects.get(&key) else { return Ok(Deleted::Absent) };
         if found["metadata"]["uid"] != only.uid {

@@ -18,6 +18,7 @@ mod preflight;
 mod provider_sets;
 mod pruning;
 mod real;
+mod removing_providers;
 mod rows;
 mod set_preflight;
 mod status_store;

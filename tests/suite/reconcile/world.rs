@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::app::ports::{Clock, Fence};
+use capstan::app::ports::{Clock, Fence, ServiceAccount};
+use capstan::app::providers::Pass;
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
@@ -197,6 +198,18 @@ impl World {
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),
             None => ports,
+        }
+    }
+
+    /// What installs providers here.
+    pub(crate) fn installer(&self) -> Pass {
+        let account = ServiceAccount { namespace: "org".to_owned(), name: "capstan-providers".to_owned() };
+        Pass {
+            live: Arc::new(Gate::new(self.live.clone(), 8)),
+            account,
+            clock: self.clock.clone(),
+            tried: self.dry_run_cache.clone(),
+            operators: Arc::clone(&self.operators),
         }
     }
 

@@ -26,7 +26,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("k8s/crd/managed_cluster.rs", "a column's heading"),
 ];
 
-/// Rooms whose words are no kinds of objects, or that only play a part: GitHub's stand-in, pages, metrics.
+/// The rooms that are read. In the others such words mean something else or only play a part: GitHub's stand-in, pages,
+/// metrics.
 const ROOMS: &[&str] =
     &["agent_client", "app", "cli", "k8s", "kustomize", "live", "model", "plan", "report", "yaml"];
 
