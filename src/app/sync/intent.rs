@@ -12,8 +12,8 @@ use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
 use capstan_report::{
     Block, BlockKey, BlockPart, BlockPlace, GroupProposal, PreviousOffer, Proposal, commit_message,
-    group_body, group_commit_message, group_title, previous_offers, proposal_body, proposal_title, room_for_part,
-    visible_group_text, visible_text,
+    group_body, group_commit_message, group_title, previous_offers, proposal_body, proposal_title,
+    room_for_part, visible_group_text, visible_text,
 };
 
 use super::deciding::{Decided, plan_of};
