@@ -49,6 +49,10 @@ pub struct ReconcileOptions {
     /// cluster are installed [env: CAPSTAN_PROVIDERS_NAMESPACE] [default: none are installed]
     #[arg(long, value_name = "NAMESPACE")]
     pub providers_namespace: Option<String>,
+    /// How many seconds a provider's Deployments, its webhooks and the ends of its old pods are waited for, each
+    /// time; then the set stops there [env: CAPSTAN_PROVIDER_TIMEOUT_SECONDS] [default: 600]
+    #[arg(long, value_name = "NUMBER")]
+    pub provider_timeout_seconds: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
@@ -56,6 +60,9 @@ const RENDER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Memory for rendering where nobody says so, in MiB.
 const RENDER_MEMORY_MIB: usize = 512;
+
+/// How long a provider is waited for where nobody says so: as long as Kubernetes gives a Deployment to make progress.
+const PROVIDER_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Namespaces that are watched one by one where nobody says how many.
 const NAMESPACE_WATCHES: usize = 200;
@@ -70,6 +77,7 @@ impl Flags for ReconcileOptions {
         "render-timeout-seconds",
         "render-memory-mib",
         "providers-namespace",
+        "provider-timeout-seconds",
     ];
 
     fn config(&self) -> Option<&Path> {
@@ -86,6 +94,7 @@ impl Flags for ReconcileOptions {
             "render-timeout-seconds" => self.render_timeout_seconds.clone(),
             "render-memory-mib" => self.render_memory_mib.clone(),
             "providers-namespace" => self.providers_namespace.clone(),
+            "provider-timeout-seconds" => self.provider_timeout_seconds.clone(),
             _ => None,
         }
     }
@@ -110,6 +119,8 @@ pub struct ReconcilerConfig {
     pub render_memory: u64,
     /// Namespace of the service account that installs providers; `None` where none are installed.
     pub providers_namespace: Option<String>,
+    /// How long one thing of a provider is waited for.
+    pub provider_timeout: Duration,
 }
 
 impl ReconcilerConfig {
@@ -130,7 +141,8 @@ impl ReconcilerConfig {
         let watches = checked.take(namespace_watches(&sources));
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
-        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers) {
+        let patience = checked.take(provider_timeout(&sources));
+        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience) {
             (
                 Some(kubeconfig),
                 Some(namespace),
@@ -140,6 +152,7 @@ impl ReconcilerConfig {
                 Some(render_timeout),
                 Some(render_memory),
                 Some(providers_namespace),
+                Some(provider_timeout),
             ) => Ok(Self {
                 kubeconfig,
                 namespace,
@@ -149,6 +162,7 @@ impl ReconcilerConfig {
                 render_timeout,
                 render_memory,
                 providers_namespace,
+                provider_timeout,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -188,6 +202,10 @@ fn render_timeout(sources: &Sources) -> Result<Duration, String> {
     Ok(seconds(sources, "render-timeout-seconds", 1..=3600)?.unwrap_or(RENDER_TIMEOUT))
 }
 
+fn provider_timeout(sources: &Sources) -> Result<Duration, String> {
+    Ok(seconds(sources, "provider-timeout-seconds", 1..=86_400)?.unwrap_or(PROVIDER_TIMEOUT))
+}
+
 fn render_memory(sources: &Sources) -> Result<u64, String> {
     let mebibytes = number(sources, "render-memory-mib", 128..=1_048_576)?.unwrap_or(RENDER_MEMORY_MIB);
     Ok((mebibytes as u64) << 20)
@@ -215,6 +233,7 @@ mod tests {
         assert_eq!(config.kubeconfig, None);
         assert_eq!(config.namespace_watches, 200);
         assert_eq!(config.render_timeout, Duration::from_secs(60));
+        assert_eq!(config.provider_timeout, Duration::from_secs(600));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use capstan_live::installing::{LEASE, OWNED_ELSEWHERE, Owner};
 use capstan_providers::SERVICE_ACCOUNT;
 use futures_util::StreamExt as _;
+use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,8 @@ pub struct Providers {
     pub namespace: String,
     /// The Leases of the Cluster API operator, which are held meanwhile.
     pub leases: Arc<dyn NamespacedLeadership>,
+    /// How long a provider's workloads, webhooks and old pods are waited for.
+    pub limit: SignedDuration,
 }
 
 /// How long nothing is looked at where nothing changes.
@@ -45,6 +48,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
             clock: Arc::clone(&ports.clock),
             tried: Arc::new(DryRunCache::default()),
             operators: Arc::clone(&ports.operators),
+            limit: providers.limit,
         },
         memory: Memory::default(),
         leases: OperatorLeases::new(providers.leases),

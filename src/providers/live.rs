@@ -103,6 +103,18 @@ impl LiveSet {
     }
 }
 
+impl LiveSet {
+    /// Renders one of them at another version than the one that it asks for.
+    ///
+    /// # Errors
+    /// As for [`LiveSet::render`].
+    pub fn render_at(&self, provider: &Provider, version: &str) -> Result<Rendered, Refusal> {
+        let mut asked = provider.clone();
+        asked.spec.version = Some(version.to_owned());
+        self.render(&asked)
+    }
+}
+
 impl Rendered {
     /// SHA-256 of the objects in their order, in hex digits: what it was rendered from does not matter.
     pub fn digest(&self) -> String {

@@ -23,6 +23,7 @@ use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 use capstan_report::Refusal;
+use jiff::SignedDuration;
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
@@ -88,6 +89,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
                 format!("{HOLDER}{namespace}"),
             )),
             namespace,
+            limit: SignedDuration::try_from(config.provider_timeout).unwrap_or(SignedDuration::MAX),
         }),
     };
     tracing::info!(%address, namespace = config.namespace, "reconciling");

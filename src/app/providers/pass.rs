@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_live::installing::Owner;
-use capstan_live::installing::pass::{ProviderFacts, Step, next};
+use capstan_live::installing::pass::{Patience, ProviderFacts, Step, next};
 use capstan_model::object::ObjectId;
+use jiff::SignedDuration;
 
 use super::look::Looking;
 use super::perform::{Performed, perform, sweep};
@@ -27,6 +28,8 @@ pub struct Pass {
     pub tried: Arc<DryRunCache>,
     /// What was seen of Cluster API operators here.
     pub operators: Arc<Operators>,
+    /// How long workloads, webhooks, definitions and the ends of pods are waited for, each time.
+    pub limit: SignedDuration,
 }
 
 impl Pass {
@@ -38,6 +41,10 @@ impl Pass {
         self.operators.look(self.live.as_ref(), &self.by()).await
     }
 
+    pub(super) fn patience(&self) -> Patience {
+        Patience { now: self.clock.now(), limit: self.limit }
+    }
+
     pub(super) fn by(&self) -> As {
         As::Impersonated(self.account.clone())
     }
@@ -46,7 +53,7 @@ impl Pass {
 /// What became of a pass.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// How many steps were performed.
+    /// How many steps were performed; one that could not be is none.
     pub steps: usize,
     /// Whether something is waited for, or failed: it is looked at again soon.
     pub is_waiting: bool,
@@ -79,7 +86,7 @@ pub async fn pass(
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {
         let facts = look(pass, &read).await?;
-        let decision = next(&facts.facts);
+        let decision = next(&facts.facts, pass.patience());
         outcome.posts = read.posts();
         if decision.step.is_none() || failed.is_some() || outcome.steps >= STEPS {
             break (facts, decision);
@@ -89,7 +96,6 @@ pub async fn pass(
             break (facts, decision);
         }
         let Some((id, step)) = decision.step.clone() else { break (facts, decision) };
-        outcome.steps += 1;
         let is_same = last.as_ref() == Some(&(id.clone(), step.clone()));
         repeated = if is_same { repeated + 1 } else { 0 };
         if repeated > REPEATED {
@@ -100,7 +106,7 @@ pub async fn pass(
         last = Some((id.clone(), step.clone()));
         tracing::info!(provider = %id, step = words(&step), "installing providers");
         match perform(pass, &by, &mut read, &facts, &id, step).await? {
-            Performed::Done => {}
+            Performed::Done => outcome.steps += 1,
             Performed::Waits(why) => {
                 failed = Some((id, why));
             }
@@ -131,7 +137,7 @@ async fn look(pass: &Pass, read: &Read) -> Result<Facts, LiveError> {
     for at in &in_hand {
         facts[*at].look = Some(looking.look(pass, &by, read, &read.members[*at]).await?);
     }
-    if !in_hand.is_empty() && next(&facts).step.is_some() {
+    if !in_hand.is_empty() && next(&facts, pass.patience()).step.is_some() {
         return Ok(Facts { facts, looking });
     }
     for at in (0..facts.len()).filter(|at| !in_hand.contains(at)) {

@@ -1,7 +1,9 @@
 //! One step, performed.
 
 use capstan_live::applying::{RefusalKind, sent_over};
-use capstan_live::installing::pass::{Phase, Record, Step, Stopped, installers, is_definition, superseded};
+use capstan_live::installing::pass::{
+    Phase, Record, Step, Stopped, installers, is_definition, superseded, wait,
+};
 use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -52,7 +54,7 @@ pub(super) async fn perform(
             let configurations: Vec<&Value> =
                 webhooks.iter().filter_map(|id| facts.looking.live.get(id)).collect();
             if let Some(why) = webhooks::ask(pass, by, &member.namespace, &configurations).await? {
-                return Ok(Performed::Waits(why));
+                return waits(pass, by, read, id, why).await;
             }
             return note(pass, by, read, id, &then).await.map(|()| Performed::Done);
         }
@@ -83,10 +85,26 @@ pub(super) async fn perform(
             return Ok(Performed::Done);
         }
     };
-    Ok(match done? {
-        None => Performed::Done,
-        Some(why) => Performed::Waits(why),
-    })
+    match done? {
+        None => Ok(Performed::Done),
+        Some(why) => waits(pass, by, read, id, why).await,
+    }
+}
+
+/// A step cannot be done for now. What that comes to in the end is written down, where it is due.
+async fn waits(
+    pass: &Pass,
+    by: &As,
+    read: &mut Read,
+    id: &ObjectId,
+    why: String,
+) -> Result<Performed, LiveError> {
+    let record = read.member(id).and_then(|member| member.remembered.as_ref()).map(|one| &one.record);
+    let waited = record.map(|record| wait(record, why.clone(), pass.patience()));
+    if let Some(Ok(Step::Note(record))) = waited {
+        note(pass, by, read, id, &record).await?;
+    }
+    Ok(Performed::Waits(why))
 }
 
 /// A refusal of the API server, as what is waited for.

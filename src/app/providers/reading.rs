@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_live::installing::pass::{
-    Component, Components, ProviderFacts, Record, Revision, Wanted, applied, is_definition,
+    Component, Components, GivenUp, Phase, ProviderFacts, Record, Revision, Wanted, applied, is_definition,
 };
 use capstan_live::installing::{Check, Checked, Deletion, DeletionFacts, Failure, InUse, check, deletion};
 use capstan_model::digest::sha256;
@@ -221,6 +221,9 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
         }
         if let Some(halted) = &member.halted {
             member.wanted = Wanted::Halted(halted.message());
+        } else if let Some((given_up, record)) = member.given_up() {
+            let installed = installed_again(&sources, provider, &record);
+            member.goes_back(&given_up, &record, installed.as_ref());
         }
         members.push(member);
     }
@@ -280,9 +283,48 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
     Ok(Read { members, config_maps })
 }
 
+/// What is installed, rendered once more; `None` where its components are not at hand any more, or come to something else now.
+fn installed_again(sources: &[Value], provider: &Provider, record: &Record) -> Option<Rendered> {
+    let installed = record.installed.as_ref()?;
+    let rendered = LiveSet::read(sources).render_at(provider, &installed.version).ok()?;
+    (rendered.digest() == installed.digest).then_some(rendered)
+}
+
 impl Member {
+    /// What was given up of it, where that is what it asks for still.
+    fn given_up(&self) -> Option<(GivenUp, Record)> {
+        let record = &self.remembered.as_ref()?.record;
+        let given_up = record.given_up.as_ref()?;
+        let Wanted::Components(components) = &self.wanted else { return None };
+        (components.revision == given_up.revision).then(|| (given_up.clone(), record.clone()))
+    }
+
+    /// What it asks for was given up: what is installed comes back, or stays.
+    fn goes_back(&mut self, given_up: &GivenUp, record: &Record, installed: Option<&Rendered>) {
+        if installed.is_none() && matches!(record.phase, Phase::Applying | Phase::Pruning) {
+            // Its objects are there in part, and the others are not at hand: it goes on, and says what it waits for.
+            return;
+        }
+        let before = record.installed.as_ref().map_or("what was before", |one| one.version.as_str());
+        let why = format!(
+            "{} was given up: {}. {before} runs again, or is about to: ask for another version, or for this one otherwise",
+            given_up.revision.version, given_up.why
+        );
+        self.halted = Some(Halted::Failed(Failure::Timeout, why.clone()));
+        self.wanted = match installed {
+            Some(rendered) => Wanted::Back { components: self.components(rendered), why },
+            None => Wanted::Halted(why),
+        };
+    }
+
     fn renders(&mut self, rendered: &Rendered) {
         self.version = Some(rendered.version.clone());
+        self.wanted = Wanted::Components(self.components(rendered));
+    }
+
+    /// What this comes to; its objects are those that are applied.
+    fn components(&mut self, rendered: &Rendered) -> Components {
+        self.manifests.clear();
         let mut objects = Vec::new();
         for object in &rendered.objects {
             let Some(api) = ApiObject::of(object) else { continue };
@@ -295,7 +337,7 @@ impl Member {
             contract: rendered.contract.clone(),
             digest: rendered.digest(),
         };
-        self.wanted = Wanted::Components(Components { revision, objects });
+        Components { revision, objects }
     }
 }
 

@@ -67,7 +67,7 @@ fn standing(
         .map(|one| Installed { version: one.version.clone(), contract: one.contract.clone() });
     let settled = match &member.wanted {
         Wanted::Components(components) => record.installed.as_ref() == Some(&components.revision),
-        Wanted::Halted(_) | Wanted::Nothing => false,
+        Wanted::Back { .. } | Wanted::Halted(_) | Wanted::Nothing => false,
     };
     let place = match record.phase {
         Phase::Preparing => "while it was prepared",
@@ -93,6 +93,9 @@ fn standing(
             Course::Halted(refused(object, why, facts.looking.refusals.get(object)))
         }
         (None, None, Some(Wait::For(why))) => Course::Underway(format!("{place}: {why}")),
+        (None, None, Some(Wait::TimedOut(why))) => {
+            Course::Failed { failure: Failure::Timeout, message: format!("{place}: {why}") }
+        }
         (None, None, Some(Wait::Stuck(why))) => {
             Course::Failed { failure: Failure::Apply, message: format!("{place}: {why}") }
         }

@@ -26,7 +26,7 @@ pub(crate) type Webhook = Box<dyn Fn(Option<&Value>, &Value) -> Option<(u16, Str
 /// Fills in what a manifest leaves out.
 pub(crate) type Defaults = Box<dyn Fn(&mut Value) + Send + Sync>;
 
-type Key = (String, String, Option<String>, String);
+pub(crate) type Key = (String, String, Option<String>, String);
 
 /// What the server holds.
 #[derive(Default)]
@@ -40,7 +40,11 @@ pub(crate) struct State {
     pub(crate) forms: BTreeMap<String, BTreeSet<String>>,
     webhooks: Vec<Webhook>,
     defaults: Vec<Defaults>,
-    counter: u64,
+    /// What controllers make of an object once it was written for real.
+    pub(crate) reactions: Vec<Defaults>,
+    /// What webhooks say to a dry-run creation.
+    pub(crate) creations: Vec<Webhook>,
+    pub(crate) counter: u64,
     /// After so many real writes the server is gone, before it does the next one.
     pub(crate) dies_after: Option<usize>,
     /// After so many real writes the server is gone, after it did the last one but before it answered.
@@ -248,8 +252,20 @@ impl State {
         }
     }
 
+    /// What became of an object that was written for real: definitions bring kinds, and controllers do their part.
+    pub(crate) fn written(&mut self, key: &Key) {
+        let Some(mut object) = self.objects.get(key).cloned() else { return };
+        if key.1 == "CustomResourceDefinition" {
+            let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let scope = if text("/spec/scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced };
+            self.kinds.insert((text("/spec/group").to_owned(), text("/spec/names/kind").to_owned()), scope);
+        }
+        self.reactions.iter().for_each(|react| react(&mut object));
+        self.objects.insert(key.clone(), object);
+    }
+
     /// Whether the server is gone before it does a real write.
-    fn is_dead(&mut self) -> bool {
+    pub(crate) fn is_dead(&mut self) -> bool {
         match &mut self.dies_after {
             Some(0) => true,
             Some(left) => {
@@ -321,16 +337,13 @@ fn without_bookkeeping(object: &Value) -> Value {
     object
 }
 
-fn refused(doing: &str, (status, body): (u16, Value)) -> LiveError {
+pub(super) fn refused(doing: &str, (status, body): (u16, Value)) -> LiveError {
     LiveError::Refused { doing: doing.to_owned(), refusal: Refusal::read(status, &body) }
 }
 
-fn gone(doing: &str) -> LiveError {
+pub(super) fn gone(doing: &str) -> LiveError {
     LiveError::Unreachable { doing: doing.to_owned(), reason: "connection refused".to_owned() }
 }
-
-/// Groups whose objects are patched: records and statuses of providers.
-const PATCHED: [&str; 2] = ["capstan.dev", "operator.cluster.x-k8s.io"];
 
 #[async_trait]
 impl ManagementCluster for FakeCluster {
@@ -409,11 +422,14 @@ impl ManagementCluster for FakeCluster {
         let result = state.applied(&key, &manifest).map_err(|no| refused(&doing, no))?;
         if run == Run::Real {
             state.objects.insert(key.clone(), result.clone());
-            state.applied.insert(key, manifest.clone());
+            state.applied.insert(key.clone(), manifest.clone());
+            state.written(&key);
+            let result = state.objects[&key].clone();
             state.forms.entry(object.to_string()).or_default().insert(manifest.to_string());
             if !state.answers && state.is_dead() {
                 return Err(gone(&doing));
             }
+            return Ok(result);
         }
         Ok(result)
     }
@@ -429,6 +445,13 @@ impl ManagementCluster for FakeCluster {
         for fill in &state.defaults {
             fill(&mut created);
         }
+        for says in &state.creations {
+            if let Some((status, message)) = says(None, &created) {
+                let reason = if status < 500 { "Forbidden" } else { "InternalError" };
+                let body = json!({"kind": "Status", "message": message, "reason": reason});
+                return Err(refused("creating", (status, body)));
+            }
+        }
         Ok(created)
     }
 
@@ -436,34 +459,11 @@ impl ManagementCluster for FakeCluster {
         &self,
         _by: &As,
         object: &ApiObject,
-        _part: ObjectPart,
+        part: ObjectPart,
         patch: &Value,
         run: Run,
     ) -> Result<Value, LiveError> {
-        let group = object.kind.group.as_str();
-        assert!(PATCHED.contains(&group), "clusters are applied, never patched: {object}");
-        let doing = format!("patching {object}");
-        let id = object.id();
-        let mut state = self.state();
-        state.log.push(Request { verb: "patch", object: object.to_string(), is_real: run == Run::Real });
-        let key = (id.group, id.kind, id.namespace, id.name);
-        let Some(mut patched) = state.objects.get(&key).cloned() else {
-            return Err(refused(&doing, (404, json!({"message": "not found", "reason": "NotFound"}))));
-        };
-        for operation in patch.as_array().unwrap() {
-            let (pointer, value) = (operation["path"].as_str().unwrap(), &operation["value"]);
-            let is_guard = operation["op"] == "test" || pointer == "/metadata/resourceVersion";
-            if is_guard && patched.pointer(pointer) != Some(value) {
-                let body = json!({"message": "the object has been modified", "reason": "Conflict"});
-                return Err(refused(&doing, (409, body)));
-            }
-            let (parent, field) = pointer.rsplit_once('/').unwrap();
-            patched.pointer_mut(parent).unwrap()[field] = value.clone();
-        }
-        state.counter += 1;
-        patched["metadata"]["resourceVersion"] = json!(state.counter.to_string());
-        state.objects.insert(key, patched.clone());
-        Ok(patched)
+        super::passes::patch(&mut self.state(), object, part, patch, run)
     }
 
     async fn delete(

@@ -14,6 +14,7 @@ mod looping;
 mod machines;
 mod moving;
 mod owning;
+mod passes;
 mod preflight;
 mod provider_sets;
 mod pruning;

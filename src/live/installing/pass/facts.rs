@@ -28,6 +28,13 @@ pub struct ProviderFacts {
 pub enum Wanted {
     /// These objects.
     Components(Components),
+    /// What is installed: something else is asked for, and was given up. Why, in words.
+    Back {
+        /// What is installed.
+        components: Components,
+        /// What was given up, and why.
+        why: String,
+    },
     /// It cannot be said, or the provider may not be gone on with: why, in words.
     Halted(String),
     /// Nothing: the provider object is gone, or may go.
@@ -96,7 +103,7 @@ impl ProviderFacts {
     /// The components, where they are known.
     pub(super) fn components(&self) -> Option<&Components> {
         match &self.wanted {
-            Wanted::Components(components) => Some(components),
+            Wanted::Components(components) | Wanted::Back { components, .. } => Some(components),
             Wanted::Halted(_) | Wanted::Nothing => None,
         }
     }

@@ -16,8 +16,9 @@
 //!
 //! *Guarantees*: the same facts give the same step. A process that is killed after any step, or within one, comes to the same
 //! end. Where nothing is to be done there is no step. Nothing is begun while an object of any provider that would be changed is
-//! refused. Until the first definition changed the old Deployments come back when the new ones cannot; from then on there is only
-//! the way forward, to that version or a later one.
+//! refused. Until the first definition changed the old Deployments come back when the new ones cannot, or do not within their
+//! time; from then on there is only the way forward, to that version or a later one. What was given up is not begun again before
+//! something else is asked for, and nobody else is begun meanwhile.
 //!
 //! Deliberately absent: requests; who installs at all, and what the operator's own checks say (`ownership`, `checks`).
 
@@ -36,6 +37,7 @@ pub use facts::{Component, Components, Fit, Look, ProviderFacts, Seen, Wanted};
 pub use manifest::{
     applied, gone_versions, installers, is_established, is_own, storage_version, tried_definition,
 };
-pub use record::{Phase, Record, Revision, Stopped};
+pub use record::{GivenUp, Phase, Record, Revision, Stopped};
 pub use stage::{Stage, is_definition, is_kept};
-pub use step::{Decision, Step, Wait, next};
+pub use step::{Decision, Patience, Step, Wait, next};
+pub use under_way::wait;

@@ -1,5 +1,6 @@
 //! What is remembered of a provider from pass to pass: the status of its `ManagedProvider`.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +21,22 @@ pub struct Record {
     /// Whether a definition of what is being installed may have changed already: from then on there is no way back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub definitions_changed: bool,
+    /// Whether objects of an earlier aim, which was not come to, may be there: then the old Deployments alone are no way back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub objects_changed: bool,
     /// The Deployments that were stopped for an upgrade, with the replicas that they had.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub stopped: Vec<Stopped>,
+    /// Since when something is waited for that has a limit: definitions, workloads, webhooks, the ends of pods; absent where
+    /// nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub waiting_since: Option<Timestamp>,
+    /// What did not come to run in its time, and gave way to what is installed. It is not begun again before something else is
+    /// asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<GivenUp>,
     /// What was applied, or was about to be; written before anything is applied.
     pub inventory: Inventory,
 }
@@ -54,6 +67,16 @@ pub struct Revision {
     pub contract: String,
     /// SHA-256 of the objects that it was rendered to, in hex digits.
     pub digest: String,
+}
+
+/// What was given up, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GivenUp {
+    /// What.
+    pub revision: Revision,
+    /// Why: what was waited for, and since when.
+    pub why: String,
 }
 
 /// A Deployment that was stopped.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::object::ObjectId;
+use jiff::{SignedDuration, Timestamp};
 
 use super::facts::{Fit, ProviderFacts, Wanted};
 use super::record::{Phase, Record, Stopped};
@@ -61,8 +62,19 @@ pub enum Wait {
     },
     /// Something passes by itself: what, in words.
     For(String),
+    /// Something was waited for, for as long as that may take: what, since when, and what to do.
+    TimedOut(String),
     /// There is only the way forward: what to do.
     Stuck(String),
+}
+
+/// What time it is, and how long one thing is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Now.
+    pub now: Timestamp,
+    /// How long definitions, workloads, webhooks and the ends of pods are waited for.
+    pub limit: SignedDuration,
 }
 
 /// What is done next.
@@ -83,7 +95,7 @@ impl Decision {
 /// The next step of a pass over these providers, which come in clusterctl's order of kinds and by name.
 ///
 /// Who was not looked at is neither begun nor repaired: the decision is asked for again with a look.
-pub fn next(providers: &[ProviderFacts]) -> Decision {
+pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
     let elsewhere = |own: &ProviderFacts| -> BTreeSet<ObjectId> {
         let others = providers.iter().filter(|other| other.id != own.id);
         others
@@ -97,7 +109,7 @@ pub fn next(providers: &[ProviderFacts]) -> Decision {
         let Some(record) = provider.record.as_ref().filter(|record| record.is_under_way()) else { continue };
         let go = match record.phase {
             Phase::Removing => go_on_removing(provider, record, &elsewhere(provider)),
-            _ => go_on(provider, record, &elsewhere(provider)),
+            _ => go_on(provider, record, &elsewhere(provider), patience),
         };
         match go {
             Ok(step) => return Decision::step(provider, step),
@@ -106,13 +118,16 @@ pub fn next(providers: &[ProviderFacts]) -> Decision {
             }
         }
     }
-    let in_hand = decision.waits.keys().next().cloned();
+    let in_hand = decision.waits.iter().next().map(|(first, wait)| match wait {
+        Wait::TimedOut(why) | Wait::Stuck(why) => format!("{first} comes first, and stands still: {why}"),
+        _ => format!("{first} is being installed, and comes first"),
+    });
     let due: Vec<&ProviderFacts> = providers.iter().filter(|provider| is_due(provider)).collect();
     let refused = refused(providers, &due);
     let begun = due_in_order(&due);
     for provider in begun {
         let wait = match (&in_hand, &refused, provider.refused()) {
-            (Some(first), ..) => Wait::ForSet(format!("{first} is being installed, and comes first")),
+            (Some(first), ..) => Wait::ForSet(first.clone()),
             (None, Some(_), Some((object, why))) => {
                 Wait::Refused { object: object.clone(), why: why.to_owned() }
             }
@@ -153,7 +168,8 @@ fn is_due(provider: &ProviderFacts) -> bool {
                 && record.and_then(|record| record.installed.as_ref()) != Some(&components.revision)
         }
         Wanted::Nothing => record.is_some(),
-        Wanted::Halted(_) => false,
+        // What is installed shall be.
+        Wanted::Back { .. } | Wanted::Halted(_) => false,
     }
 }
 
@@ -164,7 +180,8 @@ fn due_in_order<'f>(due: &[&'f ProviderFacts]) -> Vec<&'f ProviderFacts> {
     gone.chain(due.iter().filter(|provider| !goes(provider)).copied()).collect()
 }
 
-/// What keeps everybody from being begun: an object of one that is due and would be refused, or one that cannot be rendered.
+/// What keeps everybody from being begun: an object of one that is due and would be refused, or one that cannot be rendered or
+/// was given up.
 fn refused<'f>(providers: &'f [ProviderFacts], due: &[&'f ProviderFacts]) -> Option<(&'f ObjectId, String)> {
     let object = due.iter().find_map(|provider| {
         let (id, why) = provider.refused()?;
@@ -172,7 +189,7 @@ fn refused<'f>(providers: &'f [ProviderFacts], due: &[&'f ProviderFacts]) -> Opt
     });
     let halted = || {
         providers.iter().find_map(|provider| match &provider.wanted {
-            Wanted::Halted(why) => Some((&provider.id, why.clone())),
+            Wanted::Halted(why) | Wanted::Back { why, .. } => Some((&provider.id, why.clone())),
             _ => None,
         })
     };
@@ -185,6 +202,10 @@ fn repair(provider: &ProviderFacts) -> Option<Result<Step, Wait>> {
     let record = provider.record.as_ref()?;
     if record.phase != Phase::Settled || record.installed.as_ref() != Some(&components.revision) {
         return None;
+    }
+    if record.given_up.is_some() && matches!(provider.wanted, Wanted::Components(_)) {
+        // It was asked for something else meanwhile: what was given up may be tried once more.
+        return Some(Ok(Step::Note(Box::new(Record { given_up: None, ..record.clone() }))));
     }
     let mut drifted: BTreeMap<Stage, Vec<ObjectId>> = BTreeMap::new();
     for object in &components.objects {

@@ -4,24 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::object::ObjectId;
 use capstan_model::version::ReleaseVersion;
+use jiff::Timestamp;
 
 use super::facts::{Components, Fit, ProviderFacts, Wanted};
-use super::record::{Phase, Record, Revision, Stopped};
+use super::record::{GivenUp, Phase, Record, Revision, Stopped};
 use super::stage::{Stage, is_definition};
-use super::step::{Step, Wait, outdated};
+use super::step::{Patience, Step, Wait, outdated};
 use crate::installing::Health;
 
 /// What a provider that is due begins with.
 pub(super) fn begin(provider: &ProviderFacts) -> Step {
     let record = provider.record.clone().unwrap_or_default();
     match provider.components() {
-        Some(components) => Step::Note(Box::new(begun(record, components))),
+        Some(components) => Step::Note(Box::new(begun(record, components, None))),
         None => Step::Note(Box::new(Record { phase: Phase::Removing, target: None, ..record })),
     }
 }
 
 /// What is remembered of a provider from the moment on that these components are its aim.
-fn begun(record: Record, components: &Components) -> Record {
+fn begun(record: Record, components: &Components, given_up: Option<GivenUp>) -> Record {
     let mut inventory = record.inventory.clone();
     for object in &components.objects {
         inventory.intend(&object.id, &object.api_version, &object.id.name);
@@ -31,13 +32,16 @@ fn begun(record: Record, components: &Components) -> Record {
         phase: if is_upgrade { Phase::Preparing } else { Phase::Applying },
         target: Some(components.revision.clone()),
         definitions_changed: record.definitions_changed || !is_upgrade,
+        objects_changed: record.objects_changed || matches!(record.phase, Phase::Applying | Phase::Pruning),
+        waiting_since: None,
+        given_up,
         inventory,
         ..record
     }
 }
 
 /// What is remembered of a provider that has come to its end.
-fn settled(record: &Record, components: &Components) -> Record {
+fn settled(record: &Record, components: &Components, given_up: Option<GivenUp>) -> Record {
     // Definitions stay in the inventory for as long as they are there: somebody may say that they go.
     let wanted: BTreeSet<&ObjectId> = components.objects.iter().map(|object| &object.id).collect();
     let mut inventory = record.inventory.clone();
@@ -52,9 +56,18 @@ fn settled(record: &Record, components: &Components) -> Record {
         installed: Some(components.revision.clone()),
         target: None,
         definitions_changed: false,
+        objects_changed: false,
         stopped: Vec::new(),
+        waiting_since: None,
+        given_up,
         inventory,
     }
+}
+
+/// What stays given up: on the way back alone.
+fn given_up(provider: &ProviderFacts, record: &Record) -> Option<GivenUp> {
+    let goes_back = matches!(provider.wanted, Wanted::Back { .. });
+    record.given_up.clone().filter(|_| goes_back)
 }
 
 /// The way back: what is installed runs again, as if nothing had begun.
@@ -71,9 +84,43 @@ fn back(provider: &ProviderFacts, record: &Record) -> Step {
         phase: Phase::Settled,
         target: None,
         stopped: Vec::new(),
-        inventory: record.inventory.clone(),
+        waiting_since: None,
         ..record.clone()
     }))
+}
+
+/// What becomes of a wait. Since when it lasts is written down. When it has lasted for as long as it may, what was begun is
+/// given up where there is a way back; else that is said, and the wait goes on.
+///
+/// # Errors
+/// Nothing is to be done now but to wait.
+pub fn wait(record: &Record, why: String, patience: Patience) -> Result<Step, Wait> {
+    let target =
+        record.target.as_ref().filter(|_| matches!(record.phase, Phase::Preparing | Phase::Applying));
+    let Some(target) = target else { return Err(Wait::For(why)) };
+    let Some(since) = record.waiting_since else {
+        // As Kubernetes writes times in objects: whole seconds.
+        let since = Timestamp::from_second(patience.now.as_second()).unwrap_or(patience.now);
+        return Ok(Step::Note(Box::new(Record { waiting_since: Some(since), ..record.clone() })));
+    };
+    if patience.now.duration_since(since) < patience.limit {
+        return Err(Wait::For(why));
+    }
+    let why = format!("{why}, since {since}");
+    if record.definitions_changed {
+        let version = &target.version;
+        return Err(Wait::TimedOut(format!(
+            "{why}; definitions of {version} may be there already, so there is only the way forward: to {version} rendered otherwise, or to a later version"
+        )));
+    }
+    match &record.given_up {
+        None => {
+            let given_up = GivenUp { revision: target.clone(), why };
+            Ok(Step::Note(Box::new(Record { given_up: Some(given_up), ..record.clone() })))
+        }
+        // What was installed does not come back either; or the way back is found by the next pass.
+        Some(_) => Err(Wait::TimedOut(why)),
+    }
 }
 
 /// The next step of a provider in hand.
@@ -81,10 +128,12 @@ pub(super) fn go_on(
     provider: &ProviderFacts,
     record: &Record,
     elsewhere: &BTreeSet<ObjectId>,
+    patience: Patience,
 ) -> Result<Step, Wait> {
-    let may_go_back = record.phase == Phase::Preparing && !record.definitions_changed;
+    let may_go_back =
+        record.phase == Phase::Preparing && !record.definitions_changed && !record.objects_changed;
     let components = match &provider.wanted {
-        Wanted::Components(components) => components,
+        Wanted::Components(components) | Wanted::Back { components, .. } => components,
         Wanted::Halted(_) if may_go_back => return Ok(back(provider, record)),
         Wanted::Halted(why) => return Err(Wait::Stuck(why.clone())),
         Wanted::Nothing => return Ok(begin(provider)),
@@ -93,9 +142,9 @@ pub(super) fn go_on(
         return retarget(provider, record, components, may_go_back);
     }
     match record.phase {
-        Phase::Preparing => prepare(provider, record, components, may_go_back),
+        Phase::Preparing => prepare(provider, record, components, may_go_back, patience),
         Phase::Pruning => prune(provider, record, components, elsewhere),
-        _ => apply(provider, record, components, elsewhere),
+        _ => apply(provider, record, components, elsewhere, patience),
     }
 }
 
@@ -117,7 +166,7 @@ fn retarget(
             target.version, components.revision.version, target.version
         )));
     }
-    Ok(Step::Note(Box::new(begun(record.clone(), components))))
+    Ok(Step::Note(Box::new(begun(record.clone(), components, given_up(provider, record)))))
 }
 
 fn is_older(one: &Revision, than: &Revision) -> bool {
@@ -132,6 +181,7 @@ fn prepare(
     record: &Record,
     components: &Components,
     may_go_back: bool,
+    patience: Patience,
 ) -> Result<Step, Wait> {
     let Some(look) = &provider.look else { return Err(Wait::For("its objects are looked at".to_owned())) };
     if let Some((id, why)) = provider.refused() {
@@ -174,7 +224,7 @@ fn prepare(
             .then(|| format!("{pods} pods of Deployment {}/{} are still there", one.namespace, one.name))
     });
     if let Some(left) = left {
-        return Err(Wait::For(left));
+        return wait(record, left, patience);
     }
     let changes_definitions = components.objects.iter().any(|object| {
         is_definition(&object.id) && look.get(&object.id).is_none_or(|seen| seen.fit != Fit::Same)
@@ -182,6 +232,7 @@ fn prepare(
     Ok(Step::Note(Box::new(Record {
         phase: Phase::Applying,
         definitions_changed: record.definitions_changed || changes_definitions,
+        waiting_since: None,
         ..record.clone()
     })))
 }
@@ -191,6 +242,7 @@ fn apply(
     record: &Record,
     components: &Components,
     elsewhere: &BTreeSet<ObjectId>,
+    patience: Patience,
 ) -> Result<Step, Wait> {
     let Some(look) = &provider.look else { return Err(Wait::For("its objects are looked at".to_owned())) };
     let mut stages: BTreeMap<Stage, Vec<&ObjectId>> = BTreeMap::new();
@@ -201,7 +253,8 @@ fn apply(
     for (stage, ids) in &stages {
         let terminating = ids.iter().find(|id| *fit(id) == Fit::Terminating);
         if let Some(id) = terminating {
-            return Err(Wait::For(format!("{id} is being deleted, and is made again once it is gone")));
+            let why = format!("{id} is being deleted, and is made again once it is gone");
+            return wait(record, why, patience);
         }
         let objects: Vec<ObjectId> =
             ids.iter().filter(|id| *fit(id) != Fit::Same).map(|id| (*id).clone()).collect();
@@ -212,13 +265,13 @@ fn apply(
             return Ok(Step::Apply { stage: *stage, objects, untried });
         }
         if let Some(why) = ids.iter().find_map(|id| unready(id, look.get(*id)?)) {
-            return Err(Wait::For(why));
+            return wait(record, why, patience);
         }
     }
     let webhooks = stages.remove(&Stage::Webhooks).unwrap_or_default().into_iter().cloned().collect();
     let then = match outdated(provider, record, elsewhere).is_empty() {
-        true => settled(record, components),
-        false => Record { phase: Phase::Pruning, ..record.clone() },
+        true => settled(record, components, given_up(provider, record)),
+        false => Record { phase: Phase::Pruning, waiting_since: None, ..record.clone() },
     };
     Ok(Step::Ask { webhooks, then: Box::new(then) })
 }
@@ -250,7 +303,7 @@ fn prune(
 ) -> Result<Step, Wait> {
     match deletable(provider, record, elsewhere) {
         doomed if !doomed.is_empty() => Ok(Step::Delete(doomed)),
-        _ => Ok(Step::Note(Box::new(settled(record, components)))),
+        _ => Ok(Step::Note(Box::new(settled(record, components, given_up(provider, record))))),
     }
 }
 
@@ -273,7 +326,8 @@ pub(super) fn go_on_removing(
     if let Some(components) = provider.components() {
         // It was made anew meanwhile.
         let record = Record { installed: None, definitions_changed: true, ..record.clone() };
-        return Ok(Step::Note(Box::new(Record { phase: Phase::Applying, ..begun(record, components) })));
+        let begun = begun(record, components, None);
+        return Ok(Step::Note(Box::new(Record { phase: Phase::Applying, ..begun })));
     }
     if provider.look.is_none() {
         return Err(Wait::For("its objects are looked at".to_owned()));

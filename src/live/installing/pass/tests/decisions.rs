@@ -4,10 +4,12 @@ use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 
 use super::super::{Fit, Phase, ProviderFacts, Record, Seen, Stage, Step, Stopped, Wait, Wanted, next};
-use super::{components, definition, deployment, facts, look, provider, revision, role, same, webhooks};
+use super::{
+    after, components, definition, deployment, facts, look, provider, revision, role, same, webhooks,
+};
 use crate::applying::Inventory;
 
-fn objects() -> Vec<ObjectId> {
+pub(super) fn objects() -> Vec<ObjectId> {
     vec![definition("boxes"), role("manager"), webhooks("hooks"), deployment("core")]
 }
 
@@ -30,7 +32,7 @@ fn installed() -> ProviderFacts {
 }
 
 /// The same, asked for 1.1.0.
-fn to_be_upgraded() -> ProviderFacts {
+pub(super) fn to_be_upgraded() -> ProviderFacts {
     let two = revision("v1.1.0", "two");
     let mut core = ProviderFacts { wanted: components(two, &objects()), ..installed() };
     for id in objects() {
@@ -39,20 +41,20 @@ fn to_be_upgraded() -> ProviderFacts {
     core
 }
 
-fn set(facts: &mut ProviderFacts, id: &ObjectId, change: impl FnOnce(&mut Seen)) {
+pub(super) fn set(facts: &mut ProviderFacts, id: &ObjectId, change: impl FnOnce(&mut Seen)) {
     change(facts.look.get_or_insert_default().entry(id.clone()).or_default());
 }
 
-fn record(facts: &mut ProviderFacts) -> &mut Record {
+pub(super) fn record(facts: &mut ProviderFacts) -> &mut Record {
     facts.record.get_or_insert_default()
 }
 
 fn step(facts: &[ProviderFacts]) -> Step {
-    let decision = next(facts);
+    let decision = next(facts, after(0));
     decision.step.unwrap_or_else(|| panic!("nothing is done: {:?}", decision.waits)).1
 }
 
-fn noted(facts: &[ProviderFacts]) -> Record {
+pub(super) fn noted(facts: &[ProviderFacts]) -> Record {
     match step(facts) {
         Step::Note(record) => *record,
         other => panic!("{other:?}"),
@@ -60,14 +62,14 @@ fn noted(facts: &[ProviderFacts]) -> Record {
 }
 
 fn wait(facts: &[ProviderFacts]) -> Wait {
-    let decision = next(facts);
+    let decision = next(facts, after(0));
     assert_eq!(decision.step, None);
     decision.waits.into_values().next().unwrap_or_else(|| panic!("nothing is waited for"))
 }
 
 #[test]
 fn where_nothing_is_to_be_done_there_is_no_step() {
-    let decision = next(&[installed()]);
+    let decision = next(&[installed()], after(0));
     assert_eq!((decision.step, decision.waits.len()), (None, 0));
 }
 
@@ -97,7 +99,7 @@ fn nothing_is_begun_while_an_object_of_any_provider_is_refused() {
         look: look([(role("ipam"), refused)]),
         ..facts(ipam.clone(), ProviderKind::Ipam, wanted)
     };
-    let decision = next(&[core.clone(), other]);
+    let decision = next(&[core.clone(), other], after(0));
     assert_eq!(decision.step, None);
     assert_eq!(decision.waits[&ipam], Wait::Refused { object: role("ipam"), why: "422 Invalid".to_owned() });
     assert!(matches!(&decision.waits[&core.id], Wait::ForSet(why) if why.contains("422 Invalid")));
@@ -139,10 +141,13 @@ fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pod
         seen.replicas = Some(0);
         seen.pods = 1;
     });
+    core.record = Some(noted(&[core.clone()]));
+    assert_eq!(record(&mut core).waiting_since, Some(super::minute(0)));
     assert_eq!(wait(&[core.clone()]), Wait::For("1 pods of Deployment core/core are still there".to_owned()));
     set(&mut core, &deployment("core"), |seen| seen.pods = 0);
     let applying = noted(&[core]);
     assert_eq!((applying.phase, applying.definitions_changed), (Phase::Applying, true));
+    assert_eq!(applying.waiting_since, None);
 }
 
 #[test]
@@ -190,7 +195,8 @@ fn webhooks_are_asked_when_all_is_available_and_the_next_provider_is_not_begun_b
         components(revision("v1.0.0", "x"), &[role("ipam")]),
     );
     let other = ProviderFacts { look: look([(role("ipam"), Seen::default())]), ..other };
-    let decision = next(&[core.clone(), other.clone()]);
+    core.record = Some(noted(&[core.clone(), other.clone()]));
+    let decision = next(&[core.clone(), other.clone()], after(0));
     assert_eq!(decision.step, None);
     assert!(matches!(&decision.waits[&other.id], Wait::ForSet(why) if why.contains("comes first")));
 

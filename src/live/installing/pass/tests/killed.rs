@@ -9,7 +9,7 @@ use super::super::{
     Fit, Look, Phase, ProviderFacts, Record, Revision, Seen, Stage, Step, Stopped, Wanted, is_definition,
     next,
 };
-use super::{available, components, definition, deployment, provider, revision, role, webhooks};
+use super::{after, available, components, definition, deployment, provider, revision, role, webhooks};
 use crate::applying::InventoryObject;
 
 /// A random number, the next after each; the same for the same seed.
@@ -196,7 +196,7 @@ impl Cluster {
     /// Takes steps until there is none; `dice` kills now and then.
     fn settle(&mut self, all: &[Asked], dice: &mut Option<Dice>) {
         for _ in 0..10_000 {
-            let decision = next(&self.facts(all));
+            let decision = next(&self.facts(all), after(0));
             let Some((id, step)) = decision.step else {
                 assert_eq!(decision.waits.len(), 0, "{:?}", decision.waits);
                 return;
@@ -238,7 +238,7 @@ fn whoever_is_killed_anywhere_comes_to_the_same_end() {
         // Somebody changes their mind on the way: whatever was begun, the end is that of the last word.
         let steps = dice.as_mut().unwrap().below(20);
         for _ in 0..steps {
-            let Some((id, step)) = next(&cluster.facts(&new)).step else { break };
+            let Some((id, step)) = next(&cluster.facts(&new), after(0)).step else { break };
             let asked = new.iter().find(|asked| asked.id() == id).unwrap();
             cluster.perform(asked, step, usize::MAX);
         }
@@ -258,7 +258,7 @@ fn a_spec_that_changes_on_the_way_is_followed_forward() {
         let mut cluster = Cluster::default();
         cluster.settle(&old, &mut None);
         for _ in 0..cut {
-            let Some((id, step)) = next(&cluster.facts(&new)).step else { break };
+            let Some((id, step)) = next(&cluster.facts(&new), after(0)).step else { break };
             let asked = new.iter().find(|asked| asked.id() == id).unwrap();
             cluster.perform(asked, step, usize::MAX);
         }
@@ -274,7 +274,7 @@ fn halfway_a_removed_provider_goes_and_the_others_stay() {
     cluster.settle(&all, &mut None);
     let mut facts = cluster.facts(&all);
     facts[2].wanted = Wanted::Nothing;
-    while let Some((id, step)) = next(&facts).step {
+    while let Some((id, step)) = next(&facts, after(0)).step {
         assert_eq!(id, all[2].id());
         cluster.perform(&all[2], step, usize::MAX);
         facts = cluster.facts(&all);

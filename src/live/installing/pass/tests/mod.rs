@@ -1,12 +1,15 @@
 //! What is done next: single decisions by hand, and whole passes over a cluster in memory, killed anywhere.
 
 mod decisions;
+mod giving_up;
 mod killed;
 
 use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 
-use super::{Component, Components, Fit, Look, ProviderFacts, Revision, Seen, Wanted};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Component, Components, Fit, Look, Patience, ProviderFacts, Revision, Seen, Wanted};
 use crate::installing::Health;
 
 pub(super) fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
@@ -45,6 +48,15 @@ pub(super) fn revision(version: &str, digest: &str) -> Revision {
 pub(super) fn components(revision: Revision, objects: &[ObjectId]) -> Wanted {
     let objects = objects.iter().map(|id| Component { id: id.clone(), api_version: "v1".to_owned() });
     Wanted::Components(Components { revision, objects: objects.collect() })
+}
+
+/// So many minutes after the first look; ten are waited.
+pub(super) fn after(minutes: i64) -> Patience {
+    Patience { now: minute(minutes), limit: SignedDuration::from_mins(10) }
+}
+
+pub(super) fn minute(minutes: i64) -> Timestamp {
+    Timestamp::from_second(1_767_225_600 + 60 * minutes).unwrap()
 }
 
 pub(super) fn available() -> Option<Health> {

@@ -1,0 +1,17 @@
+//! Passes over the providers of a management cluster in memory.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `patching` | what the API server in memory makes of a JSON Patch |
+//! | `town` | two providers with their components, and what is asked of them |
+//! | `timeouts` | what does not come to run in its time |
+//! | `webhooks` | webhooks that answer, and such that do not |
+//! | `killed` | a process that dies after any write |
+
+mod killed;
+mod patching;
+mod timeouts;
+mod town;
+mod webhooks;
+
+pub(super) use patching::patch;

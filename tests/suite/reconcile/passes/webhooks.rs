@@ -1,0 +1,80 @@
+//! A provider is done when its webhooks answer, and not before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::town::{ACME, CORE, Town, components};
+
+/// A town whose webhook of core is silent for as long as that says.
+fn town() -> (Town, Arc<AtomicBool>) {
+    let town = Town::new();
+    for row in [CORE, ACME] {
+        town.publish(row, "v1.0.0", &components(row, "old", &["v1beta1"]));
+        town.ask(row, "v1.0.0");
+    }
+    let silent = Arc::new(AtomicBool::new(true));
+    let is_silent = Arc::clone(&silent);
+    town.live.state().creations.push(Box::new(move |_, created| {
+        let is_asked = created["apiVersion"] == "cluster-api.example/v1beta1";
+        (is_asked && is_silent.load(Ordering::SeqCst)).then(|| {
+            (500, "Internal error occurred: failed calling webhook \"boxes.cluster-api.example\": no endpoints available".to_owned())
+        })
+    }));
+    (town, silent)
+}
+
+#[tokio::test]
+async fn a_provider_whose_webhook_is_silent_is_not_done() {
+    let (mut town, silent) = town();
+    assert!(town.settle().await.is_waiting);
+    assert_eq!(town.installed(CORE), "none");
+    let said = town.condition(CORE, "ProviderInstalled");
+    let begins =
+        "False InstallFailed: while it was applied: webhook boxes.cluster-api.example does not answer: ";
+    assert!(said.starts_with(begins), "{said}");
+    assert_eq!(town.runs(CORE), "registry.example/cluster-api:old x1", "it runs, and is not done");
+    assert_eq!(town.runs(ACME), "nothing", "the next one is not begun");
+
+    silent.store(false, Ordering::SeqCst);
+    assert!(!town.settle().await.is_waiting);
+    assert_eq!([town.installed(CORE), town.installed(ACME)], ["v1.0.0", "v1.0.0"]);
+    let asked = town.live.state().log.iter().filter(|one| one.verb == "create").count();
+    assert!(asked >= 2, "each webhook was asked");
+}
+
+/// What a webhook answers does not matter, only that it does.
+#[tokio::test]
+async fn a_webhook_that_says_no_has_answered() {
+    let (mut town, silent) = town();
+    silent.store(false, Ordering::SeqCst);
+    town.live.state().creations.push(Box::new(|_, _| {
+        Some((403, "admission webhook \"boxes.cluster-api.example\" denied the request: no name".to_owned()))
+    }));
+    assert!(!town.settle().await.is_waiting, "{}", town.condition(CORE, "ProviderInstalled"));
+    assert_eq!(town.installed(CORE), "v1.0.0");
+}
+
+/// An upgrade whose webhook stays silent goes back where no definition changed.
+#[tokio::test]
+async fn an_upgrade_whose_webhook_stays_silent_is_given_up() {
+    let (mut town, silent) = town();
+    silent.store(false, Ordering::SeqCst);
+    town.settle().await;
+    town.publish(CORE, "v1.1.0", &components(CORE, "new", &["v1beta1"]));
+    town.ask(CORE, "v1.1.0");
+    silent.store(true, Ordering::SeqCst);
+    town.settle().await;
+    assert_eq!(town.runs(CORE), "registry.example/cluster-api:new x1");
+    town.wait(10);
+    // It is given up; the way back is asked, too.
+    town.try_pass().await.unwrap();
+    silent.store(false, Ordering::SeqCst);
+    town.settle().await;
+    assert_eq!(town.runs(CORE), "registry.example/cluster-api:old x1");
+    assert_eq!(town.installed(CORE), "v1.0.0");
+    let said = town.condition(CORE, "ProviderUpgraded");
+    assert!(
+        said.contains("v1.1.0 was given up: webhook boxes.cluster-api.example does not answer"),
+        "{said}"
+    );
+}
