@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_model::dns_name::is_label;
+use capstan_plan::settings::HostName;
 
 use super::sources::{Flags, Sources, typed};
 use super::{Checked, ConfigError, Environment, listen, number, seconds, state_dir};
@@ -49,6 +50,11 @@ pub struct ReconcileOptions {
     /// cluster are installed [env: CAPSTAN_PROVIDERS_NAMESPACE] [default: none are installed]
     #[arg(long, value_name = "NAMESPACE")]
     pub providers_namespace: Option<String>,
+    /// Hosts from which components of providers may be fetched, with commas between them; each with its port where that
+    /// is not the scheme's own [env: CAPSTAN_PROVIDER_HOSTS] [default: none, so that components come from ConfigMaps
+    /// alone]
+    #[arg(long, value_name = "HOST,…")]
+    pub provider_hosts: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
@@ -70,6 +76,7 @@ impl Flags for ReconcileOptions {
         "render-timeout-seconds",
         "render-memory-mib",
         "providers-namespace",
+        "provider-hosts",
     ];
 
     fn config(&self) -> Option<&Path> {
@@ -86,6 +93,7 @@ impl Flags for ReconcileOptions {
             "render-timeout-seconds" => self.render_timeout_seconds.clone(),
             "render-memory-mib" => self.render_memory_mib.clone(),
             "providers-namespace" => self.providers_namespace.clone(),
+            "provider-hosts" => self.provider_hosts.clone(),
             _ => None,
         }
     }
@@ -110,6 +118,8 @@ pub struct ReconcilerConfig {
     pub render_memory: u64,
     /// Namespace of the service account that installs providers; `None` where none are installed.
     pub providers_namespace: Option<String>,
+    /// Hosts from which components of providers may be fetched.
+    pub provider_hosts: Vec<HostName>,
 }
 
 impl ReconcilerConfig {
@@ -125,12 +135,13 @@ impl ReconcilerConfig {
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
+        let hosts = checked.take(provider_hosts(&sources));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
         let watches = checked.take(namespace_watches(&sources));
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
-        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers) {
+        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, hosts) {
             (
                 Some(kubeconfig),
                 Some(namespace),
@@ -140,6 +151,7 @@ impl ReconcilerConfig {
                 Some(render_timeout),
                 Some(render_memory),
                 Some(providers_namespace),
+                Some(provider_hosts),
             ) => Ok(Self {
                 kubeconfig,
                 namespace,
@@ -149,6 +161,7 @@ impl ReconcilerConfig {
                 render_timeout,
                 render_memory,
                 providers_namespace,
+                provider_hosts,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -177,6 +190,15 @@ fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<Strin
     } else {
         Err(setting.wrong("is no name of a namespace: lower-case letters, digits and `-`, at most 63"))
     }
+}
+
+fn provider_hosts(sources: &Sources) -> Result<Vec<HostName>, String> {
+    let Some(setting) = sources.setting("provider-hosts") else { return Ok(Vec::new()) };
+    let hosts = setting.text.split(',').map(str::trim).filter(|host| !host.is_empty());
+    let parsed = hosts.map(|host| {
+        HostName::parse(host).map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
+    });
+    parsed.collect()
 }
 
 fn namespace_watches(sources: &Sources) -> Result<usize, String> {
@@ -215,6 +237,26 @@ mod tests {
         assert_eq!(config.kubeconfig, None);
         assert_eq!(config.namespace_watches, 200);
         assert_eq!(config.render_timeout, Duration::from_secs(60));
+        assert_eq!(config.provider_hosts, []);
+    }
+
+    #[test]
+    fn hosts_of_components_are_named_with_commas_between_them() {
+        let state = tempfile::tempdir().unwrap();
+        let hosts = |hosts: &str| {
+            let variables =
+                [("CAPSTAN_STATE_DIR", state.path().to_str().unwrap()), ("CAPSTAN_PROVIDER_HOSTS", hosts)];
+            let config = load(&ReconcileOptions::default(), &variables)?;
+            Ok(config.provider_hosts.iter().map(|host| host.as_str().to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            hosts("github.com, registry.example.com:5000").unwrap(),
+            ["github.com", "registry.example.com:5000"]
+        );
+        assert_eq!(hosts("").unwrap(), [""; 0]);
+        let error: ConfigError = hosts("github.com,https://ghcr.io").unwrap_err();
+        let problem = &error.problems[0];
+        assert!(problem.starts_with("provider-hosts (from CAPSTAN_PROVIDER_HOSTS): "), "{problem}");
     }
 
     #[test]

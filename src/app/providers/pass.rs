@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use capstan_live::installing::Owner;
 use capstan_live::installing::pass::{ProviderFacts, Step, next};
@@ -11,6 +12,7 @@ use super::look::Looking;
 use super::perform::{Performed, perform, sweep};
 use super::reading::{Memory, Read, read};
 use super::saying::say;
+use crate::app::components::Downloads;
 use crate::app::ports::{As, Clock, LiveError, Post, ServiceAccount};
 use crate::app::reconcile::{DryRunCache, Gate, Operators};
 
@@ -27,6 +29,8 @@ pub struct Pass {
     pub tried: Arc<DryRunCache>,
     /// What was seen of Cluster API operators here.
     pub operators: Arc<Operators>,
+    /// Fetches components that are lacking.
+    pub downloads: Downloads,
 }
 
 impl Pass {
@@ -50,6 +54,8 @@ pub struct Outcome {
     pub steps: usize,
     /// Whether something is waited for, or failed: it is looked at again soon.
     pub is_waiting: bool,
+    /// After how long components that are lacking are worth another look.
+    pub again: Option<Duration>,
     /// Whether it was broken off.
     pub is_over: bool,
     /// What is worth watching from now on.
@@ -74,7 +80,7 @@ pub async fn pass(
 ) -> Result<Outcome, LiveError> {
     let by = pass.by();
     let mut read = read(pass, memory).await?;
-    let mut outcome = Outcome { posts: read.posts(), ..Outcome::default() };
+    let mut outcome = Outcome { posts: read.posts(), again: read.again, ..Outcome::default() };
     let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {

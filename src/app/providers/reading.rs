@@ -11,6 +11,7 @@ use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind, Rendered, VERSION};
 use serde_json::{Value, json};
 
+use super::downloading::{self, Lacking};
 use super::pass::Pass;
 use super::records::{Remembered, read_all};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Post};
@@ -104,6 +105,8 @@ pub(super) struct Read {
     pub(super) members: Vec<Member>,
     /// ConfigMaps with components, downloads among them: their metadata alone.
     pub(super) config_maps: Vec<Value>,
+    /// After how long components that are lacking are asked for again; `None` where none are.
+    pub(super) again: Option<std::time::Duration>,
 }
 
 impl Read {
@@ -163,6 +166,9 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
     let remembered = read_all(pass, &by).await?;
     let named = LiveSet::read(&objects);
     let mut sources = sources(pass, &by, &named).await?;
+    let (recorded, wrong) = downloading::recorded(&objects, &named);
+    let Lacking { halted: lacking, again } =
+        downloading::fill(pass, &by, &objects, &named, &recorded, &mut sources).await?;
     let config_maps = sources.iter().filter(|source| text(source, "/kind") == "ConfigMap");
     let config_maps: Vec<Value> = config_maps
         .map(|map| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map["metadata"]}))
@@ -213,12 +219,19 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             id,
         };
         match rendered.get(&member.id) {
-            Some(Ok(rendered)) => member.renders(rendered),
+            Some(Ok(rendered)) => {
+                member.renders(rendered);
+                let record = recorded.get(&member.id);
+                let other = downloading::differs(record, &rendered.version, rendered.components_sha256());
+                member.halted = member.halted.or(other);
+            }
             Some(Err((failure, message))) if member.halted.is_none() => {
-                member.halted = Some(Halted::Failed(*failure, message.clone()));
+                let why = || Halted::Failed(*failure, message.clone());
+                member.halted = Some(lacking.get(&member.id).cloned().unwrap_or_else(why));
             }
             _ => {}
         }
+        member.halted = member.halted.or_else(|| wrong.get(&member.id).cloned());
         if let Some(halted) = &member.halted {
             member.wanted = Wanted::Halted(halted.message());
         }
@@ -277,7 +290,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
     for member in &mut members {
         settle_deletion(pass, &by, member, &all).await?;
     }
-    Ok(Read { members, config_maps })
+    Ok(Read { members, config_maps, again })
 }
 
 impl Member {

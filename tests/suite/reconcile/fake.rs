@@ -432,10 +432,32 @@ impl ManagementCluster for FakeCluster {
         _by: &As,
         object: &ApiObject,
         _part: ObjectPart,
-        _patch: &Value,
-        _run: Run,
+        patch: &Value,
+        run: Run,
     ) -> Result<Value, LiveError> {
-        panic!("clusters are applied, never patched: {object}")
+        let id = object.id();
+        let key = (id.group, id.kind, id.namespace, id.name);
+        let doing = format!("patching {object}");
+        let mut state = self.state();
+        if run == Run::Real && state.is_dead() {
+            return Err(gone(&doing));
+        }
+        state.log.push(Request { verb: "patch", object: object.to_string(), is_real: run == Run::Real });
+        let Some(found) = state.objects.get(&key).cloned() else {
+            return Err(refused(&doing, (404, json!({"message": "not found", "reason": "NotFound"}))));
+        };
+        let mut patched = found.clone();
+        for operation in patch.as_array().unwrap() {
+            patch_by(&mut patched, operation).map_err(|no| refused(&doing, no))?;
+        }
+        if patched != found {
+            state.counter += 1;
+            patched["metadata"]["resourceVersion"] = json!(state.counter.to_string());
+        }
+        if run == Run::Real {
+            state.objects.insert(key, patched.clone());
+        }
+        Ok(patched)
     }
 
     async fn delete(
@@ -520,6 +542,28 @@ impl ManagementCluster for FakeCluster {
     fn watch_posts(&self, _by: As, _posts: tokio::sync::watch::Receiver<BTreeSet<Post>>) -> LiveChanges {
         Box::pin(futures_util::stream::pending())
     }
+}
+
+/// One operation of a JSON patch, as far as they are sent.
+fn patch_by(object: &mut Value, operation: &Value) -> Result<(), (u16, Value)> {
+    let path = operation["path"].as_str().unwrap();
+    let value = operation.get("value").cloned().unwrap_or_default();
+    let is = object.pointer(path).cloned();
+    if path == "/metadata/resourceVersion" && is.as_ref() != Some(&value) {
+        return Err((409, json!({"message": "the object has been modified", "reason": "Conflict"})));
+    }
+    if operation["op"] == "test" && is.as_ref() != Some(&value) {
+        return Err((422, json!({"message": "the test failed", "reason": "Invalid"})));
+    }
+    let (parent, name) = path.rsplit_once('/').unwrap();
+    let parent = object.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+    let name = name.replace("~1", "/");
+    match operation["op"].as_str().unwrap() {
+        "add" | "replace" => drop(parent.insert(name, value)),
+        "remove" => drop(parent.remove(&name)),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// What somebody must have applied to get that object.
