@@ -11,6 +11,7 @@
 //!
 //! Deliberately absent: decisions (the heart's), and when a pass begins (`controllers`).
 
+mod adopting;
 mod downloading;
 mod look;
 mod migrate;

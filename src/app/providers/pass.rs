@@ -8,6 +8,7 @@ use capstan_live::installing::Owner;
 use capstan_live::installing::pass::{ProviderFacts, Step, next};
 use capstan_model::object::ObjectId;
 
+use super::adopting;
 use super::look::Looking;
 use super::perform::{Performed, perform, sweep};
 use super::reading::{Memory, Read, read};
@@ -80,6 +81,7 @@ pub async fn pass(
 ) -> Result<Outcome, LiveError> {
     let by = pass.by();
     let mut read = read(pass, memory).await?;
+    adopting::hold(pass, &by, &mut read).await?;
     let mut outcome = Outcome { posts: read.posts(), again: read.again, ..Outcome::default() };
     let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
@@ -116,6 +118,7 @@ pub async fn pass(
     say(pass, &by, &read, &facts, &decision, failed.as_ref()).await?;
     if !outcome.is_waiting {
         sweep(pass, &by, &read).await?;
+        adopting::clear(pass, &by, &read).await?;
     }
     Ok(outcome)
 }

@@ -44,6 +44,8 @@ pub(super) struct Member {
     pub(super) remembered: Option<Remembered>,
     /// Where it is being deleted: whether it may go.
     pub(super) deletion: Option<Deletion>,
+    /// The version that somebody else installed, where that is known and its object does not say it.
+    pub(super) installed_before: Option<String>,
     /// The config Secret that it is rendered from.
     secret: Option<String>,
 }
@@ -88,7 +90,8 @@ impl Member {
             return Some(remembered.record.clone());
         }
         let text = |key: &str| self.object.as_ref()?.get("status")?.get(key)?.as_str().map(str::to_owned);
-        let version = match text("installedVersion").filter(|version| !version.is_empty()) {
+        let of_object = text("installedVersion").filter(|version| !version.is_empty());
+        let version = match of_object.or_else(|| self.installed_before.clone()) {
             Some(version) => version,
             // Somebody may hold an object that was never installed: it may go.
             None if self.deletion == Some(Deletion::May) => return Some(Record::default()),
@@ -215,6 +218,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             manifests: BTreeMap::new(),
             remembered: own.cloned(),
             deletion: None,
+            installed_before: None,
             secret: provider.config_secret().map(str::to_owned),
             id,
         };
@@ -256,6 +260,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             manifests: BTreeMap::new(),
             remembered: own.cloned(),
             deletion: None,
+            installed_before: None,
             secret: None,
         });
     }
@@ -281,6 +286,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             manifests: BTreeMap::new(),
             remembered: Some(left),
             deletion: None,
+            installed_before: None,
             secret: None,
         });
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::installing::{
-    APPS, DEFINITION, DEPLOYMENT, InUse, LEASE, LEASE_KIND, OPERATOR_LABELS, OWNED_ELSEWHERE, Owner,
+    ADOPT, APPS, DEFINITION, DEPLOYMENT, InUse, LEASE, LEASE_KIND, OPERATOR_LABELS, OWNED_ELSEWHERE, Owner,
     OwnerFacts, PROVIDER_LABEL, SetFacts, Sightings, WORKLOADS, definition_may_go, is_provider, judge_set,
     owner,
 };
@@ -111,6 +111,13 @@ pub(super) fn note_components(
         mark(&mut object.value, COMPONENTS_ANNOTATION, RecordedComponents { version, sha256 }.annotation());
     }
     Ok(())
+}
+
+/// Notes on the provider objects of a set that what others installed for them may be taken over.
+pub(super) fn note_adoption(objects: &mut [RenderedObject]) {
+    for object in objects.iter_mut().filter(|object| is_provider(&object.id)) {
+        mark(&mut object.value, ADOPT, "take".to_owned());
+    }
 }
 
 /// Sets an annotation.

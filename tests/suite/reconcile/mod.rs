@@ -15,6 +15,7 @@ mod machines;
 mod moving;
 mod owning;
 mod preflight;
+mod provider_adoption;
 mod provider_downloads;
 mod provider_sets;
 mod providers;

@@ -45,6 +45,7 @@ impl Ground {
             ("", "ServiceAccount", Scope::Namespaced),
             ("apps", "Deployment", Scope::Namespaced),
             ("capstan.dev", "ManagedProvider", Scope::Namespaced),
+            ("clusterctl.cluster.x-k8s.io", "Provider", Scope::Namespaced),
             ("rbac.authorization.k8s.io", "ClusterRole", Scope::Cluster),
         ] {
             live.state().kinds.insert((group.to_owned(), kind.to_owned()), scope);
