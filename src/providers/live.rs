@@ -172,6 +172,14 @@ impl Rendered {
     }
 }
 
+impl ProviderSet {
+    /// Adds ConfigMaps and Secrets that an API server holds to what was read elsewhere, which comes before them.
+    pub fn complete_with(&mut self, live: &[Value]) {
+        let Some(nowhere) = nowhere() else { return };
+        live.iter().for_each(|object| self.complete(Placed::from_value(object, &nowhere)));
+    }
+}
+
 impl Provider {
     /// The provider object.
     pub fn id(&self) -> ObjectId {
