@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_model::dns_name::is_label;
+use capstan_plan::settings::HostName;
 
 use super::sources::{Flags, Sources, typed};
 use super::{Checked, ConfigError, Environment, listen, number, seconds, state_dir};
@@ -53,6 +54,11 @@ pub struct ReconcileOptions {
     /// time; then the set stops there [env: CAPSTAN_PROVIDER_TIMEOUT_SECONDS] [default: 600]
     #[arg(long, value_name = "NUMBER")]
     pub provider_timeout_seconds: Option<String>,
+    /// Hosts from which components of providers may be fetched, with commas between them; each with its port where that
+    /// is not the scheme's own [env: CAPSTAN_PROVIDER_HOSTS] [default: none, so that components come from ConfigMaps
+    /// alone]
+    #[arg(long, value_name = "HOST,…")]
+    pub provider_hosts: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
@@ -78,6 +84,7 @@ impl Flags for ReconcileOptions {
         "render-memory-mib",
         "providers-namespace",
         "provider-timeout-seconds",
+        "provider-hosts",
     ];
 
     fn config(&self) -> Option<&Path> {
@@ -95,6 +102,7 @@ impl Flags for ReconcileOptions {
             "render-memory-mib" => self.render_memory_mib.clone(),
             "providers-namespace" => self.providers_namespace.clone(),
             "provider-timeout-seconds" => self.provider_timeout_seconds.clone(),
+            "provider-hosts" => self.provider_hosts.clone(),
             _ => None,
         }
     }
@@ -121,6 +129,8 @@ pub struct ReconcilerConfig {
     pub providers_namespace: Option<String>,
     /// How long one thing of a provider is waited for.
     pub provider_timeout: Duration,
+    /// Hosts from which components of providers may be fetched.
+    pub provider_hosts: Vec<HostName>,
 }
 
 impl ReconcilerConfig {
@@ -136,13 +146,16 @@ impl ReconcilerConfig {
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
+        let hosts = checked.take(provider_hosts(&sources));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
         let watches = checked.take(namespace_watches(&sources));
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
         let patience = checked.take(provider_timeout(&sources));
-        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience) {
+        match (
+            kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience, hosts,
+        ) {
             (
                 Some(kubeconfig),
                 Some(namespace),
@@ -153,6 +166,7 @@ impl ReconcilerConfig {
                 Some(render_memory),
                 Some(providers_namespace),
                 Some(provider_timeout),
+                Some(provider_hosts),
             ) => Ok(Self {
                 kubeconfig,
                 namespace,
@@ -163,6 +177,7 @@ impl ReconcilerConfig {
                 render_memory,
                 providers_namespace,
                 provider_timeout,
+                provider_hosts,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -191,6 +206,15 @@ fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<Strin
     } else {
         Err(setting.wrong("is no name of a namespace: lower-case letters, digits and `-`, at most 63"))
     }
+}
+
+fn provider_hosts(sources: &Sources) -> Result<Vec<HostName>, String> {
+    let Some(setting) = sources.setting("provider-hosts") else { return Ok(Vec::new()) };
+    let hosts = setting.text.split(',').map(str::trim).filter(|host| !host.is_empty());
+    let parsed = hosts.map(|host| {
+        HostName::parse(host).map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
+    });
+    parsed.collect()
 }
 
 fn namespace_watches(sources: &Sources) -> Result<usize, String> {
@@ -234,6 +258,26 @@ mod tests {
         assert_eq!(config.namespace_watches, 200);
         assert_eq!(config.render_timeout, Duration::from_secs(60));
         assert_eq!(config.provider_timeout, Duration::from_secs(600));
+        assert_eq!(config.provider_hosts, []);
+    }
+
+    #[test]
+    fn hosts_of_components_are_named_with_commas_between_them() {
+        let state = tempfile::tempdir().unwrap();
+        let hosts = |hosts: &str| {
+            let variables =
+                [("CAPSTAN_STATE_DIR", state.path().to_str().unwrap()), ("CAPSTAN_PROVIDER_HOSTS", hosts)];
+            let config = load(&ReconcileOptions::default(), &variables)?;
+            Ok(config.provider_hosts.iter().map(|host| host.as_str().to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            hosts("github.com, registry.example.com:5000").unwrap(),
+            ["github.com", "registry.example.com:5000"]
+        );
+        assert_eq!(hosts("").unwrap(), [""; 0]);
+        let error: ConfigError = hosts("github.com,https://ghcr.io").unwrap_err();
+        let problem = &error.problems[0];
+        assert!(problem.starts_with("provider-hosts (from CAPSTAN_PROVIDER_HOSTS): "), "{problem}");
     }
 
     #[test]

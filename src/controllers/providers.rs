@@ -49,10 +49,12 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
             tried: Arc::new(DryRunCache::default()),
             operators: Arc::clone(&ports.operators),
             limit: providers.limit,
+            downloads: ports.downloads.clone(),
         },
         memory: Memory::default(),
         leases: OperatorLeases::new(providers.leases),
         said: String::new(),
+        again: None,
     };
     let mut fruitless: u32 = 0;
     while !stop.is_cancelled() {
@@ -70,6 +72,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
                 pause(fruitless)
             }
         };
+        let due = installing.again.map_or(due, |again| due.min(again));
         tokio::select! {
             () = stop.cancelled() => break,
             () = tokio::time::sleep(due) => {}
@@ -100,6 +103,8 @@ struct Installing {
     leases: OperatorLeases,
     /// Why nothing is installed, as it was logged last.
     said: String,
+    /// After how long components that were lacking are asked for again.
+    again: Option<Duration>,
 }
 
 impl Installing {
@@ -117,8 +122,10 @@ impl Installing {
             Err(error) => return waits(&error),
         }
         let is_over = || stop.is_cancelled();
+        self.again = None;
         match pass(&self.pass, &mut self.memory, &is_over).await {
             Ok(outcome) => {
+                self.again = outcome.again;
                 posts.send_if_modified(|known| {
                     let is_new = *known != outcome.posts;
                     *known = outcome.posts;

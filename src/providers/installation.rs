@@ -19,6 +19,7 @@ use super::state::RenderedSet;
 /// The service account as which providers are installed, and the name of its roles.
 pub const SERVICE_ACCOUNT: &str = "capstan-providers";
 const RBAC: &str = "rbac.authorization.k8s.io";
+const CLUSTERCTL: &str = "clusterctl.cluster.x-k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 
 /// What is done to an object by its name: what an installation applies and prunes.
@@ -136,6 +137,12 @@ fn of_parts(set: &[Part<'_>]) -> Installation {
         rules.add("", "configmaps", &[], WRITTEN);
         rules.add("", "configmaps", &[], WATCHED);
         rules.add("", "pods", &[], &["list", "watch"]);
+        // What others left who installed it: the operator's cache goes, clusterctl's inventory says the version.
+        rules.add(CLUSTERCTL, "providers", &[&provider.label()], &["get"]);
+        if let Some(version) = provider.version() {
+            let cache = format!("{}-{}-{version}-cache", provider.kind.word(), provider.name);
+            rules.add("", "secrets", &[&cache], &["delete", "get"]);
+        }
         if let Some(secret) = &provider.spec.config_secret {
             of_namespace.entry(secret.namespace.clone()).or_default().add(
                 "",

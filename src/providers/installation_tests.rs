@@ -118,11 +118,13 @@ fn an_installer_needs_no_star() {
                 "rules": [
                     rule("", "configmaps", &[], "create delete get list patch watch"),
                     rule("", "pods", &[], "list watch"),
+                    rule("", "secrets", &["infrastructure-acme-v1.0.0-cache"], "delete get"),
                     rule("", "secrets", &["keys"], "get list watch"),
                     rule("", "serviceaccounts", &["manager"], WRITTEN),
                     rule("", "serviceaccounts", &[], "list watch"),
                     rule("acme.example", "boxes", &["first"], WRITTEN),
                     rule("acme.example", "boxes", &[], "list watch"),
+                    rule("clusterctl.cluster.x-k8s.io", "providers", &["infrastructure-acme"], "get"),
                     rule("operator.cluster.x-k8s.io", "infrastructureproviders/status", &["acme"], "patch"),
                     rule(RBAC, "clusterroles", &["auth-reader"], "bind"),
                     rule(RBAC, "rolebindings", &["auth"], WRITTEN),

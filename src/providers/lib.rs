@@ -82,7 +82,7 @@ pub use installation::{Installation, SERVICE_ACCOUNT, installation, installation
 pub use kind::{GROUP, ProviderKind, VERSION};
 pub use known::is_known;
 pub use lacking::{Lacking, lacking};
-pub use live::LiveSet;
+pub use live::{COMPONENTS_ANNOTATION, LiveSet, RecordedComponents};
 pub use origin::{CREDENTIAL_NAMES, GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
 pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
 pub use refusal::{Cause, Refusal, Stage};

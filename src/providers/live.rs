@@ -77,6 +77,14 @@ impl LiveSet {
         self.set.providers()
     }
 
+    /// What the config Secret of one of them says, where it is here. Nothing where it names none.
+    ///
+    /// # Errors
+    /// A Secret that cannot be read: never with a value.
+    pub fn values(&self, provider: &Provider) -> Result<Values, Refusal> {
+        self.set.values(provider, &Values::default())
+    }
+
     /// Renders one of them.
     ///
     /// # Errors
@@ -115,11 +123,72 @@ impl LiveSet {
     }
 }
 
+/// The annotation of a provider object that says which components its set records: `v1.13.4 sha256:4f0c…`.
+pub const COMPONENTS_ANNOTATION: &str = "capstan.dev/components";
+
+/// Version and SHA-256 of components, as a set records them and a provider object carries them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedComponents {
+    /// `v1.13.4`
+    pub version: String,
+    /// In hex digits.
+    pub sha256: String,
+}
+
+impl RecordedComponents {
+    /// What a provider object carries; `None` where it carries nothing.
+    ///
+    /// # Errors
+    /// What is no such record: it cannot be held against anything.
+    pub fn of(object: &Value) -> Result<Option<Self>, Refusal> {
+        let annotations = object.pointer("/metadata/annotations");
+        let Some(text) = annotations.and_then(|all| all.get(COMPONENTS_ANNOTATION)?.as_str()) else {
+            return Ok(None);
+        };
+        let parts = text.split_once(" sha256:");
+        let digest = |digits: &str| digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match parts.filter(|(version, digits)| !version.is_empty() && digest(digits)) {
+            Some((version, digits)) => {
+                Ok(Some(Self { version: version.to_owned(), sha256: digits.to_ascii_lowercase() }))
+            }
+            None => Err(Refusal::new(format!(
+                "the annotation `{COMPONENTS_ANNOTATION}` is `{text}`: write it as `v1.13.4 sha256:` and 64 hex digits, or remove it"
+            ))),
+        }
+    }
+
+    /// As the annotation has it.
+    pub fn annotation(&self) -> String {
+        format!("{} sha256:{}", self.version, self.sha256)
+    }
+
+    /// Why other components of that version are not taken.
+    pub fn differs(&self, found: &str) -> String {
+        format!(
+            "its components have SHA-256 {found}, and the set records {} of {}: somebody changed them under the same version; find out why, then record them with a new pull request",
+            self.sha256, self.version
+        )
+    }
+}
+
 impl Rendered {
     /// SHA-256 of the objects in their order, in hex digits: what it was rendered from does not matter.
     pub fn digest(&self) -> String {
         let texts: Vec<String> = self.objects.iter().map(Value::to_string).collect();
         sha256(texts.join("\n"))
+    }
+
+    /// SHA-256 of the components' text before variables have values, in hex digits.
+    pub fn components_sha256(&self) -> &str {
+        &self.traces.sha256
+    }
+}
+
+impl ProviderSet {
+    /// Adds ConfigMaps and Secrets that an API server holds to what was read elsewhere, which comes before them.
+    pub fn complete_with(&mut self, live: &[Value]) {
+        let Some(nowhere) = nowhere() else { return };
+        live.iter().for_each(|object| self.complete(Placed::from_value(object, &nowhere)));
     }
 }
 
@@ -145,6 +214,18 @@ impl Provider {
         self.spec.config_secret.as_ref().filter(of_it).map(|secret| secret.name.as_str())
     }
 
+    /// Whether a ConfigMap of its namespace holds components of the version that it asks for; of any, where it asks for
+    /// none.
+    pub fn is_supplied_by(&self, config_map: &Value) -> bool {
+        let text = |pointer: &str| config_map.pointer(pointer).and_then(Value::as_str);
+        if text("/metadata/namespace") != Some(&self.namespace) {
+            return false;
+        }
+        let label = |key: &str| config_map.get("metadata")?.get("labels")?.get(key)?.as_str();
+        let version = label(source::VERSION_LABEL).or_else(|| text("/metadata/name"));
+        source::selector(self).meets(label) && self.version().is_none_or(|wanted| Some(wanted) == version)
+    }
+
     /// Whether it may be rendered from a ConfigMap of its namespace.
     pub fn reads(&self, config_map: &Value) -> bool {
         let text = |pointer: &str| config_map.pointer(pointer).and_then(Value::as_str);
@@ -166,4 +247,57 @@ fn nowhere() -> Option<SourceOffset> {
     let path = RepoPath::parse("management-cluster").ok()?;
     let file = YamlFile::read("{}").ok()?;
     placed_documents(&path, &file).into_iter().next().map(|document| document.place)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let sha256 = "a0100a3365cce338591e6982fe985d36a3812dc8e40e04f19deb74b067772a0f";
+        let object = |text: &str| json!({"metadata": {"annotations": {COMPONENTS_ANNOTATION: text}}});
+        let record = RecordedComponents { version: "v1.0.0".to_owned(), sha256: sha256.to_owned() };
+        assert_eq!(record.annotation(), format!("v1.0.0 sha256:{sha256}"));
+        assert_eq!(RecordedComponents::of(&object(&record.annotation())), Ok(Some(record)));
+        assert_eq!(RecordedComponents::of(&json!({"metadata": {}})), Ok(None));
+        for wrong in ["", sha256, "v1.0.0 sha256:a0", &format!(" sha256:{sha256}")] {
+            let refusal = RecordedComponents::of(&object(wrong)).unwrap_err().to_string();
+            assert!(refusal.contains("write it as `v1.13.4 sha256:`"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_config_map_supplies_a_provider_of_its_namespace_and_version() {
+        let provider = |spec: Value| {
+            json!({"apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": "InfrastructureProvider",
+                "metadata": {"name": "own", "namespace": "own-system"}, "spec": spec})
+        };
+        let map = |namespace: &str, name: &str, labels: Value| {
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace,
+                "labels": labels}})
+        };
+        let downloaded = |version: &str| {
+            json!({"provider.cluster.x-k8s.io/name": "own", "provider.cluster.x-k8s.io/type": "infrastructure",
+                "provider.cluster.x-k8s.io/version": version, "provider.cluster.x-k8s.io/source": "oci",
+                "managed-by.operator.cluster.x-k8s.io": "true"})
+        };
+        let oci = json!({"version": "v1.0.0", "fetchConfig": {"oci": "r.example/own"}});
+        let any = json!({"fetchConfig": {"oci": "r.example/own"}});
+        let selects =
+            json!({"version": "v1.0.0", "fetchConfig": {"selector": {"matchLabels": {"for": "own"}}}});
+        for (spec, map, expected) in [
+            (&oci, map("own-system", "x", downloaded("v1.0.0")), true),
+            (&oci, map("own-system", "x", downloaded("v1.0.1")), false),
+            (&oci, map("elsewhere", "x", downloaded("v1.0.0")), false),
+            (&any, map("own-system", "x", downloaded("v1.0.1")), true),
+            (&selects, map("own-system", "v1.0.0", json!({"for": "own"})), true),
+            (&selects, map("own-system", "v1.0.0", json!({"for": "other"})), false),
+        ] {
+            let set = LiveSet::read(&[provider(spec.clone())]);
+            assert_eq!(set.providers()[0].is_supplied_by(&map), expected, "{spec} {map}");
+        }
+    }
 }

@@ -93,6 +93,25 @@ impl ProviderSet {
         }
     }
 
+    /// Adds a ConfigMap or a Secret where none of its name is here that can be read.
+    pub(crate) fn complete(&mut self, object: Placed) {
+        let text = |path: &[&str]| object.text_at(path).unwrap_or_default();
+        let named = Reference {
+            namespace: text(&["metadata", "namespace"]).to_owned(),
+            name: text(&["metadata", "name"]).to_owned(),
+        };
+        let is_there = match text(&["kind"]) {
+            "ConfigMap" => self.config_map(&named).is_some(),
+            _ => {
+                self.secrets.retain(|held| !held.is(&named) || held.0.field("sops").is_none());
+                self.secrets.iter().any(|held| held.is(&named))
+            }
+        };
+        if !is_there {
+            self.insert(object);
+        }
+    }
+
     /// Adds a provider object.
     pub(crate) fn insert_provider(&mut self, provider: Provider) {
         let key = |provider: &Provider| (provider.kind, provider.name.clone(), provider.namespace.clone());

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
-use capstan::app::ports::{Clock, Leadership, SystemClock, Term};
+use capstan::app::components::{DownloadLimits, Downloads};
+use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
 use capstan::app::reconcile::{DryRunCache, Gate, Kinds, Ports, Trial};
@@ -21,7 +22,7 @@ use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
-use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
+use capstan_plan::settings::{HostName, ManagementClusterUid, RepositoryName};
 use capstan_report::Refusal;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret as _;
@@ -72,6 +73,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             trial: Arc::new(Trial::new(Arc::new(planner))),
             claiming: Arc::default(),
             operators: Arc::default(),
+            downloads: downloads(&config, &clock)?,
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(FolderFirst {
@@ -99,6 +101,13 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     Reconciler::new(parts).run(&stop).await;
     probes_stop.cancel();
     probes.await.map_err(failed)?.map_err(failed)
+}
+
+/// Fetches components of providers from the hosts that are named, and from no other.
+fn downloads(config: &ReconcilerConfig, clock: &Arc<dyn Clock>) -> Result<Downloads, Failure> {
+    let hosts = AllowedHosts::new(config.provider_hosts.iter().map(HostName::as_str));
+    let source = super::connect_to_sources(hosts.clone()).map_err(failed)?;
+    Ok(Downloads::new(hosts, source, Arc::clone(clock), DownloadLimits::default()))
 }
 
 /// Who holds the Lease: this process, in its pod, else on this machine with its state directory.

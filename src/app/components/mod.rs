@@ -1,11 +1,14 @@
 //! Components of a set's providers: those that are not at hand are fetched, and all can be packed as a ConfigMap that
 //! the operator reads, as files of clusterctl's local repository, or as layers of an artifact.
 //!
-//! The command line fetches when it is told to ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]).
+//! The command line fetches when it is told to ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]); the
+//! reconciler whenever a provider of its management cluster does ([`Downloads`]).
 
+mod downloads;
 mod packing;
 mod supplier;
 
+pub use downloads::{Download, DownloadLimits, Downloads, NotHere, Sort};
 pub use packing::{config_map, files, layers};
 pub use supplier::{Connect, HostCredentials, Sources, Supplier, SupplierLimits};
 

@@ -58,7 +58,9 @@ use capstan_plan::layout::{self, Layout, TargetFolder};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, CoreVersion};
 use capstan_plan::release::{Catalogue, ReleaseContent};
-use capstan_plan::settings::{Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds};
+use capstan_plan::settings::{
+    ComponentsRecord, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
+};
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
 use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
 use capstan_providers::Supplies;
@@ -403,6 +405,15 @@ impl Fleet {
     pub fn tombstones(&self, id: &ClusterId) -> Result<Deletion, Refused> {
         let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
         Ok(settings.map(|settings| settings.delete).unwrap_or_default())
+    }
+
+    /// What a provider set records of its components, by clusterctl's label.
+    ///
+    /// # Errors
+    /// A `capstan.yaml` that cannot be read.
+    pub fn recorded_components(&self, id: &ClusterId) -> Result<BTreeMap<String, ComponentsRecord>, Refused> {
+        let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
+        Ok(settings.map(|settings| settings.components).unwrap_or_default())
     }
 
     /// What the settings say of a cluster.

@@ -1,7 +1,7 @@
 //! Installing the providers of a management cluster: a pass over all provider objects there, whoever applied them.
 //!
-//! *Expected flow*: [`pass`] reads the provider objects, their ConfigMaps and config Secrets and renders them ([`reading`]);
-//! then, again and again, it looks at the objects that are there ([`look`]), asks the heart for the next step
+//! *Expected flow*: [`pass`] reads the provider objects, their ConfigMaps and config Secrets, fetches components that they lack
+//! ([`downloading`]) and renders them ([`reading`]); then, again and again, it looks at the objects that are there ([`look`]), asks the heart for the next step
 //! ([`capstan_live::installing::pass`]) and performs that one ([`perform`]), until there is none, or none can be done now. At
 //! the end every provider object says how it stands.
 //!
@@ -11,6 +11,8 @@
 //!
 //! Deliberately absent: decisions (the heart's), and when a pass begins (`controllers`).
 
+mod adopting;
+mod downloading;
 mod look;
 mod migrate;
 mod pass;

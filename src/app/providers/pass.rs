@@ -2,16 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use capstan_live::installing::Owner;
 use capstan_live::installing::pass::{Patience, ProviderFacts, Step, next};
 use capstan_model::object::ObjectId;
 use jiff::SignedDuration;
 
+use super::adopting;
 use super::look::Looking;
 use super::perform::{Performed, perform, sweep};
 use super::reading::{Memory, Read, read};
 use super::saying::say;
+use crate::app::components::Downloads;
 use crate::app::ports::{As, Clock, LiveError, Post, ServiceAccount};
 use crate::app::reconcile::{DryRunCache, Gate, Operators};
 
@@ -30,6 +33,8 @@ pub struct Pass {
     pub operators: Arc<Operators>,
     /// How long workloads, webhooks, definitions and the ends of pods are waited for, each time.
     pub limit: SignedDuration,
+    /// Fetches components that are lacking.
+    pub downloads: Downloads,
 }
 
 impl Pass {
@@ -57,6 +62,8 @@ pub struct Outcome {
     pub steps: usize,
     /// Whether something is waited for, or failed: it is looked at again soon.
     pub is_waiting: bool,
+    /// After how long components that are lacking are worth another look.
+    pub again: Option<Duration>,
     /// Whether it was broken off.
     pub is_over: bool,
     /// What is worth watching from now on.
@@ -81,7 +88,8 @@ pub async fn pass(
 ) -> Result<Outcome, LiveError> {
     let by = pass.by();
     let mut read = read(pass, memory).await?;
-    let mut outcome = Outcome { posts: read.posts(), ..Outcome::default() };
+    adopting::hold(pass, &by, &mut read).await?;
+    let mut outcome = Outcome { posts: read.posts(), again: read.again, ..Outcome::default() };
     let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {
@@ -116,6 +124,7 @@ pub async fn pass(
     say(pass, &by, &read, &facts, &decision, failed.as_ref()).await?;
     if !outcome.is_waiting {
         sweep(pass, &by, &read).await?;
+        adopting::clear(pass, &by, &read).await?;
     }
     Ok(outcome)
 }

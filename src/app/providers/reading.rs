@@ -11,6 +11,7 @@ use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind, Rendered, VERSION};
 use serde_json::{Value, json};
 
+use super::downloading::{self, Lacking};
 use super::pass::Pass;
 use super::records::{Remembered, read_all};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Post};
@@ -43,6 +44,8 @@ pub(super) struct Member {
     pub(super) remembered: Option<Remembered>,
     /// Where it is being deleted: whether it may go.
     pub(super) deletion: Option<Deletion>,
+    /// The version that somebody else installed, where that is known and its object does not say it.
+    pub(super) installed_before: Option<String>,
     /// The config Secret that it is rendered from.
     secret: Option<String>,
 }
@@ -87,7 +90,8 @@ impl Member {
             return Some(remembered.record.clone());
         }
         let text = |key: &str| self.object.as_ref()?.get("status")?.get(key)?.as_str().map(str::to_owned);
-        let version = match text("installedVersion").filter(|version| !version.is_empty()) {
+        let of_object = text("installedVersion").filter(|version| !version.is_empty());
+        let version = match of_object.or_else(|| self.installed_before.clone()) {
             Some(version) => version,
             // Somebody may hold an object that was never installed: it may go.
             None if self.deletion == Some(Deletion::May) => return Some(Record::default()),
@@ -104,6 +108,8 @@ pub(super) struct Read {
     pub(super) members: Vec<Member>,
     /// ConfigMaps with components, downloads among them: their metadata alone.
     pub(super) config_maps: Vec<Value>,
+    /// After how long components that are lacking are asked for again; `None` where none are.
+    pub(super) again: Option<std::time::Duration>,
 }
 
 impl Read {
@@ -163,6 +169,9 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
     let remembered = read_all(pass, &by).await?;
     let named = LiveSet::read(&objects);
     let mut sources = sources(pass, &by, &named).await?;
+    let (recorded, wrong) = downloading::recorded(&objects, &named);
+    let Lacking { halted: lacking, again } =
+        downloading::fill(pass, &by, &objects, &named, &recorded, &mut sources).await?;
     let config_maps = sources.iter().filter(|source| text(source, "/kind") == "ConfigMap");
     let config_maps: Vec<Value> = config_maps
         .map(|map| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map["metadata"]}))
@@ -209,16 +218,24 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             manifests: BTreeMap::new(),
             remembered: own.cloned(),
             deletion: None,
+            installed_before: None,
             secret: provider.config_secret().map(str::to_owned),
             id,
         };
         match rendered.get(&member.id) {
-            Some(Ok(rendered)) => member.renders(rendered),
+            Some(Ok(rendered)) => {
+                member.renders(rendered);
+                let record = recorded.get(&member.id);
+                let other = downloading::differs(record, &rendered.version, rendered.components_sha256());
+                member.halted = member.halted.or(other);
+            }
             Some(Err((failure, message))) if member.halted.is_none() => {
-                member.halted = Some(Halted::Failed(*failure, message.clone()));
+                let why = || Halted::Failed(*failure, message.clone());
+                member.halted = Some(lacking.get(&member.id).cloned().unwrap_or_else(why));
             }
             _ => {}
         }
+        member.halted = member.halted.or_else(|| wrong.get(&member.id).cloned());
         if let Some(halted) = &member.halted {
             member.wanted = Wanted::Halted(halted.message());
         } else if let Some((given_up, record)) = member.given_up() {
@@ -246,6 +263,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             manifests: BTreeMap::new(),
             remembered: own.cloned(),
             deletion: None,
+            installed_before: None,
             secret: None,
         });
     }
@@ -271,6 +289,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             manifests: BTreeMap::new(),
             remembered: Some(left),
             deletion: None,
+            installed_before: None,
             secret: None,
         });
     }
@@ -280,7 +299,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
     for member in &mut members {
         settle_deletion(pass, &by, member, &all).await?;
     }
-    Ok(Read { members, config_maps })
+    Ok(Read { members, config_maps, again })
 }
 
 /// What is installed, rendered once more; `None` where its components are not at hand any more, or come to something else now.

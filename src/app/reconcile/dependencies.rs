@@ -10,6 +10,7 @@ use super::kinds::Kinds;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
 use super::trial::Trial;
+use crate::app::components::Downloads;
 use crate::app::ports::Clock;
 
 /// What passes need from outside.
@@ -32,4 +33,6 @@ pub struct Ports {
     pub claiming: Arc<Mutex<()>>,
     /// What was seen of the Cluster API operators here.
     pub operators: Arc<Operators>,
+    /// Fetches components of providers, from the hosts that whoever runs the reconciler named.
+    pub downloads: Downloads,
 }

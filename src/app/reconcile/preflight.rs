@@ -154,12 +154,10 @@ async fn look(
         }
     }
     if let Some(set) = &observed.set {
-        let (live, by) = (ports.live.as_ref(), &observed.wanted.by);
-        match set_preflight::look(live, by, head, set.by, &observed.objects).await {
+        let by = &observed.wanted.by;
+        match set_preflight::look(ports, by, head, id, set.by, &observed.objects).await {
             Ok(found) => {
-                // What nobody can tell before the merge is no yes.
-                let untold = |reason: &Reason| matches!(reason.kind, "ComponentsUnknown" | "RightsUnknown");
-                if found.iter().any(untold) {
+                if found.iter().any(set_preflight::is_untold) {
                     verdict = PreflightVerdict::NotVerifiable;
                 }
                 reasons.extend(found);

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::installing::{
-    APPS, DEFINITION, DEPLOYMENT, InUse, LEASE, LEASE_KIND, OPERATOR_LABELS, OWNED_ELSEWHERE, Owner,
+    ADOPT, APPS, DEFINITION, DEPLOYMENT, InUse, LEASE, LEASE_KIND, OPERATOR_LABELS, OWNED_ELSEWHERE, Owner,
     OwnerFacts, PROVIDER_LABEL, SetFacts, Sightings, WORKLOADS, definition_may_go, is_provider, judge_set,
     owner,
 };
@@ -20,14 +20,15 @@ use capstan_live::rollout::observed::Verdict;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Deletion, ProvidersBy, RepositorySettings, Tombstone};
-use capstan_providers::{ProviderKind, SERVICE_ACCOUNT};
+use capstan_providers::{COMPONENTS_ANNOTATION, ProviderKind, RecordedComponents, SERVICE_ACCOUNT};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ports::FleetRecord;
 use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
 use super::wanted::Unwanted;
+use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster, Preconditions, Run};
 
 /// How many objects of a definition are named.
@@ -86,6 +87,46 @@ pub(super) struct ObservedSet {
 /// What the settings say of a folder that is a provider set, and of nothing else.
 pub(super) fn by(settings: &RepositorySettings, id: &ClusterId) -> Option<ProvidersBy> {
     settings.providers_of(id).map(|(_, providers)| providers.by)
+}
+
+/// Notes on the provider objects of a set what its record says of their components: Capstan, where it installs them, takes
+/// nothing else.
+pub(super) fn note_components(
+    fleet: &Fleet,
+    id: &ClusterId,
+    objects: &mut [RenderedObject],
+) -> Result<(), Refused> {
+    if by(fleet.settings(), id) != Some(ProvidersBy::Capstan) {
+        return Ok(());
+    }
+    let records = fleet.recorded_components(id)?;
+    for object in objects.iter_mut().filter(|object| is_provider(&object.id)) {
+        let Some(kind) = ProviderKind::parse(&object.id.kind) else { continue };
+        let Some(record) = records.get(&kind.label(&object.id.name)) else { continue };
+        let version = object.value.pointer("/spec/version").and_then(Value::as_str);
+        if version.is_some_and(|version| version != record.version) {
+            continue;
+        }
+        let (version, sha256) = (record.version.clone(), record.sha256.clone());
+        mark(&mut object.value, COMPONENTS_ANNOTATION, RecordedComponents { version, sha256 }.annotation());
+    }
+    Ok(())
+}
+
+/// Notes on the provider objects of a set that what others installed for them may be taken over.
+pub(super) fn note_adoption(objects: &mut [RenderedObject]) {
+    for object in objects.iter_mut().filter(|object| is_provider(&object.id)) {
+        mark(&mut object.value, ADOPT, "take".to_owned());
+    }
+}
+
+/// Sets an annotation.
+fn mark(object: &mut Value, key: &str, value: String) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.insert(key.to_owned(), value.into());
+    }
 }
 
 /// Why tombstones of a set cannot be obeyed.

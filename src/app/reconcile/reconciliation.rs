@@ -22,7 +22,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::TreeId;
-use capstan_plan::settings::Deletion;
+use capstan_plan::settings::{Deletion, ProvidersBy};
 use jiff::{SignedDuration, Timestamp};
 
 use super::conclude::{Found, notes, report, settle};
@@ -32,7 +32,7 @@ use super::outcome::{Ended, Failure, Interruption};
 use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::provider_sets;
 use super::reason::Reason;
-use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
+use super::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
 use super::wanted::Unwanted;
 use crate::app::ports::{LiveError, ManagementCluster};
@@ -262,6 +262,11 @@ impl<'a> Reconciliation<'a> {
             changed_after,
         )
         .await?;
+        if observed.set.as_ref().is_some_and(|set| set.by == ProvidersBy::Capstan)
+            && self.adopt() == Adopt::Take
+        {
+            provider_sets::note_adoption(&mut observed.objects);
+        }
         self.cluster = observed.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         self.look_beside(&observed).await?;
         if matches!(observed.wanted.tombstones, Deletion::Cluster) {

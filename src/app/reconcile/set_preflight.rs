@@ -1,64 +1,101 @@
 //! What a management cluster says to a head's provider set beside the dry runs of its objects: whether its Kubernetes, what
-//! it stores and whoever manages fields fit the definitions that would come, and whether the installer's account may do what
-//! the set takes.
+//! it stores and whoever manages fields fit the definitions that would come, whether the installer's account may do what
+//! the set takes, and, where Capstan installs, what a server-side dry run of everything comes to.
 //!
-//! Read with that account's rights. *Bounded*: one look at each definition of the set, one list of a kind that loses a
-//! version, one question about rights for each namespace of a provider.
+//! Read with that account's rights. Components are those of the head, else those of live ConfigMaps, else they are fetched
+//! from the hosts that the reconciler may speak to, and not kept. *Bounded*: one look at each definition of the set, one list of
+//! a kind that loses a version, one question about rights and one list of ConfigMaps for each namespace of a provider, one
+//! dry run an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_live::applying::RefusalKind;
+use capstan_live::installing::DEFINITION;
+use capstan_live::installing::pass::{applied, gone_versions, is_definition, tried_definition};
 use capstan_live::live_objects::identity;
 use capstan_model::finding::{Finding, Severity, rules};
+use capstan_model::ids::ClusterId;
+use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::settings::ProvidersBy;
 use capstan_providers::{
-    Components, Facts, Inputs, Live, Managed, Migration, ProviderSet, RenderedSet, Values, compare,
-    installation_of, lacking,
+    Components, Facts, Inputs, Live, Managed, Member, Migration, Provider, ProviderKind, ProviderSet,
+    Recorded, RenderedSet, Supplies, Supply, Values, Variable, at_hand, compare, installation_of, lacking,
+    supply,
 };
+use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
+use super::dependencies::Ports;
 use super::reason::Reason;
 use super::revision::Revision;
-use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
-use capstan_live::installing::DEFINITION;
+use crate::app::components::{Download, Sort};
+use crate::app::ports::{
+    ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster, Run, SourceCredentials, WantedComponents,
+};
 
 /// Kinds that lose a version of which the objects are looked at.
 const MOST_KINDS: usize = 40;
-/// Missing rights that are told one by one.
-const MOST_LACKING: usize = 20;
+/// Missing rights, and refused objects, that are told one by one.
+const MOST_TOLD: usize = 20;
+/// Dry runs that are under way at a time.
+const TRIALS: usize = 4;
 /// What holds everywhere is asked here, where nobody grants anything to an installer.
 const ANYWHERE: &str = "kube-public";
+
+/// Whether a reason says that something cannot be told before the merge: that is no yes.
+pub(super) fn is_untold(reason: &Reason) -> bool {
+    const UNTOLD: [&str; 6] = [
+        "ComponentsUnknown",
+        "RightsUnknown",
+        "NamespaceNotThere",
+        "CertManagerNotReady",
+        "VariablesUnknown",
+        RefusalKind::Webhook.as_str(),
+    ];
+    UNTOLD.contains(&reason.kind)
+}
 
 /// What is to be said of a set, the worst not first.
 ///
 /// # Errors
 /// The API server does not answer, or refuses.
 pub(super) async fn look(
-    live: &dyn ManagementCluster,
+    ports: &Ports,
     by: &As,
     head: &Revision,
+    id: &ClusterId,
     applied: ProvidersBy,
     objects: &[RenderedObject],
 ) -> Result<Vec<Reason>, LiveError> {
+    let live = ports.live.as_ref();
     let placed = objects.iter().map(|object| object.placed.clone()).collect::<Vec<Placed>>();
     // What is wrong with the objects themselves is told by the check of the pull request.
-    let Ok(set) = ProviderSet::of(placed) else { return Ok(Vec::new()) };
-    let variables = Values::default();
+    let Ok(mut set) = ProviderSet::of(placed) else { return Ok(Vec::new()) };
     let tree = head.fleet.tree().as_ref();
-    let rendered = RenderedSet::read(Inputs { tree, set: &set, variables: &variables, configuration: None });
-    let mut reasons: Vec<Reason> = rendered
-        .members
+    // What the files alone say is told by that check, too.
+    let in_git: BTreeSet<String> = set
+        .providers()
         .iter()
-        .filter_map(|member| match &member.components {
-            Components::Unknown(why) => Some((member.id().to_string(), why)),
-            Components::Rendered(_) | Components::Refused(_) => None,
+        .filter(|provider| {
+            matches!(at_hand(tree, &set, provider), Ok(Some(_))) && provider.config_secret().is_none()
         })
-        .map(|(id, why)| {
-            let message = format!("what {id} comes to is not known here, so that neither its definitions nor the rights that it takes are looked at: {why}");
-            Reason { severity: Severity::Warning, ..Reason::plain("ComponentsUnknown", message) }
-        })
+        .map(Provider::label)
         .collect();
+    let mut reasons = complete(ports, by, head, id, applied, &mut set).await?;
+    let variables = Values::default();
+    let rendered = RenderedSet::read(Inputs { tree, set: &set, variables: &variables, configuration: None });
+    for member in &rendered.members {
+        if let Components::Unknown(why) = &member.components {
+            let message = format!(
+                "what {} comes to is not known here, so that neither its definitions nor the rights that it takes are looked at: {why}",
+                member.id()
+            );
+            reasons
+                .push(Reason { severity: Severity::Warning, ..Reason::plain("ComponentsUnknown", message) });
+        }
+    }
     let definitions: Vec<&Value> = rendered
         .members
         .iter()
@@ -66,9 +103,11 @@ pub(super) async fn look(
         .flat_map(|rendered| &rendered.objects)
         .filter(|object| object["kind"] == DEFINITION.1)
         .collect();
+    let (stored, defined) = stored(live, by, &definitions).await?;
     let facts = Facts {
         management: KubernetesVersion::parse(&live.version().await?),
-        live: Some(stored(live, by, &definitions).await?),
+        live: Some(stored),
+        recorded: recorded(head, id),
         migration: match applied {
             ProvidersBy::Capstan => Migration::Capstan,
             ProvidersBy::Operator | ProvidersBy::Others => Migration::Nobody,
@@ -77,13 +116,281 @@ pub(super) async fn look(
     };
     let severities = head.fleet.settings().severities();
     let live_rules = [rules::PROVIDER_KUBERNETES, rules::PROVIDER_API_IN_USE];
+    let beyond_git = [rules::PROVIDER_DIGEST_DIFFERS, rules::PROVIDER_VARIABLE_UNBOUND, rules::RENDER_FAILED];
+    let is_of_git = |finding: &Finding| {
+        let object = finding.object.as_ref();
+        let kind = object.and_then(|object| ProviderKind::parse(&object.kind));
+        kind.zip(object).is_some_and(|(kind, object)| in_git.contains(&kind.label(&object.name)))
+    };
     let found = compare(None, &rendered, &facts).findings.into_iter();
-    let found = found.filter(|finding| live_rules.contains(&finding.rule));
+    let found = found.filter(|finding| {
+        live_rules.contains(&finding.rule) || beyond_git.contains(&finding.rule) && !is_of_git(finding)
+    });
     reasons.extend(found.filter_map(|finding| severities.judged(finding)).map(of_finding));
     if applied == ProvidersBy::Capstan {
-        reasons.extend(rights(live, by, &set, &rendered).await?);
+        let lacks = rights(live, by, &set, &rendered).await?;
+        let knows_rights = !lacks.is_empty();
+        reasons.extend(lacks);
+        reasons.extend(try_all(live, by, &rendered, &defined, objects, knows_rights).await?);
     }
     Ok(reasons)
+}
+
+/// What a set records of its components. One that cannot be read is told elsewhere.
+fn recorded(head: &Revision, id: &ClusterId) -> BTreeMap<String, Recorded> {
+    let records = head.fleet.recorded_components(id).unwrap_or_default();
+    let of = |(label, record): (String, capstan_plan::settings::ComponentsRecord)| {
+        (label, Recorded { version: record.version, sha256: record.sha256, place: None })
+    };
+    records.into_iter().map(of).collect()
+}
+
+/// Adds to a set what the API server holds of its ConfigMaps and config Secrets, and what can be fetched. What the account may
+/// not read is as if it were not there: the missing right is told.
+async fn complete(
+    ports: &Ports,
+    by: &As,
+    head: &Revision,
+    id: &ClusterId,
+    applied: ProvidersBy,
+    set: &mut ProviderSet,
+) -> Result<Vec<Reason>, LiveError> {
+    let live = ports.live.as_ref();
+    let mut held = Vec::new();
+    let namespaces: BTreeSet<&str> = set.providers().iter().map(|one| one.namespace.as_str()).collect();
+    for namespace in namespaces {
+        let listed = live.list(by, &ApiKind::of_version("v1", "ConfigMap"), Some(namespace), &[]).await;
+        let listed = told(listed)?.unwrap_or_default();
+        held.extend(listed.into_iter().filter(|map| set.providers().iter().any(|one| one.reads(map))));
+    }
+    let mut versions = BTreeMap::new();
+    for provider in set.providers() {
+        let Some(name) = provider.config_secret() else { continue };
+        let secret = ApiObject {
+            kind: ApiKind::of_version("v1", "Secret"),
+            namespace: Some(provider.namespace.clone()),
+            name: name.to_owned(),
+        };
+        if let Some(found) = told(live.read(by, &secret).await)?.flatten() {
+            let version = found.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+            versions.insert(provider.label(), version.unwrap_or_default().to_owned());
+            held.push(found);
+        }
+    }
+    set.complete_with(&held);
+    if applied != ProvidersBy::Capstan {
+        return Ok(Vec::new());
+    }
+    let tree = head.fleet.tree().as_ref();
+    let records =
+        recorded(head, id).into_iter().map(|(label, one)| (label, (one.version, one.sha256))).collect();
+    let mut supplies = Supplies::default();
+    let unasked = supply(tree, set, &supplies, &records).unasked;
+    let mut reasons = Vec::new();
+    let mut asked = Vec::new();
+    for wanted in unasked {
+        let provider = set.providers().iter().find(|one| one.label() == wanted.label());
+        let values = provider.and_then(|one| set.values(one, &Values::default()).ok()).unwrap_or_default();
+        let who = versions.get(&wanted.label()).cloned().unwrap_or_default();
+        asked.push(async move {
+            let components = WantedComponents {
+                kind: wanted.kind,
+                name: wanted.name.clone(),
+                version: Some(wanted.version.clone()),
+                origin: wanted.origin.clone(),
+                credentials: SourceCredentials::read(|name| values.get(name).map(str::to_owned)),
+                recorded: wanted.recorded.clone(),
+            };
+            let download = ports.downloads.ask(components, &format!("before the merge {who}")).await;
+            (wanted, download)
+        });
+    }
+    for (wanted, download) in futures_util::future::join_all(asked).await {
+        let supply = match download {
+            Download::Here(published) => Supply::Fetched(published),
+            Download::Not(not) => {
+                if not.sort == Sort::DigestDiffers {
+                    reasons.push(Reason::plain(rules::PROVIDER_DIGEST_DIFFERS.id(), not.why.clone()));
+                }
+                Supply::Missing(not.why)
+            }
+        };
+        supplies.add(wanted, supply);
+    }
+    supply(tree, set, &supplies, &records);
+    Ok(reasons)
+}
+
+/// An answer; `None` where the account may not have it.
+fn told<T>(answer: Result<T, LiveError>) -> Result<Option<T>, LiveError> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What came of trying the objects of a set's components.
+#[derive(Default)]
+struct Tried {
+    reasons: Vec<Reason>,
+    /// Refused objects that are not told.
+    more: usize,
+    /// Namespaces that come with the same commit.
+    namespaces: BTreeSet<String>,
+    /// The first of cert-manager's objects that it does not take: why, and whether it is not there at all.
+    cert_manager: Option<(String, bool)>,
+}
+
+/// Tries every object of the components, as they would be applied.
+async fn try_all(
+    live: &dyn ManagementCluster,
+    by: &As,
+    rendered: &RenderedSet,
+    defined: &BTreeMap<String, Value>,
+    objects: &[RenderedObject],
+    knows_rights: bool,
+) -> Result<Vec<Reason>, LiveError> {
+    let mut tried = Tried::default();
+    let brought: BTreeSet<(&str, &str)> = rendered
+        .members
+        .iter()
+        .filter_map(Member::rendered)
+        .flat_map(|rendered| &rendered.objects)
+        .filter(|object| object["kind"] == DEFINITION.1)
+        .filter_map(|definition| {
+            let text = |pointer: &str| definition.pointer(pointer)?.as_str();
+            Some((text("/spec/group")?, text("/spec/names/kind")?))
+        })
+        .collect();
+    for member in &rendered.members {
+        let Some(components) = member.rendered() else { continue };
+        let open = components
+            .variables
+            .iter()
+            .filter(|(_, state)| matches!(state, Variable::Unseen | Variable::Unbound));
+        let open: Vec<&str> = open.map(|(name, _)| name.as_str()).collect();
+        if !open.is_empty() {
+            let message = format!(
+                "the objects of {} are not tried: nobody here knows {}",
+                member.id(),
+                open.join(", ")
+            );
+            tried
+                .reasons
+                .push(Reason { severity: Severity::Warning, ..Reason::plain("VariablesUnknown", message) });
+            continue;
+        }
+        let attempts = components.objects.iter().map(|object| async move {
+            let id = identity(object)?;
+            let there = defined.get(&id.name).filter(|_| is_definition(&id));
+            let manifest = match there.filter(|there| !gone_versions(object, there).is_empty()) {
+                // What is stored in them goes before; nothing can be tried that drops them.
+                Some(there) => tried_definition(object, there),
+                None => applied(object),
+            };
+            Some((id, live.apply(by, &manifest, Run::Dry, Contested::Take).await))
+        });
+        let answers: Vec<_> = stream::iter(attempts.collect::<Vec<_>>()).buffered(TRIALS).collect().await;
+        for (id, answer) in answers.into_iter().flatten() {
+            let is_brought = brought.contains(&(id.group.as_str(), id.kind.as_str()));
+            tried.hear(member, id, answer, is_brought, objects, knows_rights)?;
+        }
+    }
+    Ok(tried.told())
+}
+
+impl Tried {
+    fn hear(
+        &mut self,
+        member: &Member,
+        id: ObjectId,
+        answer: Result<Value, LiveError>,
+        is_brought: bool,
+        objects: &[RenderedObject],
+        knows_rights: bool,
+    ) -> Result<(), LiveError> {
+        let (kind, why, waits) = match answer {
+            Ok(_) => return Ok(()),
+            Err(LiveError::Refused { refusal, .. }) => {
+                (refusal.kind, refusal.message.clone(), refusal.is_waiting())
+            }
+            Err(LiveError::Malformed { reason, .. }) => (RefusalKind::Invalid, reason, false),
+            Err(error) => return Err(error),
+        };
+        let is_certificate = id.group == "cert-manager.io";
+        match kind {
+            RefusalKind::MissingKind if is_brought => {}
+            RefusalKind::MissingKind if is_certificate => {
+                self.cert_manager = Some((format!("{id}: {why}"), true))
+            }
+            RefusalKind::Webhook | RefusalKind::Server if is_certificate => {
+                self.cert_manager.get_or_insert_with(|| (format!("{id}: {why}"), false));
+            }
+            RefusalKind::MissingNamespace if brings_namespace(&id, objects) => {
+                self.namespaces.extend(id.namespace);
+            }
+            // The missing rights are told, by rule and verb.
+            RefusalKind::Forbidden if knows_rights => {}
+            RefusalKind::Conflict | RefusalKind::TooManyRequests | RefusalKind::Server => {
+                let doing = format!("trying {id}");
+                return Err(LiveError::Unreachable { doing, reason: why });
+            }
+            _ if self.reasons.len() >= MOST_TOLD => self.more += 1,
+            kind => {
+                let may_pass = waits || kind == RefusalKind::Webhook;
+                let severity = if may_pass { Severity::Warning } else { Severity::Error };
+                let message = format!("of {}: {why}", member.label());
+                self.reasons.push(Reason {
+                    severity,
+                    object: Some(id),
+                    place: member.place.clone(),
+                    ..Reason::plain(kind.as_str(), message)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn told(mut self) -> Vec<Reason> {
+        match self.cert_manager {
+            Some((why, true)) => {
+                let message =
+                    format!("cert-manager's definitions are not there ({why}): install cert-manager first");
+                self.reasons.push(Reason::plain("CertManagerMissing", message));
+            }
+            Some((why, false)) => {
+                let message = format!("cert-manager does not answer ({why})");
+                self.reasons.push(Reason {
+                    severity: Severity::Warning,
+                    ..Reason::plain("CertManagerNotReady", message)
+                });
+            }
+            None => {}
+        }
+        for namespace in &self.namespaces {
+            let message = format!(
+                "what lies in namespace {namespace} cannot be tried before the merge: the namespace comes with the same commit"
+            );
+            self.reasons
+                .push(Reason { severity: Severity::Warning, ..Reason::plain("NamespaceNotThere", message) });
+        }
+        if self.more > 0 {
+            let message = format!("{} more objects of components are refused", self.more);
+            self.reasons.push(Reason::plain(RefusalKind::Other.as_str(), message));
+        }
+        self.reasons
+    }
+}
+
+fn brings_namespace(id: &ObjectId, objects: &[RenderedObject]) -> bool {
+    objects.iter().any(|other| {
+        other.id.group.is_empty()
+            && other.id.kind == "Namespace"
+            && Some(&other.id.name) == id.namespace.as_ref()
+    })
 }
 
 fn of_finding(finding: Finding) -> Reason {
@@ -95,9 +402,15 @@ fn of_finding(finding: Finding) -> Reason {
     }
 }
 
-/// What is stored of the kinds that these definitions define, and who manages fields in versions that go.
-async fn stored(live: &dyn ManagementCluster, by: &As, definitions: &[&Value]) -> Result<Live, LiveError> {
+/// What is stored of the kinds that these definitions define, and who manages fields in versions that go; and those definitions
+/// that are there, by name.
+async fn stored(
+    live: &dyn ManagementCluster,
+    by: &As,
+    definitions: &[&Value],
+) -> Result<(Live, BTreeMap<String, Value>), LiveError> {
     let mut found = Live::default();
+    let mut defined = BTreeMap::new();
     let mut losing: Vec<ApiKind> = Vec::new();
     for definition in definitions {
         let Some(object) = ApiObject::of(definition) else { continue };
@@ -105,12 +418,13 @@ async fn stored(live: &dyn ManagementCluster, by: &As, definitions: &[&Value]) -
         let Some(now) = live.read(by, &there).await? else { continue };
         let stored = now.pointer("/status/storedVersions").and_then(Value::as_array).into_iter().flatten();
         let stored = stored.filter_map(|version| Some(version.as_str()?.to_owned())).collect();
-        found.stored_versions.insert(there.name, stored);
+        found.stored_versions.insert(there.name.clone(), stored);
         let kept = versions(definition);
         if !versions(&now).is_subset(&kept) {
             let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             losing.push(ApiKind::preferred(text("/spec/group"), text("/spec/names/kind")));
         }
+        defined.insert(there.name, now);
     }
     for kind in losing.iter().take(MOST_KINDS) {
         for object in live.list(by, kind, None, &[]).await? {
@@ -123,7 +437,7 @@ async fn stored(live: &dyn ManagementCluster, by: &As, definitions: &[&Value]) -
             }
         }
     }
-    Ok(found)
+    Ok((found, defined))
 }
 
 /// The versions of a definition.
@@ -158,10 +472,10 @@ async fn rights(
         As::Impersonated(account) => account.to_string(),
         As::Reconciler => "the reconciler".to_owned(),
     };
-    let left = lacking.len().saturating_sub(MOST_LACKING);
+    let left = lacking.len().saturating_sub(MOST_TOLD);
     let mut reasons: Vec<Reason> = lacking
         .iter()
-        .take(MOST_LACKING)
+        .take(MOST_TOLD)
         .map(|lacking| {
             let message = format!(
                 "{who} lacks `{lacking}`: apply what `capstan providers rights` prints before the merge"

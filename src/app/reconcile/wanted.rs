@@ -81,6 +81,9 @@ pub(super) async fn read(
     if !beyond.is_empty() {
         return Err(Unwanted::Refused(beyond.into_iter().map(outside).collect()));
     }
+    // After the boundary: nobody else sets such a mark.
+    provider_sets::note_components(&revision.fleet, id, &mut rendered.objects)
+        .map_err(|refused| Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]))?;
     let by = applier(account, &home)?;
     Ok(Wanted { rendered, home, tombstones, by, disputed })
 }

@@ -13,6 +13,10 @@ use regex::Regex;
 /// The one name of a CoreProvider.
 const CORE: &str = "cluster-api";
 
+/// The annotation by which somebody allows that what others installed for a provider object is taken over: `take`. Anything else
+/// is `preview`.
+pub const ADOPT: &str = "capstan.dev/adopt";
+
 /// What the checks look at of one provider object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked<'a> {
@@ -59,6 +63,8 @@ pub enum Check {
     MissingRights(String),
     /// cert-manager is not there, or not ready: what is missing, in words.
     CertManagerNotReady(String),
+    /// Others installed it, and nobody allowed to take it over: what that would change, in words.
+    AdoptionNeeded(String),
     /// A rule forbids it: which, and what it says.
     Forbidden(String),
     /// The API server refuses an object of it: which, and its answer.
@@ -79,6 +85,7 @@ impl Check {
             Self::WaitingForSet(_) => "WaitingForSet",
             Self::MissingRights(_) => "MissingRights",
             Self::CertManagerNotReady(_) => "CertManagerNotReady",
+            Self::AdoptionNeeded(_) => "AdoptionNeeded",
             Self::Forbidden(_) => "Forbidden",
             Self::ObjectRefused(_) => "ObjectRefused",
         }
@@ -111,6 +118,7 @@ impl Check {
             | Self::WaitingForSet(message)
             | Self::MissingRights(message)
             | Self::CertManagerNotReady(message)
+            | Self::AdoptionNeeded(message)
             | Self::Forbidden(message)
             | Self::ObjectRefused(message) => message.clone(),
         }

@@ -22,7 +22,7 @@ pub mod pass;
 mod verdict;
 mod workloads;
 
-pub use checks::{Check, Checked, check};
+pub use checks::{ADOPT, Check, Checked, check};
 pub use conditions::{Course, Failure, INSTALLED, Installed, PREFLIGHT, READY, Standing, UPGRADED, status};
 pub use deletion::{
     Blocked, DEFINITION, DELETION_BLOCKED, Deletion, DeletionFacts, InUse, definition_may_go, deletion,

@@ -12,7 +12,8 @@ use crate::selector::Selector;
 use crate::set::{Held, ProviderSet};
 use crate::spec::{Provider, Source};
 
-const VERSION: &str = "provider.cluster.x-k8s.io/version";
+/// The label that says which version a ConfigMap has.
+pub(crate) const VERSION: &str = "provider.cluster.x-k8s.io/version";
 const COMPRESSED: &str = "provider.cluster.x-k8s.io/compressed";
 const COMPONENTS: &str = "components";
 

@@ -5,6 +5,8 @@ mod config_maps;
 mod folder;
 mod metadata;
 
+pub(crate) use config_maps::VERSION as VERSION_LABEL;
+
 use std::collections::BTreeMap;
 
 use capstan_model::digest::sha256;

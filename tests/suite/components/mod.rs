@@ -19,11 +19,11 @@ use capstan_model::tree::RepoPath;
 use capstan_providers::{ProviderSet, Published};
 use capstan_test_support::Files;
 
-const METADATA: &str = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 1, minor: 0, contract: v1beta2}]\n";
-const COMPONENTS: &str =
+pub(crate) const METADATA: &str = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 1, minor: 0, contract: v1beta2}]\n";
+pub(crate) const COMPONENTS: &str =
     "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: manager, namespace: own-system}\n";
 /// `sha256sum` of the components.
-const SHA256: &str = "a0100a3365cce338591e6982fe985d36a3812dc8e40e04f19deb74b067772a0f";
+pub(crate) const SHA256: &str = "a0100a3365cce338591e6982fe985d36a3812dc8e40e04f19deb74b067772a0f";
 
 /// An InfrastructureProvider `own` with this spec.
 fn set(spec: &str) -> ProviderSet {
@@ -34,7 +34,7 @@ fn set(spec: &str) -> ProviderSet {
 }
 
 /// Limits that a test can wait for.
-fn limits() -> FetchLimits {
+pub(crate) fn limits() -> FetchLimits {
     FetchLimits {
         timeout: Duration::from_secs(20),
         whole: Duration::from_secs(60),

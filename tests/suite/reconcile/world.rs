@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan::app::components::Downloads;
 use capstan::app::ports::{Clock, Fence, ServiceAccount};
 use capstan::app::providers::Pass;
 use capstan::app::reconcile::names::resource_names;
@@ -54,6 +55,8 @@ pub(crate) struct World {
     pub(crate) fence: Mutex<Option<Arc<dyn Fence>>>,
     claiming: Arc<tokio::sync::Mutex<()>>,
     operators: Arc<Operators>,
+    /// From no host, unless a test says so.
+    pub(crate) downloads: Mutex<Downloads>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -67,7 +70,7 @@ pub(crate) struct FakeBot {
     pub(crate) is_away: Mutex<bool>,
 }
 
-struct TestClock(AtomicI64);
+pub(super) struct TestClock(pub(super) AtomicI64);
 
 impl Clock for TestClock {
     fn now(&self) -> jiff::Timestamp {
@@ -119,13 +122,15 @@ impl World {
     /// A repository whose clusters `gauss/*` are this management cluster's, with the namespace `org`.
     pub(crate) fn new() -> Self {
         let trial: Arc<FakeTrial> = Arc::default();
+        let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000)));
         let world = Self {
             files: Mutex::default(),
             live: Arc::new(FakeCluster::new(&["org"])),
             status_store: Arc::default(),
             bot: FakeBot::default(),
             fleet: Mutex::new(fleet()),
-            clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
+            downloads: Mutex::new(super::providers::downloads(&[], clock.clone())),
+            clock,
             kinds: Arc::default(),
             dry_run_cache: Arc::default(),
             known_trials: Arc::new(Trial::new(Arc::<FakeTrial>::clone(&trial))),
@@ -194,6 +199,7 @@ impl World {
             trial: Arc::clone(&self.known_trials),
             claiming: Arc::clone(&self.claiming),
             operators: Arc::clone(&self.operators),
+            downloads: self.downloads.lock().unwrap().clone(),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),
@@ -210,6 +216,8 @@ impl World {
             clock: self.clock.clone(),
             tried: self.dry_run_cache.clone(),
             operators: Arc::clone(&self.operators),
+            limit: SignedDuration::from_mins(10),
+            downloads: self.downloads.lock().unwrap().clone(),
         }
     }
 

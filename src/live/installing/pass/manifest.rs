@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::applying::{is_applied_by_capstan, sent};
+use crate::applying::{appliers, is_applied_by_capstan, sent};
 use crate::live_objects::{annotation, label};
 
 /// The annotation by which cert-manager fills in the bundle of certificates that webhooks are trusted by.
@@ -85,7 +85,8 @@ pub fn is_own(live: &Value, provider: &str) -> bool {
     label(live, PROVIDER) == Some(provider)
 }
 
-/// The managers whose fields Capstan takes when it applies a live object: of those who installed it before.
+/// The managers whose fields Capstan takes when it applies a live object: of those who installed it before, and, where nobody
+/// took it yet, of the tools by which people apply.
 pub fn installers(live: &Value) -> Vec<String> {
     let is_taken = is_applied_by_capstan(live);
     let entries = live.pointer("/metadata/managedFields").and_then(Value::as_array);
@@ -98,6 +99,9 @@ pub fn installers(live: &Value) -> Vec<String> {
         .filter(|name| INSTALLERS.contains(name) && !(is_taken && *name == "manager"))
         .map(str::to_owned)
         .collect();
+    if !is_taken {
+        found.extend(appliers(live));
+    }
     found.sort();
     found.dedup();
     found
@@ -166,5 +170,13 @@ mod tests {
         assert_eq!(installers(&theirs), ["capi-operator", "manager"]);
         let ours = live(json!([entry("capstan", "Apply"), entry("manager", "Update")]));
         assert_eq!(installers(&ours), [""; 0]);
+        let theirs = live(json!([
+            entry("clusterctl", "Update"),
+            entry("kubectl-client-side-apply", "Update"),
+            entry("kube-controller-manager", "Update")
+        ]));
+        assert_eq!(installers(&theirs), ["clusterctl", "kubectl-client-side-apply"]);
+        let ours = live(json!([entry("capstan", "Apply"), entry("kubectl-edit", "Update")]));
+        assert_eq!(installers(&ours), [""; 0], "what a person changed since is drift, not an installation");
     }
 }

@@ -43,9 +43,13 @@ pub(crate) fn patch(
         }
         assert_eq!(path.starts_with("/status"), part == ObjectPart::Status, "{path} of {object}");
         let (parent, name) = path.rsplit_once('/').unwrap();
+        let name = name.replace("~1", "/");
         let parent = after.pointer_mut(parent).and_then(Value::as_object_mut).unwrap();
-        assert!(operation["op"] == "add" || parent.contains_key(name), "{operation} of {object}");
-        parent.insert(name.to_owned(), value.clone());
+        assert!(operation["op"] == "add" || parent.contains_key(&name), "{operation} of {object}");
+        match operation["op"].as_str().unwrap() {
+            "remove" => drop(parent.remove(&name)),
+            _ => drop(parent.insert(name, value.clone())),
+        }
     }
     // An entry of no fields stands for none at all.
     if after["metadata"]["managedFields"] == json!([{}]) {

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::reconcile::fake::FakeCluster;
+use crate::reconcile::providers::downloads;
 
 /// Kind, name and namespace of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +128,7 @@ impl Town {
             tried: Arc::clone(&self.tried),
             operators: Arc::new(Operators::default()),
             limit: SignedDuration::from_mins(10),
+            downloads: downloads(&[], self.clock.clone()),
         };
         pass(&it, &mut self.memory, &|| false).await
     }

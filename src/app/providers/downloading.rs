@@ -1,0 +1,161 @@
+//! Components that providers lack: fetched, and kept as the ConfigMaps that the operator would have made of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capstan_live::installing::{Check, Failure};
+use capstan_model::object::ObjectId;
+use capstan_providers::{LiveSet, Provider, RecordedComponents};
+use serde_json::{Value, json};
+
+use super::pass::Pass;
+use super::reading::Halted;
+use crate::app::components::{Download, NotHere, Sort, config_map};
+use crate::app::ports::{
+    As, Contested, LiveError, ManagementCluster as _, Run, SourceCredentials, WantedComponents,
+};
+
+/// What became of the components that were lacking.
+#[derive(Debug, Default)]
+pub(super) struct Lacking {
+    /// Why a provider has none.
+    pub(super) halted: BTreeMap<ObjectId, Halted>,
+    /// After how long it is worth to look again.
+    pub(super) again: Option<Duration>,
+}
+
+/// Fetches what the providers lack and puts it among `sources`, as ConfigMaps that are written. What is recorded of components
+/// (`recorded`) is what is taken of them.
+pub(super) async fn fill(
+    pass: &Pass,
+    by: &As,
+    objects: &[Value],
+    named: &LiveSet,
+    recorded: &BTreeMap<ObjectId, RecordedComponents>,
+    sources: &mut Vec<Value>,
+) -> Result<Lacking, LiveError> {
+    let mut lacking = Lacking::default();
+    let mut asked = Vec::new();
+    for provider in named.providers() {
+        let id = provider.id();
+        let Some(object) = objects.iter().find(|object| is(object, provider)) else { continue };
+        let goes = object.pointer("/metadata/deletionTimestamp").is_some();
+        let is_supplied = || {
+            sources
+                .iter()
+                .any(|source| text(source, "/kind") == "ConfigMap" && provider.is_supplied_by(source))
+        };
+        if goes || is_supplied() {
+            continue;
+        }
+        // What is wrong with an address, or with a Secret, rendering says.
+        let Ok(Some(origin)) = provider.origin() else { continue };
+        let secret = provider.config_secret().map(|name| secret(sources, provider, name));
+        let (credentials, who) = match secret {
+            Some(None) => continue,
+            None => (SourceCredentials::default(), String::new()),
+            Some(Some(secret)) => {
+                let beside = LiveSet::read(&[object.clone(), secret.clone()]);
+                let Some(Ok(values)) = beside.providers().first().map(|provider| beside.values(provider))
+                else {
+                    continue;
+                };
+                let credentials = SourceCredentials::read(|name| values.get(name).map(str::to_owned));
+                let uid = text(secret, "/metadata/uid");
+                (credentials, format!("{uid} {}", text(secret, "/metadata/resourceVersion")))
+            }
+        };
+        let version = provider.version().map(str::to_owned);
+        let recorded =
+            recorded.get(&id).filter(|record| version.is_none() || version.as_ref() == Some(&record.version));
+        let wanted = WantedComponents {
+            kind: provider.kind,
+            name: provider.name.clone(),
+            // Which one is the newest is no matter where one is recorded.
+            version: version.or_else(|| recorded.map(|record| record.version.clone())),
+            origin,
+            credentials,
+            recorded: recorded.map(|record| record.sha256.clone()),
+        };
+        asked.push(async move {
+            (provider, text(object, "/metadata/uid"), pass.downloads.ask(wanted, &who).await)
+        });
+    }
+    for (provider, uid, download) in futures_util::future::join_all(asked).await {
+        match download {
+            Download::Here(published) => {
+                let mut map = config_map(provider, &published);
+                map["metadata"]["ownerReferences"] = json!([{
+                    "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": provider.kind.name(),
+                    "name": provider.name, "uid": uid,
+                }]);
+                match pass.live.apply(by, &map, Run::Real, Contested::Take).await {
+                    Ok(kept) => sources.push(kept),
+                    Err(error @ (LiveError::Refused { .. } | LiveError::Malformed { .. })) => {
+                        let message = format!("its components were fetched, and cannot be kept: {error}");
+                        lacking.halted.insert(provider.id(), failed(message));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Download::Not(not) => {
+                lacking.again = not.again.into_iter().chain(lacking.again).min();
+                lacking.halted.insert(provider.id(), halted(not));
+            }
+        }
+    }
+    Ok(lacking)
+}
+
+/// What provider objects carry of their sets' records; those that carry something else are not gone on with.
+pub(super) fn recorded(
+    objects: &[Value],
+    named: &LiveSet,
+) -> (BTreeMap<ObjectId, RecordedComponents>, BTreeMap<ObjectId, Halted>) {
+    let (mut records, mut wrong) = (BTreeMap::new(), BTreeMap::new());
+    for provider in named.providers() {
+        let Some(object) = objects.iter().find(|object| is(object, provider)) else { continue };
+        match RecordedComponents::of(object) {
+            Ok(None) => {}
+            Ok(Some(record)) => drop(records.insert(provider.id(), record)),
+            Err(refusal) => drop(wrong.insert(provider.id(), failed(refusal.message().to_owned()))),
+        }
+    }
+    (records, wrong)
+}
+
+/// Why components that a provider was rendered from are not taken, where others are recorded.
+pub(super) fn differs(record: Option<&RecordedComponents>, version: &str, found: &str) -> Option<Halted> {
+    let record = record.filter(|record| record.version == version && record.sha256 != found)?;
+    Some(failed(format!("provider-digest-differs: {}", record.differs(found))))
+}
+
+fn halted(not: NotHere) -> Halted {
+    match not.sort {
+        Sort::TokenRefused => Halted::Check(Check::InvalidGithubToken),
+        Sort::DigestDiffers => failed(format!("provider-digest-differs: {}", not.why)),
+        Sort::UnderWay | Sort::Failed => failed(format!("its components are not known: {}", not.why)),
+    }
+}
+
+fn failed(message: String) -> Halted {
+    Halted::Failed(Failure::ComponentsFetch, message)
+}
+
+fn is(object: &Value, provider: &Provider) -> bool {
+    text(object, "/kind") == provider.kind.name()
+        && text(object, "/metadata/namespace") == provider.namespace
+        && text(object, "/metadata/name") == provider.name
+}
+
+fn secret<'s>(sources: &'s [Value], provider: &Provider, name: &str) -> Option<&'s Value> {
+    sources.iter().find(|source| {
+        text(source, "/kind") == "Secret"
+            && text(source, "/metadata/namespace") == provider.namespace
+            && text(source, "/metadata/name") == name
+    })
+}
+
+fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
