@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
+mod bombs;
 mod checks;
 mod classes;
 mod clusters;
