@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use capstan::app::planner::{Generator, Planner as _};
 use capstan::app::ports::{Mirror as _, Repository, RepositoryName};
 use capstan::git::{MirrorLimits, Mirrors};
-use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan::planner_process::{ProcessPlanner, Processes, STACK};
 use capstan_model::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// The program's own.
@@ -79,6 +79,7 @@ fn measure(clusters: usize) {
             count: 1,
             idle: 1,
             memory: 4 << 30,
+            stack: STACK,
             patience: Duration::from_secs(600),
             remembered: None,
         });

@@ -69,6 +69,9 @@ pub struct PlannerProcess {
     /// Memory that it may take, in bytes
     #[arg(long, value_name = "BYTES")]
     pub memory: u64,
+    /// Stack that each of its threads may take, in bytes
+    #[arg(long, value_name = "BYTES")]
+    pub stack: usize,
 }
 
 /// `capstan crds`

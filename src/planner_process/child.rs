@@ -13,7 +13,7 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_report::JudgedCluster;
 use rustix::process::Signal;
 
-use super::{Cause, Ended, Processes, STACK, SUBCOMMAND};
+use super::{Cause, Ended, Processes, SUBCOMMAND};
 use crate::app::planner::process::{Response, SentUpgrade, frame};
 
 /// So many bundles of messages may wait to be taken: one that may be large, and small ones that came with it.
@@ -55,9 +55,10 @@ impl Process {
         let mut child = Command::new(&processes.program)
             .arg(SUBCOMMAND)
             .arg(format!("--memory={}", processes.memory))
+            .arg(format!("--stack={}", processes.stack))
             // No secret of the bot's: neither from its environment nor from its files, which it opened for itself.
             .env_clear()
-            .env("RUST_MIN_STACK", STACK.to_string())
+            .env("RUST_MIN_STACK", processes.stack.to_string())
             // What the allocator reserves for later is not memory that is taken.
             .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
             .stdin(Stdio::piped())

@@ -50,6 +50,8 @@ pub struct Processes {
     pub idle: usize,
     /// Memory that one may take, in bytes.
     pub memory: u64,
+    /// Stack that each of its threads may take, in bytes: [`STACK`] but where that is tried.
+    pub stack: usize,
     /// How long one may work on a target, or say nothing otherwise.
     pub patience: Duration,
     /// The file in which it is kept what was beyond the limits; `None` where that may be met again by the next bot.

@@ -21,7 +21,7 @@ use capstan::database::Database;
 use capstan::dry_run::DryRun;
 use capstan::git::{self, MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
-use capstan::planner_process::{ProcessPlanner, Processes, share_of_memory};
+use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::server::{self, Listeners, Parts, Probe, ServerError};
 use capstan::telemetry;
 use capstan_report::BlockKey;
@@ -173,6 +173,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
             count: config.work.workers,
             idle: config.work.workers,
             memory: share_of_memory(config.work.planner_memory, config.work.workers),
+            stack: STACK,
             patience: config.work.planner,
             remembered: Some(config.state_dir.join("beyond-limits.json")),
         })),

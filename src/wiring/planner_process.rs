@@ -9,7 +9,6 @@ use capstan::app::planner::Generator;
 use capstan::app::planner::process::serve;
 use capstan::cli::{Failure, PlannerProcess};
 use capstan::git::OpenedTrees;
-use capstan::planner_process::STACK;
 use rustix::process::{Resource, Rlimit, getppid, setrlimit};
 
 use super::failed;
@@ -19,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Plans what is asked on standard input until that ends.
 pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
-    let memory = arguments.memory;
+    let (memory, stack) = (arguments.memory, arguments.stack);
     // Of what it writes to alone: packs of mirrors are mapped, and may be larger.
     setrlimit(Resource::Data, Rlimit { current: Some(memory), maximum: Some(memory) }).map_err(failed)?;
     // Nobody wants to find the memory of a repository's poison on disk.
@@ -39,13 +38,13 @@ pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
         .map_err(failed)?;
     let share = usize::try_from(memory / 4).unwrap_or(usize::MAX);
     // Of the memory that it may have, a quarter at most is stacks.
-    limit_threads(share / STACK);
+    limit_threads(share / stack.max(1));
     let default = PlanCacheLimits::default();
     let generator = Generator::new(PlanCacheLimits {
         plan_bytes: default.plan_bytes.min(share),
         content_bytes: default.content_bytes.min(share / 4),
     });
-    let serving = thread::Builder::new().name("planner".to_owned()).stack_size(STACK).spawn(move || {
+    let serving = thread::Builder::new().name("planner".to_owned()).stack_size(stack).spawn(move || {
         let mut requests = io::BufReader::with_capacity(1 << 16, io::stdin());
         let mut answers = io::BufWriter::with_capacity(1 << 16, io::stdout());
         serve(&generator, &mut OpenedTrees::default(), &mut requests, &mut answers)

@@ -16,7 +16,7 @@ use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore};
-use capstan::planner_process::{ProcessPlanner, Processes, share_of_memory};
+use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::state_folder::LockedFolder;
 use capstan::telemetry;
 use capstan_live::agent::Words;
@@ -59,6 +59,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         // Commits come now and then, and memory is dear in a pod.
         idle: 0,
         memory: share_of_memory(config.render_memory, 1),
+        stack: STACK,
         patience: config.render_timeout,
         remembered: Some(config.state_dir.join("beyond-limits.json")),
     });

@@ -5,7 +5,7 @@ use capstan::agent_client::AgentClient;
 use capstan::app::agents::rollouts::Reporting;
 use capstan::app::ports::{Mirror, MirrorError, Repository, Snapshot};
 use capstan::app::sync::Ports;
-use capstan_forge::{CheckView, MergeMethod, PullState};
+use capstan_forge::{CheckView, Edit, MergeMethod, PullState};
 use capstan_live::agent::{ReportId, RolloutState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use secrecy::SecretString;
@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::raw::Raw;
 use super::{EU, SETTINGS, US, commit, delivered, each_engine, enrolled, report};
 use crate::bot::sample;
+use crate::bot::shared::{size, sized};
 use crate::bot::town::{REPOSITORY, Town};
 
 const NAME: &str = "capstan/rollout";
@@ -127,6 +128,45 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         town.done();
     })
     .await;
+}
+
+/// Touched is who is made of something else afterwards, wherever the changed file lies.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_of_what_clusters_share_is_followed_for_all_who_use_it_and_nobody_else() {
+    const USERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
+    let town = Town::new(SETTINGS, &["gauss/peu01", "gauss/peu02", "gauss/peu03"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let mut edits = vec![size(3), Edit::write("shared/README.md", "What clusters share.\n")];
+    edits.extend(USERS.map(sized));
+    town.push("main", &edits);
+    town.settle().await;
+    let agent = enrolled(&town, EU, state.path()).await;
+    let merge = async |branch: &str, edit: Edit| {
+        let number = town.open("ada", branch, &[edit]);
+        town.settle().await;
+        town.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Merge).unwrap();
+        town.settle().await;
+        town.report_rollouts().await;
+        (number, town.forge.resolve(REPOSITORY, "main").unwrap().unwrap())
+    };
+    let (docs, _) = merge("docs", Edit::write("shared/README.md", "What they share.\n")).await;
+    assert!(town.check_named(NAME, docs).is_none(), "nobody's machines follow");
+
+    let (number, commit_of_merge) = merge("bigger", size(5)).await;
+    let check = rollout(&town, number);
+    assert_eq!(check.status, "in_progress");
+    let said = format!("{} {}", check.title, check.summary);
+    assert!(USERS.iter().all(|user| said.contains(user)) && !said.contains("gauss/peu03"), "{said}");
+    for (nth, user) in USERS.into_iter().enumerate() {
+        let state = |number: u64| town.check_named(NAME, number).unwrap().conclusion;
+        assert_eq!(state(number), None, "{nth} of 2 are done");
+        agent.report(report(user, &commit(&commit_of_merge), RolloutState::Done, 2)).await.unwrap();
+        delivered(&agent).await;
+        town.pass(15);
+        town.report_rollouts().await;
+    }
+    assert_eq!(rollout(&town, number).conclusion.as_deref(), Some("success"));
+    town.done();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -416,7 +456,7 @@ async fn where_a_cluster_lived_before_is_remembered() {
     say(&eu, &tip, RolloutState::Done, 2).await;
     assert_eq!(eu.record(&super::cluster("gauss/peu01")).await.unwrap().elsewhere, None);
     let moved = SETTINGS.replace("\"gauss/*\", ", "").replace("\"euler/*\"", "\"euler/*\", \"gauss/*\"");
-    town.push("main", &[capstan_forge::Edit::write(".capstan.yaml", moved.as_str())]);
+    town.push("main", &[Edit::write(".capstan.yaml", moved.as_str())]);
     town.settle().await;
     let us = enrolled(&town, US, other.path()).await;
     assert_eq!(us.record(&super::cluster("gauss/peu01")).await.unwrap().elsewhere.as_deref(), Some("mc-eu"));

@@ -20,6 +20,13 @@ pub(super) struct Process {
     child: Child,
 }
 
+impl Process {
+    /// Whether it runs still.
+    pub(super) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         self.child.kill().ok();
@@ -49,7 +56,7 @@ impl Place {
         Self { folder, listen, internal, api: forge.url().to_owned(), environment: Vec::new(), app: app.id }
     }
 
-    fn start(&self) -> Process {
+    pub(super) fn start(&self) -> Process {
         self.start_with(&[])
     }
 

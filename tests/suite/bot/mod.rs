@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
+mod bombs;
 mod checks;
 mod classes;
 mod clusters;
@@ -22,13 +23,14 @@ mod onboarding;
 mod processes;
 mod proposals;
 mod provider_sets;
+mod redaction;
 mod refusals;
 mod retarget;
 mod retention;
 mod rollbacks;
 pub(crate) mod sample;
 mod several_sources;
-mod shared;
+pub(crate) mod shared;
 mod shown;
 mod sidebar;
 mod strangers;

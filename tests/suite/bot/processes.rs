@@ -2,13 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use capstan::app::sync::Ports;
 use capstan::planner_process::{ProcessPlanner, Processes};
 use capstan_forge::Edit;
 
 use super::sample;
-use super::town::{Town, processes};
+use super::town::{REPOSITORY, Town, processes};
 
 const POISONED: &str = "gauss/peu01";
 const NEIGHBOUR: &str = "noether/peu02";
@@ -16,7 +17,11 @@ const PLANNED: &str = "capstan/upgrade/noether/peu02";
 
 /// An overlay that is small enough to be read, and takes hundreds of megabytes when it is.
 fn poison() -> [Edit; 2] {
-    let values = "1,".repeat(1_900_000);
+    overlay(&format!("[{}]", "1,".repeat(1_900_000)))
+}
+
+/// An overlay that writes a value into the cluster.
+fn overlay(value: &str) -> [Edit; 2] {
     [
         Edit::write(
             format!("{POISONED}/overlay/kustomization.yaml"),
@@ -25,7 +30,7 @@ fn poison() -> [Edit; 2] {
         Edit::write(
             format!("{POISONED}/overlay/large.yaml"),
             format!(
-                "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: peu01, namespace: my-org}}\nspec: {{large: [{values}]}}\n"
+                "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: peu01, namespace: my-org}}\nspec: {{large: {value}}}\n"
             ),
         ),
     ]
@@ -63,6 +68,48 @@ async fn a_poisoned_pull_request_is_told_and_the_others_are_judged() {
     town.sync_with(&ports).await.unwrap();
     assert!(planner.ended() <= ended + 1, "at most once for each state of the base: {}", planner.ended());
     town.done();
+}
+
+/// What a planner with these limits says of such an overlay; the others' pull requests and commands go on beside it.
+async fn told_of(overlay: &[Edit], limits: Processes) -> String {
+    let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
+    let planner = ProcessPlanner::new(limits);
+    let ports = Ports { planner: Arc::new(planner.clone()), ..town.ports().clone() };
+    let poisoned = town.open("mallory", "poison", overlay);
+    let harmless = town.open("ada", "harmless", &[sample::machine_pool(NEIGHBOUR, "v1.21.4", 3)]);
+    town.forge.comment(REPOSITORY, harmless, "ada", "/capstan help").unwrap();
+    town.sync_with(&ports).await.unwrap();
+    let check = town.check(poisoned);
+    assert_eq!(check.conclusion.as_deref(), Some("action_required"), "{check:?}");
+    assert_eq!(town.check(harmless).conclusion.as_deref(), Some("success"));
+    assert_eq!(town.answers(harmless).len(), 1);
+    let ended = planner.ended();
+    assert!(ended >= 1);
+    town.sync_with(&ports).await.unwrap();
+    assert_eq!(planner.ended(), ended, "it is not met again");
+    town.done();
+    check.summary
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() {
+    // Within every budget, and many times as much work as its neighbours: seconds against milliseconds.
+    let slow = overlay(&format!("[{}]", "1,".repeat(900_000)));
+    let limits = Processes { count: 1, patience: Duration::from_secs(4), ..processes(4 << 30) };
+    let summary = told_of(&slow, limits).await;
+    assert!(summary.contains("Planning took more than the 4 s that it may and was ended."), "{summary}");
+    assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_judged() {
+    // As deep as a file may be, on a stack that is not made for it.
+    let deep = overlay(&format!("{}1{}", "{a: ".repeat(190), "}".repeat(190)));
+    let stack = 512 << 10;
+    let summary = told_of(&deep, Processes { count: 1, stack, ..processes(1 << 30) }).await;
+    assert!(summary.contains("Planning ended by signal 6: "), "{summary}");
+    assert!(summary.contains("nests deeper than it may"), "{summary}");
+    assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

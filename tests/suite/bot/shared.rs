@@ -7,7 +7,8 @@ use super::town::Town;
 const USERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 const OTHER: &str = "gauss/peu03";
 
-fn size(replicas: u32) -> Edit {
+/// A component that sets how many machines a pool has.
+pub(crate) fn size(replicas: u32) -> Edit {
     Edit::write(
         "shared/size/kustomization.yaml",
         format!(
@@ -22,16 +23,21 @@ patches:
     )
 }
 
-/// Three clusters, of which two have their size from a component beside them.
-async fn town() -> Town {
-    let town = Town::new("mode: propose\n", &[USERS[0], USERS[1], OTHER]).await;
+/// The base of a cluster whose size is that of the component.
+pub(crate) fn sized(cluster: &str) -> Edit {
     let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [cluster.yaml, machinepool.yaml]
 components: [../../../shared/size]
 ";
+    Edit::write(format!("{cluster}/base/kustomization.yaml"), kustomization)
+}
+
+/// Three clusters, of which two have their size from a component beside them.
+async fn town() -> Town {
+    let town = Town::new("mode: propose\n", &[USERS[0], USERS[1], OTHER]).await;
     let mut edits = vec![size(3), Edit::write("shared/README.md", "What clusters share.\n")];
-    edits.extend(USERS.map(|user| Edit::write(format!("{user}/base/kustomization.yaml"), kustomization)));
+    edits.extend(USERS.map(sized));
     town.push("main", &edits);
     town.settle().await;
     town

@@ -158,6 +158,27 @@ async fn what_lies_outside_of_a_folders_boundary_fails_the_check() {
     town.done();
 }
 
+/// A file that nobody sees would be a way past every rule.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_whose_name_cannot_be_read_fails_the_check_wherever_it_lies_in_the_folder() {
+    let town = Town::new("mode: propose\n", &[PEU01, "gauss/peu02"]).await;
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: my-org}\n";
+    for (branch, file, shown) in [
+        ("base", "base/a\\b.yaml", "base/a%5Cb.yaml"),
+        ("overlay", "overlay/a\\b.yaml", "overlay/a%5Cb.yaml"),
+        ("aside", "notes\\1.txt", "notes%5C1.txt"),
+    ] {
+        let number = town.open("ada", branch, &[Edit::write(format!("{PEU01}/{file}"), map)]);
+        town.settle().await;
+        let check = town.check(number);
+        let said = format!("{} {:?}", check.summary, check.annotations);
+        assert_eq!(check.conclusion.as_deref(), Some("failure"), "{branch}: {said}");
+        assert!(said.contains("unreadable-file"), "{branch}: {said}");
+        assert!(said.contains(&format!("{PEU01}/{shown}")), "{branch}: {said}");
+    }
+    town.done();
+}
+
 /// A field alone does not tell that it is a secret: the name beside it does.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_value_of_a_variable_that_is_called_a_secret_is_not_shown() {

@@ -23,7 +23,7 @@ use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan::planner_process::{ProcessPlanner, Processes, STACK};
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
@@ -87,6 +87,7 @@ pub(crate) fn processes(memory: u64) -> Processes {
         count: 2,
         idle: 2,
         memory,
+        stack: STACK,
         patience: Duration::from_secs(120),
         remembered: None,
     }
@@ -114,6 +115,8 @@ struct Bot {
     reporter: RolloutReporter,
     webhook_secret: String,
     address: SocketAddr,
+    /// Where its pages are.
+    internal: SocketAddr,
     serving: JoinHandle<()>,
     stop: Option<oneshot::Sender<()>>,
 }
@@ -176,6 +179,7 @@ impl Bot {
             reporter,
             webhook_secret: app.webhook_secret,
             address: "127.0.0.1:0".parse().unwrap(),
+            internal: "127.0.0.1:0".parse().unwrap(),
             serving: tokio::spawn(async {}),
             stop: None,
         };
@@ -191,6 +195,7 @@ impl Bot {
             metrics: None,
         };
         self.address = listeners.public.local_addr().unwrap();
+        self.internal = listeners.internal.local_addr().unwrap();
         forge.deliver_to(&format!("http://{}/github/webhook", self.address));
         let parts = Parts {
             deliveries: Arc::new(self.database.clone()),
@@ -327,6 +332,14 @@ impl Town {
     /// Where the bot listens.
     pub(crate) fn bot_url(&self) -> String {
         format!("http://{}", self.bot.address)
+    }
+
+    /// What one of the bot's pages shows.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let answer = client.get(format!("http://{}{path}", self.bot.internal)).send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        answer.text().await.unwrap()
     }
 
     /// The bot's records.

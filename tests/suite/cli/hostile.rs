@@ -1,7 +1,9 @@
 //! Hostile and broken input: each is a finding of that file alone, the other clusters are planned, and
 //! memory stays bounded (the child runs under a limit on its address space).
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -123,6 +125,58 @@ fn refused(plan: &Value, file: &str, place: Option<(u64, u64)>, message: &str) {
     let told = error["line"].as_u64().zip(error["column"].as_u64());
     assert_eq!(told, place, "{plan}");
     assert!(error["message"].as_str().unwrap().contains(message), "{plan}");
+}
+
+/// What nobody can name is told by the name that is shown, and is not passed over.
+#[test]
+fn a_name_that_cannot_be_read_is_an_error_and_the_others_are_planned() {
+    let sandbox = Sandbox::with(&[
+        ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
+    ]);
+    for name in ["aside", "bytes", "fine", "slash"] {
+        sandbox.write(&format!("acme/{name}/base/md.yaml"), &workers(name, 2, "v1.30.4"));
+        sandbox.write(&format!("acme/{name}/capstan.yaml"), RECORD);
+    }
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: acme}\n";
+    sandbox.write("acme/aside/notes\\1.txt", "Beside base and overlay.\n");
+    sandbox.write("acme/slash/base/a\\b.yaml", map);
+    std::fs::write(sandbox.at("acme/bytes/base").join(OsStr::from_bytes(b"\xff.yaml")), map).unwrap();
+    sandbox.repository.commit_all("Names");
+    for revision in [&[][..], &["--at", "HEAD"]] {
+        let said = sandbox.capstan(&[&["validate"], revision].concat());
+        let why = "the name of this file or folder has a backslash or is no UTF-8 (shown as `%5C`), so that it cannot be read: rename it";
+        assert_eq!(
+            said.ended(3).out,
+            format!(
+                "\
+error[unreadable-file] acme/aside/notes%5C1.txt: {why}
+error[unreadable-file] acme/bytes/base/%FF.yaml: {why}
+error[unreadable-file] acme/slash/base/a%5Cb.yaml: {why}
+3 error(s), 0 warning(s); looked at 4 cluster(s), 2 release(s)
+`capstan rules RULE` says what a rule means
+"
+            )
+        );
+        let plans = sandbox.capstan(&[&["plan", "--all", "-o", "json"], revision].concat()).json(1);
+        let told: Vec<_> = plans
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|plan| {
+                (plan["cluster"].as_str().unwrap(), plan["to"].as_str(), plan["error"]["file"].as_str())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("acme/aside", Some("aws/v1.1.0"), None),
+                ("acme/bytes", None, Some("acme/bytes/base/%FF.yaml")),
+                ("acme/fine", Some("aws/v1.1.0"), None),
+                ("acme/slash", None, Some("acme/slash/base/a%5Cb.yaml")),
+            ]
+        );
+    }
 }
 
 #[test]

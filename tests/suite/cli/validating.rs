@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::sandbox::Sandbox;
 use super::{fleet, workers};
 
 #[test]
@@ -43,6 +44,49 @@ fn what_is_wrong_has_its_place_and_paths_narrow_it() {
     sandbox.write(".capstan.yaml", "mod: propose\n");
     let said = sandbox.capstan(&["validate"]);
     assert!(said.ended(3).out.starts_with("error[invalid-settings] .capstan.yaml:1:1: "), "{}", said.out);
+}
+
+/// Before anything is pushed it is said as the reconciler would say it after the merge.
+#[test]
+fn what_lies_outside_of_a_claimed_folders_boundary_is_an_error() {
+    let cluster = |name: &str| {
+        format!(
+            "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: gauss}}\nspec: {{paused: true}}\n"
+        )
+    };
+    let overlay = "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: more
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: stolen
+  namespace: newton
+";
+    let sandbox = Sandbox::with(&[
+        ("gauss/a/base/cluster.yaml", &cluster("a")),
+        ("gauss/a/overlay/more.yaml", overlay),
+        ("gauss/b/base/cluster.yaml", &cluster("b")),
+    ]);
+    // Nobody here applies it: whoever does may have other rules.
+    sandbox.capstan(&["validate"]).ended(0);
+    let claim = "managementClusters:\n- {name: mc-eu, uid: 00000000-0000-4000-8000-000000000001, clusters: ['gauss/*']}\n";
+    sandbox.write(".capstan.yaml", claim);
+    let said = sandbox.capstan(&["validate"]);
+    assert_eq!(
+        said.ended(3).out,
+        "\
+error[outside-boundary] gauss/a/overlay/more.yaml:1:1: RoleBinding more: an overlay may neither bring nor change rights (RBAC); base may
+error[outside-boundary] gauss/a/overlay/more.yaml:11:14: ConfigMap newton/stolen lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere
+2 error(s), 0 warning(s); looked at 2 cluster(s), 0 release(s)
+`capstan rules RULE` says what a rule means
+"
+    );
+    sandbox.capstan(&["validate", "gauss/b"]).ended(0);
 }
 
 #[test]
@@ -95,7 +139,7 @@ fn against_a_commit_the_comparing_rules_speak_too() {
 }
 
 /// A cluster with one error and one warning, in a file whose name needs care.
-fn with_findings() -> super::Sandbox {
+fn with_findings() -> Sandbox {
     let sandbox = fleet();
     let control_plane = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\n\
                          metadata: {name: a, namespace: acme}\nspec:\n  replicas: 2\n  version: 1.30.4\n";
@@ -186,7 +230,7 @@ spec: {}
 ";
 
 /// What `validate --from HEAD` finds that ends with 3, as rule, severity, file and line.
-fn found_since_head(sandbox: &super::Sandbox) -> Vec<serde_json::Value> {
+fn found_since_head(sandbox: &Sandbox) -> Vec<serde_json::Value> {
     let findings = sandbox.capstan(&["validate", "--from", "HEAD", "-o", "json"]).json(3);
     let findings = findings.as_array().unwrap().iter();
     findings

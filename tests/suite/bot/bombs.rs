@@ -1,0 +1,216 @@
+//! Small pull requests that ask for much, against the running program: each is told its reason, everybody else is served.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use capstan_forge::{Edit, Forge, NewPull, Permission};
+use serde_json::{Value, json};
+
+use super::kills::Place;
+use super::sample;
+use super::town::{REPOSITORY, forge};
+
+const BAD: &str = "gauss/peu01";
+const NEIGHBOUR: &str = "noether/peu02";
+/// Whose default branch is a tree that holds itself.
+const DEEP: &str = "acme/deep";
+const OTHER: &str = "acme/other";
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// An overlay with a patch of its Cluster, and what is beside it.
+fn patch(operations: &str) -> Vec<Edit> {
+    let kustomization = "resources: [../base/cluster.yaml, ../base/machinepool.yaml]\npatches:\n- {path: patch.yaml, target: {kind: Cluster}}\n";
+    overlay(kustomization, &[("patch.yaml", operations)])
+}
+
+fn overlay(kustomization: &str, more: &[(&str, &str)]) -> Vec<Edit> {
+    let own = [("kustomization.yaml", kustomization)];
+    let files = more.iter().chain(&own);
+    files.map(|(name, text)| Edit::write(format!("{BAD}/overlay/{name}"), *text)).collect()
+}
+
+/// 28 KB that nest an object deeper step by step.
+fn deepening() -> Vec<Edit> {
+    let mut text = String::from("- {op: add, path: /a, value: {}}\n");
+    for _ in 0..280 {
+        text.push_str("- {op: add, path: /b, value: {}}\n- {op: move, from: /a, path: /b/a}\n");
+        text.push_str("- {op: move, from: /b, path: /a}\n");
+    }
+    assert!(text.len() < 30_000, "{}", text.len());
+    patch(&text)
+}
+
+/// 26 operations, each of which doubles.
+fn doubling() -> Vec<Edit> {
+    let mut text = String::from("- {op: add, path: /a, value: {b: text}}\n");
+    for number in 0..26 {
+        writeln!(text, "- {{op: copy, from: /a, path: /a/c{number}}}").unwrap();
+    }
+    patch(&text)
+}
+
+/// One file of 4 MiB under fifty names.
+fn generator() -> Vec<Edit> {
+    let mut text = String::from(
+        "resources: [../base/cluster.yaml, ../base/machinepool.yaml]\nconfigMapGenerator:\n- name: a\n  files:\n",
+    );
+    for number in 0..50 {
+        writeln!(text, "  - k{number}=big.txt").unwrap();
+    }
+    overlay(&text, &[("big.txt", &"x".repeat(4 << 20))])
+}
+
+/// Folders that name the one below twice, fourteen times.
+fn kustomizations() -> Vec<Edit> {
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: my-org}\n";
+    let mut edits = overlay(
+        "resources: [../base/cluster.yaml, ../base/machinepool.yaml, k14]\n",
+        &[("k0/kustomization.yaml", "resources: [a.yaml]\n"), ("k0/a.yaml", object)],
+    );
+    let mut write = |path: String, text: String| {
+        edits.push(Edit::write(format!("{BAD}/overlay/{path}/kustomization.yaml"), text));
+    };
+    for level in 1..=14 {
+        write(format!("k{level}"), "resources: [one, other]\n".to_owned());
+        for (folder, prefix) in [("one", "l"), ("other", "r")] {
+            let text = format!("namePrefix: {prefix}\nresources: [../../k{}]\n", level - 1);
+            write(format!("k{level}/{folder}"), text);
+        }
+    }
+    edits
+}
+
+/// Branch, what it changes, what is said of it.
+type Bomb = (&'static str, fn() -> Vec<Edit>, &'static str);
+const BOMBS: [Bomb; 4] = [
+    ("deepening", deepening, "the object is nested deeper than 200 levels"),
+    ("doubling", doubling, "the render holds more than 1000000 values"),
+    ("generator", generator, "the render holds more than 64 MiB of text"),
+    ("kustomizations", kustomizations, "the render builds more than 1000 kustomizations"),
+];
+
+fn open(forge: &Forge, repository: &str, branch: &str, edits: &[Edit]) -> u64 {
+    forge.commit(repository, branch, "ada", "A change", edits).unwrap();
+    let new = NewPull {
+        title: branch.to_owned(),
+        head: branch.to_owned(),
+        base: "main".to_owned(),
+        ..NewPull::default()
+    };
+    forge.open_pull(repository, "ada", new).unwrap()
+}
+
+/// Makes [`DEEP`]: three objects that list 640,000 files. (The forge lists what was pushed; the mirrors' own tests have
+/// one of nine objects and 35 million.)
+async fn deep(forge: &Forge) -> u64 {
+    forge.create_repository(DEEP).unwrap();
+    forge.grant(DEEP, "ada", Permission::Write).unwrap();
+    let begin = sample::repository("mode: propose\n", &[NEIGHBOUR]);
+    let parent = forge.commit(DEEP, "main", "ada", "Begin", &begin).unwrap();
+    let (client, token) =
+        (reqwest::Client::builder().no_proxy().build().unwrap(), forge.token_for("ada").unwrap());
+    let post = async |what: &str, body: Value| {
+        let url = format!("{}/api/v3/repos/{DEEP}/git/{what}", forge.url());
+        let answer = client.post(url).bearer_auth(&token).json(&body).send().await.unwrap();
+        assert!(answer.status().is_success(), "{what}: {}", answer.status());
+        answer.json::<Value>().await.unwrap()["sha"].clone()
+    };
+    let mut entry = json!({"path": "f", "mode": "100644", "type": "blob", "content": "x"});
+    for kind in ["blob", "tree"] {
+        if kind == "tree" {
+            entry = json!({"path": "d", "mode": "040000", "type": "tree", "sha": entry["sha"]});
+        }
+        let named = |number: usize| {
+            let mut named = entry.clone();
+            named["path"] = json!(format!("{}{number:03}", entry["path"].as_str().unwrap()));
+            named
+        };
+        let entries: Vec<Value> = (0..800).map(named).collect();
+        entry["sha"] = post("trees", json!({"tree": entries})).await;
+    }
+    let held = json!([{"path": "held", "mode": "040000", "type": "tree", "sha": entry["sha"]}]);
+    let tree = post("trees", json!({"base_tree": parent, "tree": held})).await;
+    let commit =
+        post("commits", json!({"message": "It holds itself", "tree": tree, "parents": [parent]})).await;
+    forge.push(DEEP, "main", commit.as_str().unwrap(), "ada").unwrap();
+    open(forge, DEEP, "mine", &[sample::machine_pool(NEIGHBOUR, "v1.21.4", 3)])
+}
+
+/// The conclusion of a pull request's check, and all that it says.
+fn told(forge: &Forge, repository: &str, number: u64) -> Option<(String, String)> {
+    let head = forge.pull(repository, number).unwrap().head;
+    let checks = forge.checks(repository, &head).unwrap();
+    let check = checks.into_iter().filter(|check| check.name == "capstan").max_by_key(|check| check.id)?;
+    let said = format!("{} {} {:?}", check.title, check.summary, check.annotations);
+    Some((check.conclusion?, said))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
+    let forge = forge();
+    let begin = sample::repository("mode: propose\n", &[BAD, NEIGHBOUR]);
+    forge.commit(REPOSITORY, "main", "ada", "Begin", &begin).unwrap();
+    let deep = deep(&forge).await;
+    forge.create_repository(OTHER).unwrap();
+    forge.grant(OTHER, "ada", Permission::Write).unwrap();
+    let other = sample::repository("mode: propose\n", &["euler/web"]);
+    forge.commit(OTHER, "main", "ada", "Begin", &other).unwrap();
+    let elsewhere = open(&forge, OTHER, "mine", &[sample::machine_pool("euler/web", "v1.21.4", 3)]);
+
+    let place = Place::new(&forge);
+    let mut bot = place.start();
+    let bombs = BOMBS.map(|(branch, edits, says)| (open(&forge, REPOSITORY, branch, &edits()), says));
+    let harmless = open(&forge, REPOSITORY, "harmless", &[sample::machine_pool(NEIGHBOUR, "v1.21.4", 3)]);
+    let asked = Instant::now();
+    forge.comment(OTHER, elsewhere, "ada", "/capstan help").unwrap();
+
+    let expected = |(repository, number, conclusion, says): &(&str, u64, &str, &str)| {
+        let told = told(&forge, repository, *number);
+        let is_so = |(is, said): &(String, String)| is == conclusion && said.contains(says);
+        (!told.as_ref().is_some_and(is_so)).then(|| format!("{repository} #{number}: {told:?}"))
+    };
+    let mut all = vec![
+        (REPOSITORY, harmless, "success", ""),
+        (OTHER, elsewhere, "success", ""),
+        // The base itself cannot be read: a person must act.
+        (DEEP, deep, "action_required", "more than 500000 files and folders"),
+    ];
+    all.extend(bombs.map(|(number, says)| (REPOSITORY, number, "failure", says)));
+    let mut is_answered = false;
+    loop {
+        assert!(bot.is_alive(), "it ended:\n{}", place.log());
+        let own = forge.bot_login();
+        if !is_answered && forge.comments(OTHER, elsewhere).unwrap().iter().any(|said| said.author == own) {
+            is_answered = true;
+            println!("/capstan help was answered after {} ms beside five bombs", asked.elapsed().as_millis());
+        }
+        let missing: Vec<String> = all.iter().filter_map(expected).collect();
+        if missing.is_empty() && is_answered {
+            break;
+        }
+        assert!(
+            asked.elapsed() < PATIENCE,
+            "answered: {is_answered}\n{}\n{}",
+            missing.join("\n"),
+            place.log()
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    println!("all were judged after {} ms", asked.elapsed().as_millis());
+
+    // The next start does not meet them again, and what comes afterwards is done.
+    drop(bot);
+    let mut bot = place.start();
+    forge.commit(REPOSITORY, "main", "ada", "Release", &[sample::release("v22.0.0", "v1.22.5")]).unwrap();
+    let begun = Instant::now();
+    let is_proposed = || {
+        let pulls = forge.pulls(REPOSITORY).unwrap();
+        pulls.iter().filter(|pull| pull.head_branch.starts_with("capstan/upgrade/")).count() == 2
+    };
+    while !is_proposed() {
+        assert!(bot.is_alive() && begun.elapsed() < PATIENCE, "{}", place.log());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop(bot);
+    place.done();
+}
