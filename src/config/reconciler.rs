@@ -153,9 +153,8 @@ impl ReconcilerConfig {
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
         let patience = checked.take(provider_timeout(&sources));
-        match (
-            kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience, hosts,
-        ) {
+        match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience, hosts)
+        {
             (
                 Some(kubeconfig),
                 Some(namespace),

@@ -31,6 +31,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::SpecDigest;
+use jiff::SignedDuration;
 use jiff::civil::Date;
 
 use super::fake::FakeCluster;
