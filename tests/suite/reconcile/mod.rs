@@ -1,7 +1,7 @@
 //! The reconciler: its use case on a management cluster in memory (what is there in the end, and what it cost), and
 //! in `real` the program on a real API server. `rows` is played on both.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod adopting;
 mod applying;
