@@ -55,8 +55,8 @@ pub struct ReconcileOptions {
     #[arg(long, value_name = "NUMBER")]
     pub provider_timeout_seconds: Option<String>,
     /// Hosts from which components of providers may be fetched, with commas between them; each with its port where that
-    /// is not the scheme's own [env: CAPSTAN_PROVIDER_HOSTS] [default: none, so that components come from ConfigMaps
-    /// alone]
+    /// is not the scheme's own; without any, components come from ConfigMaps alone [env: CAPSTAN_PROVIDER_HOSTS]
+    /// [default: none]
     #[arg(long, value_name = "HOST,…")]
     pub provider_hosts: Option<String>,
 }

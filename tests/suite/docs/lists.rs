@@ -48,11 +48,13 @@ fn before_tests(source: &str) -> &str {
 /// Words of the sources that look like reasons and are none: kinds, phases, words of API servers and tools.
 const NO_REASONS: &[&str] = &[
     "Apply",
+    "ConfigMap",
     "ControlPlane",
     "FieldManagerConflict",
     "Namespace",
     "NamespaceTerminating",
     "Running",
+    "Secret",
     "String",
     "Terraform",
     "Trial",

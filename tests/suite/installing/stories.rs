@@ -170,3 +170,88 @@ fn nothing_is_written_where_the_api_server_refuses_one_object() {
     town.ask(IPAM, "v1.0.3", &json!({}));
     town.wait_for(&[(CORE, "v1.12.8"), (IPAM, "v1.0.3")]);
 }
+
+/// What somebody else installed: shown, then taken over, and no pod notices.
+#[test]
+fn what_the_operator_installed_is_taken_over_without_a_restart() {
+    let Some(town) = Town::build() else { return };
+    town.publish(IPAM, "v1.0.3");
+    town.ask(IPAM, "v1.0.3", &json!({}));
+    town.reconciler.start();
+    town.wait_for(&[(IPAM, "v1.0.3")]);
+    town.settle();
+    town.reconciler.kill();
+    // As if the operator had applied it all: its name on every field, its cache, its mark.
+    let installed = town.objects();
+    for text in &installed {
+        let object: Value = serde_json::from_str(text).unwrap();
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let resource = format!("{}.{}/{name}", object["kind"].as_str().unwrap(), group(&object));
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+        let get = ["get", resource.as_str(), "-n", namespace, "-o", "json", "--show-managed-fields"];
+        let mut live: Value = serde_json::from_str(&town.plane.kubectl(&get)).unwrap();
+        for entry in live["metadata"]["managedFields"].as_array_mut().unwrap() {
+            if entry["manager"] == "capstan" {
+                entry["manager"] = json!("capi-operator");
+            }
+        }
+        let patch = json!([{"op": "replace", "path": "/metadata/managedFields", "value": live["metadata"]["managedFields"]}]);
+        town.plane.kubectl(&["patch", &resource, "-n", namespace, "--type=json", "-p", &patch.to_string()]);
+    }
+    town.plane.kubectl(&["delete", "managedproviders", "--all", "-n", IPAM.namespace]);
+    let cache = "ipam-in-cluster-v1.0.3-cache";
+    town.plane.kubectl(&[
+        "create",
+        "secret",
+        "generic",
+        cache,
+        "-n",
+        IPAM.namespace,
+        "--from-literal=cache=[]",
+    ]);
+    let resource = "ipamproviders.operator.cluster.x-k8s.io";
+    let annotate = |text: &str| {
+        town.plane.kubectl(&["annotate", resource, IPAM.name, "-n", IPAM.namespace, text]);
+    };
+    annotate("operator.cluster.x-k8s.io/applied-spec-hash=ab");
+    let generation = || {
+        let path = "jsonpath={.items[*].metadata.generation} {.items[*].metadata.uid}";
+        town.plane.kubectl(&["get", "deployments", "-n", IPAM.namespace, "-o", path])
+    };
+    let before = generation();
+
+    town.reconciler.start();
+    let preflight = |field: &str| {
+        town.field(IPAM, &format!(".status.conditions[?(@.type==\"PreflightCheckPassed\")].{field}"))
+    };
+    town.wait("nothing is shown", || preflight("reason") == "AdoptionNeeded");
+    let told = preflight("message");
+    assert!(told.contains("were applied by capi-operator, not by Capstan"), "{told}");
+    assert!(
+        told.contains("changes nothing in them but who manages their fields, and no pod is restarted"),
+        "{told}"
+    );
+    let secrets = || town.plane.kubectl(&["get", "secrets", "-n", IPAM.namespace, "-o", "name"]);
+    assert!(secrets().contains(cache) && town.objects() == installed);
+
+    annotate("capstan.dev/adopt=take");
+    town.wait("it is not taken over", || {
+        preflight("reason") == "PreflightChecksPassed" && !secrets().contains(cache)
+    });
+    town.wait_for(&[(IPAM, "v1.0.3")]);
+    town.settle();
+    assert_eq!(generation(), before, "no pod is restarted");
+    assert_eq!(town.objects(), installed);
+    let maps = town.plane.kubectl(&["get", "configmaps", "-n", IPAM.namespace, "-o", "name"]);
+    assert!(maps.contains("configmap/v1.0.3"), "{maps}");
+    let get = ["get", "deployments", "-n", IPAM.namespace, "-o", "yaml", "--show-managed-fields"];
+    assert!(!town.plane.kubectl(&get).contains("manager: capi-operator"));
+}
+
+fn group(object: &Value) -> String {
+    let version = object["apiVersion"].as_str().unwrap();
+    version
+        .split_once('/')
+        .map(|(group, version)| format!("{version}.{group}"))
+        .unwrap_or_else(|| format!("{version}."))
+}
