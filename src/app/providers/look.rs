@@ -49,7 +49,7 @@ impl Looking {
             let (label, brought) = (&label, &brought);
             async move {
                 let one = One { pass, by, id: &id, manifest, label, brought, tries, phase: record.phase };
-                one.look().await.map(|found| (id.clone(), found))
+                one.look().await.or_else(forbidden).map(|found| (id.clone(), found))
             }
         });
         let found: Vec<_> = stream::iter(looks.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
@@ -93,6 +93,17 @@ struct Found {
     seen: Seen,
     live: Option<Value>,
     refusal: Option<RefusalKind>,
+}
+
+/// Somebody may not even look: that is said of the object, like a refusal of what is rendered.
+fn forbidden(error: LiveError) -> Result<Found, LiveError> {
+    match error {
+        LiveError::Refused { refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
+            let seen = Seen { fit: Fit::Refused(refusal.to_string()), ..Seen::default() };
+            Ok(Found { seen, live: None, refusal: Some(RefusalKind::Forbidden) })
+        }
+        error => Err(error),
+    }
 }
 
 impl One<'_> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_live::applying::RefusalKind;
 use capstan_live::installing::pass::{
     Component, Components, GivenUp, Phase, ProviderFacts, Record, Revision, Wanted, applied, is_definition,
 };
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::downloading::{self, Lacking};
 use super::pass::Pass;
+use super::perform::FINALIZER;
 use super::records::{Remembered, read_all};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Post};
 
@@ -84,6 +86,12 @@ impl Member {
         }
     }
 
+    /// Whether its object stays until what it brought is gone.
+    pub(super) fn is_held(&self) -> bool {
+        let finalizers = self.object.as_ref().and_then(|object| object.pointer("/metadata/finalizers"));
+        finalizers.and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == FINALIZER))
+    }
+
     /// What is remembered of it. Of one that somebody else installed: the version that its status names.
     pub(super) fn record(&self) -> Option<Record> {
         if let Some(remembered) = &self.remembered {
@@ -93,8 +101,8 @@ impl Member {
         let of_object = text("installedVersion").filter(|version| !version.is_empty());
         let version = match of_object.or_else(|| self.installed_before.clone()) {
             Some(version) => version,
-            // Somebody may hold an object that was never installed: it may go.
-            None if self.deletion == Some(Deletion::May) => return Some(Record::default()),
+            // An object that was never installed may go, where it is this program that holds it, or the operator did.
+            None if self.deletion == Some(Deletion::May) && self.is_held() => return Some(Record::default()),
             None => return None,
         };
         let contract = text("contract").unwrap_or_default();
@@ -168,7 +176,7 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
     }
     let remembered = read_all(pass, &by).await?;
     let named = LiveSet::read(&objects);
-    let mut sources = sources(pass, &by, &named).await?;
+    let (mut sources, forbidden) = sources(pass, &by, &named).await?;
     let (recorded, wrong) = downloading::recorded(&objects, &named);
     let Lacking { halted: lacking, again } =
         downloading::fill(pass, &by, &objects, &named, &recorded, &mut sources).await?;
@@ -204,6 +212,8 @@ pub(super) async fn read(pass: &Pass, memory: &mut Memory) -> Result<Read, LiveE
             Err(Check::WaitingForCoreProviderReady) | Ok(()) => None,
             Err(check) => Some(Halted::Check(check)),
         };
+        let may_not = forbidden.get(&provider.namespace).cloned();
+        let halted = halted.or_else(|| may_not.map(|why| Halted::Check(Check::MissingRights(why))));
         let own = remembered.iter().find(|one| {
             one.kind == provider.kind && one.name == provider.name && one.namespace == provider.namespace
         });
@@ -360,13 +370,23 @@ impl Member {
     }
 }
 
-/// ConfigMaps and Secrets that providers are rendered from.
-async fn sources(pass: &Pass, by: &As, named: &LiveSet) -> Result<Vec<Value>, LiveError> {
-    let mut found = Vec::new();
+/// ConfigMaps and Secrets that providers are rendered from; and, by namespace, what may not be read.
+async fn sources(
+    pass: &Pass,
+    by: &As,
+    named: &LiveSet,
+) -> Result<(Vec<Value>, BTreeMap<String, String>), LiveError> {
+    let (mut found, mut forbidden) = (Vec::new(), BTreeMap::new());
     let namespaces: BTreeSet<&str> =
         named.providers().iter().map(|provider| provider.namespace.as_str()).collect();
     for namespace in namespaces {
-        let all = pass.live.list(by, &core("ConfigMap"), Some(namespace), &[]).await?;
+        let all = match pass.live.list(by, &core("ConfigMap"), Some(namespace), &[]).await {
+            Err(error) => {
+                forbidden.insert(namespace.to_owned(), may_not(error)?);
+                continue;
+            }
+            Ok(all) => all,
+        };
         let is_read = |map: &Value| named.providers().iter().any(|provider| provider.reads(map));
         found.extend(all.into_iter().filter(is_read));
     }
@@ -378,9 +398,22 @@ async fn sources(pass: &Pass, by: &As, named: &LiveSet) -> Result<Vec<Value>, Li
     for (namespace, name) in secrets {
         let secret =
             ApiObject { kind: core("Secret"), namespace: Some(namespace.to_owned()), name: name.to_owned() };
-        found.extend(pass.live.read(by, &secret).await?);
+        match pass.live.read(by, &secret).await {
+            Err(error) => drop(forbidden.insert(namespace.to_owned(), may_not(error)?)),
+            Ok(secret) => found.extend(secret),
+        }
     }
-    Ok(found)
+    Ok((found, forbidden))
+}
+
+/// What somebody may not do, and what gives them the right.
+fn may_not(error: LiveError) -> Result<String, LiveError> {
+    match error {
+        LiveError::Refused { ref refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
+            Ok(format!("{error}; `capstan providers rights` prints the role that the set needs"))
+        }
+        error => Err(error),
+    }
 }
 
 type AllRendered = BTreeMap<ObjectId, Attempt>;
@@ -447,7 +480,15 @@ async fn settle_deletion(
     if !member.object.as_ref().is_some_and(is_deleted) {
         return Ok(());
     }
-    let objects = objects_of(pass, by, member).await?;
+    let objects = match objects_of(pass, by, member).await {
+        Ok(objects) => objects,
+        Err(error) => {
+            let check = Check::MissingRights(may_not(error)?);
+            member.wanted = Wanted::Halted(check.message());
+            member.halted = Some(Halted::Check(check));
+            return Ok(());
+        }
+    };
     let others: Vec<ObjectId> = all.iter().filter(|id| **id != member.id).cloned().collect();
     let verdict = deletion(&DeletionFacts { kind: member.kind, objects: &objects, others: &others });
     if verdict == Deletion::May {

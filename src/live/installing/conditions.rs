@@ -1,6 +1,6 @@
 //! The status of a provider object: the operator's conditions, with its types, reasons and messages
 //! (`api/v1alpha2/conditions_consts.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0). Where it
-//! is meant to differ stands in one table, in `docs/providers.md`.
+//! is meant to differ stands in one table, in `README.md`.
 //!
 //! *Expected flow*: a pass finds out how a provider stands ([`Standing`]); [`status`] says what its status is to be, from
 //! that and from what stands there.

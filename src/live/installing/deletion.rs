@@ -99,7 +99,8 @@ impl Blocked {
             Self::Objects(used) => counted(used),
             Self::Providers(others) => {
                 let names: Vec<String> = others.iter().map(ToString::to_string).collect();
-                format!("{} other providers need it ({})", others.len(), some_of(&names, others.len()))
+                let need = if others.len() == 1 { "provider needs" } else { "providers need" };
+                format!("{} other {need} it ({})", others.len(), some_of(&names, others.len()))
             }
         }
     }

@@ -88,14 +88,23 @@ fn chart_and_kustomizations_render_the_same() {
     let folders = ["", "providers", "providers/definitions"];
     let folders = folders.map(|folder| from(with_providers.path(), &deployed(folder)));
     let text = format!("resources: [{}]\n", folders.join(", "));
-    std::fs::write(with_providers.path().join("kustomization.yaml"), text).unwrap();
+    std::fs::write(with_providers.path().join("kustomization.yaml"), &text).unwrap();
     let providers =
         [RECONCILER, "reconciler.providers.enabled=true", "reconciler.providers.definitions=true"];
-    let rows: [(&Path, &str, &[&str], usize); 4] = [
+    let applied_alone = [&providers[..], &["reconciler.providers.install=false"]].concat();
+    let installing = tempfile::tempdir().unwrap();
+    let component = from(installing.path(), &deployed("providers/install"));
+    std::fs::write(
+        installing.path().join("kustomization.yaml"),
+        format!("{text}components: [{component}]\n"),
+    )
+    .unwrap();
+    let rows: [(&Path, &str, &[&str], usize); 5] = [
         (&deployed("bot"), "capstan-bot", &BOT, 5),
         (overlay.path(), "capstan-bot", &with_postgres, 5),
         (&deployed(""), "capstan-system", &[RECONCILER], 11),
-        (with_providers.path(), "capstan-system", &providers, 25),
+        (with_providers.path(), "capstan-system", &applied_alone, 25),
+        (installing.path(), "capstan-system", &providers, 25),
     ];
     for (folder, namespace, values, count) in rows {
         let Some(kustomized) = kustomize(folder) else { return };
@@ -111,6 +120,28 @@ fn chart_and_kustomizations_render_the_same() {
             );
         }
     }
+}
+
+/// As it is installed: with the account there is the setting by which it is used, once.
+#[test]
+fn with_the_account_of_providers_the_reconciler_installs_them() {
+    let Some(helm) = Helm::find() else { return };
+    let settings = |values: &[&str]| {
+        let rendered = documents(&helm.template("somewhere", &[&[RECONCILER], values].concat()).unwrap());
+        let environment =
+            of_kind(&rendered, "Deployment")["spec"]["template"]["spec"]["containers"][0]["env"].clone();
+        let found =
+            environment.as_array().unwrap().iter().filter(|one| one["name"] == "CAPSTAN_PROVIDERS_NAMESPACE");
+        found.cloned().collect::<Vec<_>>()
+    };
+    let own = json!({"name": "CAPSTAN_PROVIDERS_NAMESPACE",
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}});
+    let said = json!({"name": "CAPSTAN_PROVIDERS_NAMESPACE", "value": "elsewhere"});
+    let enabled = "reconciler.providers.enabled=true";
+    assert_eq!(settings(&[]), [Value::Null; 0]);
+    assert_eq!(settings(&[enabled]), [own]);
+    assert_eq!(settings(&[enabled, "reconciler.providers.install=false"]), [Value::Null; 0]);
+    assert_eq!(settings(&[enabled, "reconciler.settings.providers-namespace=elsewhere"]), [said]);
 }
 
 #[test]

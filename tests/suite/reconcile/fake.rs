@@ -40,6 +40,8 @@ pub(crate) struct State {
     pub(crate) forms: BTreeMap<String, BTreeSet<String>>,
     webhooks: Vec<Webhook>,
     defaults: Vec<Defaults>,
+    /// Every object that was read by its name.
+    pub(crate) reads: BTreeSet<String>,
     /// What controllers make of an object once it was written for real.
     pub(crate) reactions: Vec<Defaults>,
     /// What webhooks say to a dry-run creation.
@@ -362,7 +364,9 @@ impl ManagementCluster for FakeCluster {
 
     async fn read(&self, _by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
         let id = object.id();
-        Ok(self.state().objects.get(&(id.group, id.kind, id.namespace, id.name)).cloned())
+        let mut state = self.state();
+        state.reads.insert(object.to_string());
+        Ok(state.objects.get(&(id.group, id.kind, id.namespace, id.name)).cloned())
     }
 
     async fn list(

@@ -1,5 +1,5 @@
 //! The seven kinds of providers (`operator.cluster.x-k8s.io/v1alpha2`), as they are installed where no Cluster API operator
-//! is: what `capstan crds --providers` prints and `deploy/providers/crds.yaml` holds.
+//! is: what `capstan crds --providers` prints and `deploy/providers/definitions/crds.yaml` holds.
 //!
 //! Fields, bounds, defaults, the two rules, columns and short names are those of the operator's own definitions at v0.28.0,
 //! so that an object is taken, completed and refused alike by both; the words are Capstan's. `make test-real` holds a table

@@ -190,6 +190,10 @@ fn prepare(
         }
         return Err(Wait::Stuck(format!("the API server refuses {id}: {why}")));
     }
+    // An old Deployment that may not be looked at would run on.
+    if let Some(wait) = unreadable(provider, record, &BTreeSet::new()) {
+        return Err(wait);
+    }
     let going = components.objects.iter().find_map(|object| {
         let versions = &look.get(&object.id)?.going;
         (!versions.is_empty())
@@ -301,10 +305,21 @@ fn prune(
     components: &Components,
     elsewhere: &BTreeSet<ObjectId>,
 ) -> Result<Step, Wait> {
+    if let Some(wait) = unreadable(provider, record, elsewhere) {
+        return Err(wait);
+    }
     match deletable(provider, record, elsewhere) {
         doomed if !doomed.is_empty() => Ok(Step::Delete(doomed)),
         _ => Ok(Step::Note(Box::new(settled(record, components, given_up(provider, record))))),
     }
+}
+
+/// What of those may not be looked at, so that nobody knows whether it is there.
+fn unreadable(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Option<Wait> {
+    outdated(provider, record, elsewhere).into_iter().find_map(|id| match &provider.seen(&id)?.fit {
+        Fit::Refused(why) => Some(Wait::Refused { object: id, why: why.clone() }),
+        _ => None,
+    })
 }
 
 /// What is there of the objects that nobody renders any more, and is the provider's own.
@@ -331,6 +346,9 @@ pub(super) fn go_on_removing(
     }
     if provider.look.is_none() {
         return Err(Wait::For("its objects are looked at".to_owned()));
+    }
+    if let Some(wait) = unreadable(provider, record, elsewhere) {
+        return Err(wait);
     }
     let doomed = deletable(provider, record, elsewhere);
     let rank = |id: &ObjectId| match Stage::of(id) {

@@ -6,10 +6,14 @@
 //! | `town` | two providers with their components, and what is asked of them |
 //! | `timeouts` | what does not come to run in its time |
 //! | `webhooks` | webhooks that answer, and such that do not |
+//! | `deleting` | a provider that somebody deletes |
+//! | `sources` | what providers are rendered from: Secrets, ConfigMaps, downloads |
 //! | `killed` | a process that dies after any write |
 
+mod deleting;
 mod killed;
 mod patching;
+mod sources;
 mod timeouts;
 mod town;
 mod webhooks;

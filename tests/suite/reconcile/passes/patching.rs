@@ -64,6 +64,11 @@ pub(crate) fn patch(
         let generation = before["metadata"]["generation"].as_i64().unwrap_or(0);
         after["metadata"]["generation"] = json!(generation + 1);
     }
+    let is_held = after["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
+    if after["metadata"].get("deletionTimestamp").is_some() && !is_held {
+        state.objects.remove(&key);
+        return Ok(after);
+    }
     state.objects.insert(key.clone(), after);
     state.written(&key);
     if !state.answers && state.is_dead() {
