@@ -86,11 +86,12 @@ async fn rewrite(
     for attempt in 1.. {
         let mut kept = entries(&object).to_vec();
         kept.retain(|entry| !versions.iter().any(|version| is_of(entry, &kind.group, version)));
-        // Without any entry the API server keeps those it has; an empty one means none.
-        let kept = if kept.is_empty() { json!([{}]) } else { Value::Array(kept) };
+        if kept.is_empty() {
+            kept.push(seed(kind));
+        }
         let patch = json!([
             {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
-            {"op": "add", "path": "/metadata/managedFields", "value": kept},
+            {"op": "add", "path": "/metadata/managedFields", "value": Value::Array(kept)},
         ]);
         match pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
             Ok(_) => return Ok(()),
@@ -107,6 +108,20 @@ async fn rewrite(
         }
     }
     Ok(())
+}
+
+/// What stands in `metadata.managedFields` where nothing else does. Of an object without any entry the API server
+/// believes that an unknown `before-first-apply` manages all its fields, and whoever applies it next is refused for a
+/// conflict; an entry of no fields counts as none.
+fn seed(kind: &ApiKind) -> Value {
+    let version = kind.version.as_deref().unwrap_or_default();
+    json!({
+        "manager": "capstan-migration",
+        "operation": "Update",
+        "apiVersion": format!("{}/{version}", kind.group),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:metadata": {"f:name": {}}},
+    })
 }
 
 fn kind(definition: &Value) -> Option<ApiKind> {

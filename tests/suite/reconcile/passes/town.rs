@@ -135,13 +135,15 @@ impl Town {
 
     /// Passes, until one has nothing to do or waits for something.
     pub(super) async fn settle(&mut self) -> Outcome {
-        for _ in 0..20 {
+        let mut passes = 0;
+        loop {
             let outcome = self.try_pass().await.unwrap();
             if outcome.steps == 0 {
                 return outcome;
             }
+            passes += 1;
+            assert!(passes < 20, "it comes to no end: {:?}", self.live.take_writes());
         }
-        panic!("it comes to no end: {:?}", self.live.take_writes());
     }
 
     pub(super) fn wait(&self, minutes: i64) {
