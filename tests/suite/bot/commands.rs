@@ -3,7 +3,7 @@
 
 use capstan::app::ports::{Permission, Reaction};
 use capstan::app::sync::Synced;
-use capstan_forge::Order;
+use capstan_forge::{Edit, MergeMethod, Order};
 use capstan_plan::command::CommentId;
 
 use super::memory::{Moment, World};
@@ -188,5 +188,54 @@ async fn a_comment_that_a_moderator_has_hidden_is_not_obeyed() {
     town.resync().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "a person's work stays");
     assert_eq!(town.answers(1), [""; 0], "nobody is shown what an answer would be to");
+    town.done();
+}
+
+/// Whoever comments sees within the first moments that they were heard, however long the work takes.
+#[tokio::test]
+async fn a_reaction_comes_before_the_work_and_the_verdict_after_it() {
+    let world = edited_proposal().await;
+    let mark = world.state().writes.len();
+    let comment = CommentId::Comment(world.comment(1, "ada", "/capstan replan"));
+    world.sync().await;
+    let writes = world.writes_since(mark);
+    assert_eq!(writes.first(), Some(&"reaction"), "{writes:?}");
+    assert!(writes.contains(&"commit"), "{writes:?}");
+    assert_eq!(writes[writes.len() - 2..], ["comment", "reaction"], "{writes:?}");
+    assert_eq!(world.state().reactions, [(comment, Reaction::Eyes), (comment, Reaction::ThumbsUp)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_begin_with_what_the_default_branch_says_and_are_allowed_by_it_alone() {
+    let settings = "mode: propose\ncommands:\n  prefix: /fleet\n";
+    let town = Town::new(settings, &[PEU01]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.forge.create_user("olga").unwrap();
+    town.forge.grant(REPOSITORY, "olga", Permission::Write).unwrap();
+    town.push("main", &[Edit::write("CODEOWNERS", "/gauss/ @ada\n")]);
+    town.settle().await;
+    town.comment(1, "olga", "/capstan status").await;
+    assert_eq!(town.answers(1), [""; 0], "another program's command, perhaps");
+    town.comment(1, "olga", "/fleet hold").await;
+    let answers = town.answers(1);
+    assert!(
+        answers[0].starts_with("`/fleet hold` was not carried out: it needs for `gauss/peu01` an owner"),
+        "{answers:?}"
+    );
+
+    // What a pull request says of rights counts once it is merged.
+    let allowed = format!(
+        "{settings}  permissions: [{{verbs: [hold], allow: [\"@olga\"]}}]\ndashboard: {{enabled: false}}\n"
+    );
+    let edits = [Edit::write(".capstan.yaml", allowed), sample::machine_pool(PEU01, "v1.21.4", 3)];
+    let own = town.open("olga", "more-rights", &edits);
+    town.settle().await;
+    town.comment(own, "olga", "/fleet hold for gauss/peu01").await;
+    assert!(town.answers(own)[0].contains("was not carried out"), "{:?}", town.answers(own));
+    assert!(!town.pull(1).draft);
+    town.forge.merge_pull(REPOSITORY, own, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    town.comment(1, "olga", "/fleet hold").await;
+    assert!(town.pull(1).draft, "{:?}", town.answers(1));
     town.done();
 }
