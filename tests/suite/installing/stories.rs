@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::town::{BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};
+use crate::plane::reconciler::HOME;
 
 const THREE: [Row; 3] = [CORE, BOOTSTRAP, CONTROL_PLANE];
 
@@ -86,6 +87,27 @@ fn providers_are_installed_kept_and_upgraded() {
         town.plane.kubectl(&["get", "crd", "-l", "cluster.x-k8s.io/provider=cluster-api", "-o", stored]);
     assert!(!versions.contains("v1alpha4"), "{versions}");
     assert_eq!(at_once(&town), 1, "providers that were down at once");
+}
+
+/// With what `capstan providers rights` prints of just these, and not a right more.
+#[test]
+fn what_is_printed_of_a_set_is_enough_to_install_it() {
+    let Some(town) = Town::build_without_rights() else { return };
+    town.publish(CORE, "v1.12.8");
+    town.ask(CORE, "v1.12.8", &json!({}));
+    town.publish(IPAM, "v1.0.3");
+    town.ask(IPAM, "v1.0.3", &json!({}));
+    town.reconciler.start();
+    town.wait("nobody says what it may not", || {
+        let reason = ".status.conditions[?(@.type==\"PreflightCheckPassed\")].reason";
+        town.field(CORE, reason) == "MissingRights"
+    });
+    town.grant_what_is_printed();
+    town.wait_for(&[(CORE, "v1.12.8"), (IPAM, "v1.0.3")]);
+    let audit = town.plane.audit();
+    let refused = audit.iter().filter(|one| one.is_by(HOME, "capstan-providers") && one.code == 403);
+    let refused: Vec<String> = refused.map(crate::plane::audit::Request::words).collect();
+    assert!(!refused.is_empty(), "before the grant");
 }
 
 /// How many Deployments were stopped at once, by the writes of the installer.

@@ -63,7 +63,15 @@ pub(super) struct Town {
 
 impl Town {
     /// With Capstan's kinds, the seven kinds and cert-manager's; `None`, said aloud, where something was never built.
+    /// What a set takes is another matter: here it may do everything.
     pub(super) fn build() -> Option<Self> {
+        let town = Self::build_without_rights()?;
+        town.plane.apply(RIGHTS);
+        Some(town)
+    }
+
+    /// The same with what `deploy/providers` brings, and nothing besides.
+    pub(super) fn build_without_rights() -> Option<Self> {
         let tools = crate::plane::tools()?;
         let (components, certificates) = (tools.join("components"), tools.join("cert-manager.crds.yaml"));
         if !components.join("complete").is_file() || !certificates.is_file() {
@@ -79,9 +87,7 @@ impl Town {
         plane.apply(std::str::from_utf8(&printed.stdout).unwrap());
         plane.kubectl(&["create", "-f", &certificates.display().to_string()]);
         plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
-        // What a set takes besides is another matter: here it may do everything.
         plane.apply(&crate::plane::reconciler::deployed("providers/rbac.yaml"));
-        plane.apply(RIGHTS);
         let stub = Stub::start(&plane);
         let folder = tempfile::tempdir().unwrap();
         let reconciler = process_with(&plane, folder.path(), &["--providers-namespace", HOME]);
@@ -125,6 +131,46 @@ impl Town {
             }
         }
         self.plane.apply(&object.to_string());
+    }
+
+    /// Grants the installer what `capstan providers rights` prints of the provider objects and ConfigMaps that are there.
+    pub(super) fn grant_what_is_printed(&self) {
+        let repository = tempfile::tempdir().unwrap();
+        // Those of ConfigMaps that hold components.
+        let arguments = [vec![self.kinds()], vec!["configmaps".to_owned(), "--selector=for".to_owned()]];
+        let mut items = Vec::new();
+        for what in arguments {
+            let what = what.iter().map(String::as_str);
+            let all: Vec<&str> = ["get", "-A", "-o", "json"].into_iter().chain(what).collect();
+            let found: Value = serde_json::from_str(&self.plane.kubectl(&all)).unwrap();
+            items.extend(found["items"].as_array().unwrap().iter().cloned());
+        }
+        for (at, item) in items.iter().enumerate() {
+            std::fs::write(repository.path().join(format!("{at}.yaml")), item.to_string()).unwrap();
+        }
+        let mut rights = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        let path = repository.path().display().to_string();
+        let printed = rights.args(["providers", "rights", "--repo", &path, "."]).output().unwrap();
+        let roles = String::from_utf8(printed.stdout).unwrap();
+        assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+        self.plane.apply(&roles);
+        for kind in ["ClusterRole", "Role"] {
+            let names = "jsonpath={range .items[?(@.metadata.name==\"capstan-providers\")]}{.metadata.namespace} {end}";
+            let namespaces = self.plane.kubectl(&["get", kind, "-A", "-o", names]);
+            let namespaces = if kind == "Role" { namespaces.split_whitespace().collect() } else { vec![""] };
+            for namespace in namespaces {
+                let mut binding = json!({
+                    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"),
+                    "metadata": {"name": "capstan-providers"},
+                    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "capstan-providers"},
+                    "subjects": [{"kind": "ServiceAccount", "name": "capstan-providers", "namespace": HOME}],
+                });
+                if kind == "Role" {
+                    binding["metadata"]["namespace"] = json!(namespace);
+                }
+                self.plane.apply(&binding.to_string());
+            }
+        }
     }
 
     /// Webhooks are served by the stub: nobody routes to Services here.
@@ -179,12 +225,16 @@ impl Town {
         }
     }
 
-    fn statuses(&self) -> String {
+    fn kinds(&self) -> String {
         let all = [CORE, BOOTSTRAP, CONTROL_PLANE, IPAM];
         let kinds: Vec<String> =
             all.iter().map(|row| format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase())).collect();
+        kinds.join(",")
+    }
+
+    fn statuses(&self) -> String {
         let path = "jsonpath={range .items[*]}{.kind}{\" \"}{.status.conditions}{\"\\n\"}{end}";
-        self.plane.kubectl(&["get", &kinds.join(","), "-A", "-o", path])
+        self.plane.kubectl(&["get", &self.kinds(), "-A", "-o", path])
     }
 
     /// Waits until nobody has written anything as the installer for a while; how many writes there were in all.

@@ -18,7 +18,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{CheckVerdict, PlanDigest, Stage};
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::upgrade::{Conflict, Upgrade};
+use capstan_plan::upgrade::{Conflict, Side, Upgrade};
 use capstan_report::{
     CheckReport, Conclusion, Fingerprint, check_without_settings, finding_fingerprint, judged_by_itself,
     override_in_words, preflight_fingerprint,
@@ -386,7 +386,15 @@ fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
 /// What a check says of the upgrade that a proposal carries.
 fn upgrade_in_letters(upgrade: &Upgrade) -> String {
     let name = |source: &Option<SourceId>| source.as_ref().map(ToString::to_string).unwrap_or_default();
-    let conflict = |one: &Conflict| format!("{}{} {:?} {:?}", one.object, one.path, one.kept, one.settling);
+    let conflict = |one: &Conflict| {
+        let side = match (one.blocks, one.kept) {
+            (true, _) => "blocks",
+            (false, Side::Cluster) => "cluster",
+            (false, Side::Release) => "release",
+        };
+        let by = one.settling.by.as_deref().unwrap_or_default();
+        format!("{}{} {side} {} {by}", one.object, one.path, one.settling.values)
+    };
     Fingerprint::of("upgrade")
         .field("from", name(&upgrade.from))
         .field("to", name(&upgrade.to))
