@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::installing::Owner;
 use capstan_live::installing::pass::{Patience, ProviderFacts, Step, next};
+use capstan_live::installing::{Check, Owner};
 use capstan_model::object::ObjectId;
 use jiff::SignedDuration;
 
 use super::adopting;
 use super::look::Looking;
 use super::perform::{Performed, perform, sweep};
-use super::reading::{Memory, Read, read};
+use super::reading::{Halted, Member, Memory, Read, read};
 use super::saying::say;
 use crate::app::components::Downloads;
 use crate::app::ports::{As, Clock, LiveError, Post, ServiceAccount};
@@ -120,7 +120,13 @@ pub async fn pass(
             }
         }
     };
-    outcome.is_waiting = failed.is_some() || !decision.waits.is_empty() || outcome.is_over;
+    // Nobody tells that a right was granted.
+    let lacks_rights =
+        |member: &Member| matches!(member.halted, Some(Halted::Check(Check::MissingRights(_))));
+    outcome.is_waiting = failed.is_some()
+        || !decision.waits.is_empty()
+        || outcome.is_over
+        || read.members.iter().any(lacks_rights);
     say(pass, &by, &read, &facts, &decision, failed.as_ref()).await?;
     if !outcome.is_waiting {
         sweep(pass, &by, &read).await?;

@@ -211,7 +211,7 @@ async fn commands_begin_with_what_the_default_branch_says_and_are_allowed_by_it_
     let town = Town::new(settings, &[PEU01]).await;
     town.release("v22.0.0", "v1.22.5");
     town.forge.create_user("olga").unwrap();
-    town.forge.grant(REPOSITORY, "olga", Permission::Write).unwrap();
+    town.forge.grant(REPOSITORY, "olga", capstan_forge::Permission::Write).unwrap();
     town.push("main", &[Edit::write("CODEOWNERS", "/gauss/ @ada\n")]);
     town.settle().await;
     town.comment(1, "olga", "/capstan status").await;

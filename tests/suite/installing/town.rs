@@ -136,6 +136,8 @@ impl Town {
     /// Grants the installer what `capstan providers rights` prints of the provider objects and ConfigMaps that are there.
     pub(super) fn grant_what_is_printed(&self) {
         let repository = tempfile::tempdir().unwrap();
+        let made = Command::new("git").args(["init", "--quiet"]).current_dir(&repository).status().unwrap();
+        assert!(made.success());
         // Those of ConfigMaps that hold components.
         let arguments = [vec![self.kinds()], vec!["configmaps".to_owned(), "--selector=for".to_owned()]];
         let mut items = Vec::new();
