@@ -145,7 +145,7 @@ pub(super) struct Facts {
 async fn look(pass: &Pass, read: &Read) -> Result<Facts, LiveError> {
     let by = pass.by();
     let mut looking = Looking::default();
-    let mut facts: Vec<ProviderFacts> = read.members.iter().map(super::reading::Member::facts).collect();
+    let mut facts: Vec<ProviderFacts> = read.members.iter().map(Member::facts).collect();
     let in_hand: Vec<usize> = (0..facts.len())
         .filter(|at| facts[*at].record.as_ref().is_some_and(|record| record.is_under_way()))
         .collect();
