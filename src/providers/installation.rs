@@ -140,7 +140,7 @@ fn of_parts(set: &[Part<'_>]) -> Installation {
         // What others left who installed it: the operator's cache goes, clusterctl's inventory says the version.
         rules.add(CLUSTERCTL, "providers", &[&provider.label()], &["get"]);
         if let Some(version) = provider.version() {
-            let cache = format!("{}-{}-{version}-cache", provider.kind.word(), provider.name);
+            let cache = provider.kind.operators_cache(&provider.name, version);
             rules.add("", "secrets", &[&cache], &["delete", "get"]);
         }
         if let Some(secret) = &provider.spec.config_secret {

@@ -128,6 +128,11 @@ impl ProviderKind {
         self.row().word
     }
 
+    /// The Secret in which the operator keeps what it rendered of a version: `infrastructure-aws-v2.9.1-cache`.
+    pub fn operators_cache(self, name: &str, version: &str) -> String {
+        format!("{}-{name}-{version}-cache", self.word())
+    }
+
     /// The value of the label `cluster.x-k8s.io/provider`: `infrastructure-aws`, `cluster-api`.
     pub fn label(self, name: &str) -> String {
         match self {

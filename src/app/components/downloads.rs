@@ -13,9 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use capstan_providers::{Origin, ProviderKind, Published};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::{Semaphore, watch};
 
+use super::again::{later, resting};
 use crate::app::ports::{AllowedHosts, Clock, ComponentSource, FetchError, WantedComponents};
 
 /// Bounds of what is fetched for a management cluster.
@@ -290,20 +291,9 @@ impl State {
     }
 }
 
-fn later(now: Timestamp, wait: Duration) -> Timestamp {
-    let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::from_hours(24));
-    now.saturating_add(wait).unwrap_or(Timestamp::MAX)
-}
-
 /// Never nothing: whoever asks again at once would be told the same.
 fn left(now: Timestamp, until: Timestamp) -> Duration {
     Duration::try_from(until.duration_since(now)).unwrap_or_default().max(Duration::from_secs(1))
-}
-
-/// To the minute: the sentence stays the same while it holds.
-fn resting(host: &str, until: Timestamp) -> String {
-    let until = until.strftime("%Y-%m-%d %H:%M");
-    format!("{host} wants no more requests until {until} UTC: they are asked for again then")
 }
 
 fn not_allowed(host: &str, hosts: &AllowedHosts) -> String {

@@ -4,6 +4,7 @@
 //! The command line fetches when it is told to ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]); the
 //! reconciler whenever a provider of its management cluster does ([`Downloads`]).
 
+mod again;
 mod downloads;
 mod packing;
 mod supplier;

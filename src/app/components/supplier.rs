@@ -16,10 +16,11 @@ use std::time::Duration;
 use capstan_model::wording::count;
 use capstan_plan::settings::Glob;
 use capstan_providers::{Origin, Published, Supplies, Supply, Wanted};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
+use super::again::{later, resting};
 use crate::app::ports::{
     AllowedHosts, Cause, Clock, ComponentCache, ComponentSource, FetchError, JobRequest, Jobs,
     KeptComponents, Repository, RepositoryName, SourceCredentials, WantedComponents,
@@ -220,7 +221,7 @@ impl Supplier {
         let now = self.0.sources.clock.now();
         let host = (asked.repository, asked.wanted.origin.host().to_owned());
         if let Some(until) = state.resting.get(&host).copied().filter(|until| *until > now) {
-            return Known::Not(resting(&host.1, until));
+            return Known::Not(Supply::Missing(resting(&host.1, until)));
         }
         if state.fetches.len() >= REMEMBERED {
             state.fetches.retain(|_, fetch| matches!(fetch, Fetch::UnderWay { .. }));
@@ -390,7 +391,7 @@ impl Errand {
                     tokio::time::sleep(wait).await;
                     tell(&shared, &job).await;
                 });
-                (resting(&host, until), wait)
+                (Supply::Missing(resting(&host, until)), wait)
             }
             FetchError::Moved { recorded, found, .. } => {
                 (Supply::Moved { known: recorded.clone(), found: found.clone() }, limits.retry)
@@ -427,21 +428,10 @@ fn fitting(kept: &KeptComponents, wanted: &Wanted) -> Option<Arc<Published>> {
     fits.then(|| Arc::new(published.clone()))
 }
 
-fn later(now: Timestamp, wait: Duration) -> Timestamp {
-    let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::from_hours(24));
-    now.saturating_add(wait).unwrap_or(Timestamp::MAX)
-}
-
 fn being_fetched(origin: &Origin) -> Supply {
     Supply::Missing(format!(
         "they are being fetched from {origin}: what becomes of their objects is told once they are here"
     ))
-}
-
-/// To the minute: the sentence stays the same while it holds.
-fn resting(host: &str, until: Timestamp) -> Supply {
-    let until = until.strftime("%Y-%m-%d %H:%M");
-    Supply::Missing(format!("{host} wants no more requests until {until} UTC: they are asked for again then"))
 }
 
 fn not_allowed(host: &str, hosts: &AllowedHosts) -> String {

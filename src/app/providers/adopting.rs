@@ -16,10 +16,12 @@ use capstan_model::wording::count;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
+use super::halted::Halted;
 use super::pass::Pass;
-use super::reading::{Halted, Member, Read};
+use super::perform::as_seen;
+use super::reading::{Member, Read};
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
+    ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Run,
 };
 
 /// The operator's mark on a provider object: what it applied last.
@@ -59,20 +61,25 @@ pub(super) async fn hold(pass: &Pass, by: &As, read: &mut Read) -> Result<(), Li
 pub(super) async fn clear(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveError> {
     for member in read.members.iter().filter(|member| member.remembered.is_some()) {
         let Some(object) = member.object.as_ref().filter(|object| mark(object).is_some()) else { continue };
+        let mut is_done = true;
         for name in caches(member, &read.config_maps) {
             let secret = ApiObject {
                 kind: ApiKind::of_version("v1", "Secret"),
                 namespace: Some(member.namespace.clone()),
                 name,
             };
-            if let Err(error) = remove(pass, by, &secret).await {
-                match error.refusal().map(|refusal| refusal.kind) {
-                    Some(RefusalKind::Forbidden) => {
-                        tracing::warn!(%secret, %error, "a cache of the operator may hold credentials and cannot be deleted: delete it");
-                    }
-                    _ => return Err(error),
+            match remove(pass, by, &secret).await {
+                // Somebody wrote it meanwhile: it is looked at again.
+                Ok(Deleted::Changed) => is_done = false,
+                Ok(Deleted::Gone | Deleted::Terminating | Deleted::Absent | Deleted::Replaced) => {}
+                Err(error) if error.refusal().is_some_and(|no| no.kind == RefusalKind::Forbidden) => {
+                    tracing::warn!(%secret, %error, "a cache of the operator may hold credentials and cannot be deleted: delete it");
                 }
+                Err(error) => return Err(error),
             }
+        }
+        if !is_done {
+            continue;
         }
         let Some(named) = ApiObject::of(object) else { continue };
         let patch = json!([
@@ -89,15 +96,17 @@ pub(super) async fn clear(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveE
     Ok(())
 }
 
-async fn remove(pass: &Pass, by: &As, secret: &ApiObject) -> Result<(), LiveError> {
-    let Some(found) = pass.live.read(by, secret).await? else { return Ok(()) };
+/// Deletes one of the operator's caches, as it was when it was looked at.
+async fn remove(pass: &Pass, by: &As, secret: &ApiObject) -> Result<Deleted, LiveError> {
+    let Some(found) = pass.live.read(by, secret).await? else { return Ok(Deleted::Absent) };
     if found.pointer("/data/cache").is_none() {
-        return Ok(());
+        return Ok(Deleted::Absent);
     }
-    let uid = found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-    pass.live.delete(by, secret, Preconditions { uid, resource_version: None }, Run::Real).await?;
-    tracing::info!(%secret, "deleted: the operator kept rendered objects there, credentials included");
-    Ok(())
+    let deleted = pass.live.delete(by, secret, as_seen(&found), Run::Real).await?;
+    if deleted == Deleted::Gone {
+        tracing::info!(%secret, "deleted: the operator kept rendered objects there, credentials included");
+    }
+    Ok(deleted)
 }
 
 fn mark(object: &Value) -> Option<&str> {
@@ -123,10 +132,7 @@ fn caches(member: &Member, config_maps: &[Value]) -> BTreeSet<String> {
     let known = config_maps.iter().filter(is_its).filter_map(|map| label(map, "version"));
     let status = member.object.as_ref().and_then(|one| one.pointer("/status/installedVersion")?.as_str());
     let own = member.version.iter().cloned().chain(status.map(str::to_owned));
-    known
-        .chain(own)
-        .map(|version| format!("{}-{}-{version}-cache", member.kind.word(), member.name))
-        .collect()
+    known.chain(own).map(|version| member.kind.operators_cache(&member.name, &version)).collect()
 }
 
 /// What is there of a provider's objects that Capstan never applied.

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capstan_live::installing::{Check, Failure};
+use capstan_model::finding::rules;
 use capstan_model::object::ObjectId;
-use capstan_providers::{LiveSet, Provider, RecordedComponents};
+use capstan_providers::{GROUP, LiveSet, Provider, RecordedComponents, VERSION};
 use serde_json::{Value, json};
 
+use super::halted::Halted;
 use super::pass::Pass;
-use super::reading::Halted;
+use super::records::text;
 use crate::app::components::{Download, NotHere, Sort, config_map};
 use crate::app::ports::{
     As, Contested, LiveError, ManagementCluster as _, Run, SourceCredentials, WantedComponents,
@@ -86,7 +88,7 @@ pub(super) async fn fill(
             Download::Here(published) => {
                 let mut map = config_map(provider, &published);
                 map["metadata"]["ownerReferences"] = json!([{
-                    "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": provider.kind.name(),
+                    "apiVersion": format!("{GROUP}/{VERSION}"), "kind": provider.kind.name(),
                     "name": provider.name, "uid": uid,
                 }]);
                 match pass.live.apply(by, &map, Run::Real, Contested::Take).await {
@@ -127,15 +129,19 @@ pub(super) fn recorded(
 /// Why components that a provider was rendered from are not taken, where others are recorded.
 pub(super) fn differs(record: Option<&RecordedComponents>, version: &str, found: &str) -> Option<Halted> {
     let record = record.filter(|record| record.version == version && record.sha256 != found)?;
-    Some(failed(format!("provider-digest-differs: {}", record.differs(found))))
+    Some(digest_differs(&record.differs(found)))
 }
 
 fn halted(not: NotHere) -> Halted {
     match not.sort {
         Sort::TokenRefused => Halted::Check(Check::InvalidGithubToken),
-        Sort::DigestDiffers => failed(format!("provider-digest-differs: {}", not.why)),
+        Sort::DigestDiffers => digest_differs(&not.why),
         Sort::UnderWay | Sort::Failed => failed(format!("its components are not known: {}", not.why)),
     }
+}
+
+fn digest_differs(why: &str) -> Halted {
+    failed(format!("{}: {why}", rules::PROVIDER_DIGEST_DIFFERS.id()))
 }
 
 fn failed(message: String) -> Halted {
@@ -154,8 +160,4 @@ fn secret<'s>(sources: &'s [Value], provider: &Provider, name: &str) -> Option<&
             && text(source, "/metadata/namespace") == provider.namespace
             && text(source, "/metadata/name") == name
     })
-}
-
-fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

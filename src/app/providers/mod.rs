@@ -13,6 +13,7 @@
 
 mod adopting;
 mod downloading;
+mod halted;
 mod look;
 mod migrate;
 mod pass;

@@ -10,9 +10,10 @@ use capstan_model::object::ObjectId;
 use jiff::SignedDuration;
 
 use super::adopting;
+use super::halted::Halted;
 use super::look::Looking;
 use super::perform::{Performed, perform, sweep};
-use super::reading::{Halted, Member, Memory, Read, read};
+use super::reading::{Member, Memory, Read, read};
 use super::saying::say;
 use crate::app::components::Downloads;
 use crate::app::ports::{As, Clock, LiveError, Post, ServiceAccount};

@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::pass::{Facts, Pass};
-use super::reading::{Member, Read};
+use super::reading::{FINALIZER, Member, Read};
 use super::{migrate, records, webhooks};
 use crate::app::ports::{
     ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
@@ -17,9 +17,6 @@ use crate::app::ports::{
 
 /// How many objects of a stage are applied at a time.
 const AT_A_TIME: usize = 4;
-
-/// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
-pub(super) const FINALIZER: &str = "provider.cluster.x-k8s.io";
 
 /// What became of a step.
 pub(super) enum Performed {
@@ -225,7 +222,7 @@ async fn delete(pass: &Pass, by: &As, facts: &Facts, objects: &[ObjectId]) -> Re
 }
 
 /// The object that was looked at, as it was: what was decided on is what is deleted.
-fn as_seen(object: &Value) -> Preconditions<'_> {
+pub(super) fn as_seen(object: &Value) -> Preconditions<'_> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let uid = text("/metadata/uid").unwrap_or_default();
     Preconditions { uid, resource_version: text("/metadata/resourceVersion") }
@@ -255,9 +252,8 @@ pub(super) async fn sweep(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveE
 /// The provider object stays, when somebody deletes it, until what it brought is gone. The object then, where it was changed.
 async fn hold(pass: &Pass, by: &As, member: &Member) -> Result<Option<Value>, LiveError> {
     let Some(object) = &member.object else { return Ok(None) };
+    let Some(named) = ApiObject::of(object).filter(|_| !member.is_held()) else { return Ok(None) };
     let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
-    let is_held = finalizers.is_some_and(|all| all.iter().any(|one| one == FINALIZER));
-    let Some(named) = ApiObject::of(object).filter(|_| !is_held) else { return Ok(None) };
     let mut all = finalizers.cloned().unwrap_or_default();
     all.push(json!(FINALIZER));
     let patch = json!([

@@ -13,10 +13,13 @@ use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind, Rendered, VERSIO
 use serde_json::{Value, json};
 
 use super::downloading::{self, Lacking};
+use super::halted::Halted;
 use super::pass::Pass;
-use super::perform::FINALIZER;
-use super::records::{Remembered, read_all};
+use super::records::{Remembered, read_all, text};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Post};
+
+/// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
+pub(super) const FINALIZER: &str = "provider.cluster.x-k8s.io";
 
 /// What a loop of passes remembers from one to the next: nothing that it could not find out again.
 #[derive(Debug, Default)]
@@ -50,24 +53,6 @@ pub(super) struct Member {
     pub(super) installed_before: Option<String>,
     /// The config Secret that it is rendered from.
     secret: Option<String>,
-}
-
-/// Why a provider is not gone on with.
-#[derive(Debug, Clone)]
-pub(super) enum Halted {
-    /// One of the operator's checks.
-    Check(Check),
-    /// It cannot be rendered.
-    Failed(Failure, String),
-}
-
-impl Halted {
-    fn message(&self) -> String {
-        match self {
-            Self::Check(check) => check.message(),
-            Self::Failed(_, message) => message.clone(),
-        }
-    }
 }
 
 impl Member {
@@ -161,10 +146,6 @@ fn core(kind: &str) -> ApiKind {
 
 fn kind_of(kind: ProviderKind) -> ApiKind {
     ApiKind { group: GROUP.to_owned(), version: Some(VERSION.to_owned()), kind: kind.name().to_owned() }
-}
-
-fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Reads all that a pass begins with.

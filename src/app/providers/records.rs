@@ -106,3 +106,8 @@ pub(super) async fn forget(pass: &Pass, by: &As, known: &Remembered) -> Result<D
     let only = Preconditions { uid: &known.uid, resource_version: Some(&known.resource_version) };
     pass.live.delete(by, &object, only, Run::Real).await
 }
+
+/// A text in an object, at a JSON pointer; nothing where there is none.
+pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}

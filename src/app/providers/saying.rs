@@ -8,8 +8,9 @@ use capstan_live::installing::{
 use capstan_model::object::ObjectId;
 use serde_json::json;
 
+use super::halted::Halted;
 use super::pass::{Facts, Pass};
-use super::reading::{Halted, Member, Read};
+use super::reading::{Member, Read};
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 /// Writes the status of every provider object that would say something new.

@@ -26,6 +26,10 @@ async fn conflicting() -> Town {
     town.push("main", &releases);
     town.settle().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 2 # as"), "the cluster's value is kept");
+    let summary = town.check(1).summary;
+    assert!(summary.contains("### Conflicts of `gauss/peu01`, and how they are settled\n"), "{summary}");
+    let row = "| `/spec/replicas` | `3` | `2` | `4` | the cluster's value is kept |\n";
+    assert!(summary.contains(row), "{summary}");
     town
 }
 

@@ -51,10 +51,6 @@ pub(crate) fn patch(
             _ => drop(parent.insert(name, value.clone())),
         }
     }
-    // An entry of no fields stands for none at all.
-    if after["metadata"]["managedFields"] == json!([{}]) {
-        after["metadata"].as_object_mut().unwrap().remove("managedFields");
-    }
     if run == Run::Dry || after == before {
         return Ok(after);
     }
