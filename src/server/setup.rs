@@ -20,6 +20,7 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use capstan_model::wording::list;
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -148,7 +149,8 @@ struct First<'a> {
   <thead><tr><th scope="col">Of</th><th scope="col">Right</th></tr></thead>
   <tbody>{% for right in rights %}<tr><th scope="row">{{ right.0 }}</th><td>{{ right.1 }}</td></tr>{% endfor %}</tbody>
 </table>
-<p>GitHub sends its events to <code>{{ webhook }}</code>.</p>
+<p>GitHub tells of {{ events }} at <code>{{ webhook }}</code>.</p>
+{% if let Some(callback) = callback %}<p>People who sign in come back to <code>{{ callback }}</code>.</p>{% endif %}
 <form class="filters" method="post" action="{{ action }}">
   <input type="hidden" name="manifest" value="{{ manifest }}">
   <button>Create the GitHub App</button>
@@ -166,7 +168,9 @@ struct Second<'a> {
     owner: &'a str,
     minutes: i64,
     rights: Vec<(String, &'static str)>,
+    events: String,
     webhook: &'a str,
+    callback: Option<&'a str>,
     action: &'a str,
     manifest: &'a str,
     /// With what another owner may be asked for.
@@ -296,6 +300,9 @@ fn second(shared: &Shared, organization: &str, state: &str, back: &Url, pass: Op
     }
     action.query_pairs_mut().append_pair("state", state);
     let rights = crate::app::setup::PERMISSIONS;
+    let events = manifest["default_events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let events: Vec<String> =
+        events.iter().filter_map(|event| Some(event.as_str()?.replace('_', " "))).collect();
     let content = Second {
         owner: if organization.is_empty() { "you" } else { organization },
         minutes: GOOD_FOR.as_secs() / 60,
@@ -305,7 +312,9 @@ fn second(shared: &Shared, organization: &str, state: &str, back: &Url, pass: Op
                 (name.replace('_', " "), if *level == "write" { "read and write" } else { "read" })
             })
             .collect(),
+        events: list(&events),
         webhook: manifest["hook_attributes"]["url"].as_str().unwrap_or_default(),
+        callback: callback.as_ref().map(Url::as_str),
         action: action.as_str(),
         manifest: &manifest.to_string(),
         pass,

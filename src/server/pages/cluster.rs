@@ -40,7 +40,8 @@ const PER_PAGE: u32 = 50;
 {% if let Some(work) = work %}
 <section aria-labelledby="queue">
   <h2 id="queue">Queue and budget</h2>
-  <p><span class="badge mood-{{ work.mood }}">{{ work.state }}</span> Its repository: {{ work.job }}.{% if let Some(why) = work.why %}<span class="reason">{{ why }}</span>{% endif %}</p>
+  <p><span class="badge mood-{{ work.mood }}">{{ work.state }}</span> Its repository: {{ work.job }}.</p>
+  {% if let Some(why) = work.why %}<p class="reason">{{ why }}</p>{% endif %}
   <dl class="facts">
     <dt>Proposals open</dt><dd>{{ work.open }}</dd>
     <dt>Opened in the last hour</dt><dd>{{ work.opened }}</dd>
