@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use capstan_kustomize::render::Placed;
 use serde_json::Value;
 
-use super::read;
+use super::parts::{additional_deployments, patches, reference};
 use super::{Patches, Reference, Source, Spec};
 use crate::fields::Fields;
 use crate::refusal::Refusal;
@@ -69,13 +69,13 @@ pub(super) fn restore(object: &Placed, namespace: &str, spec: &mut Spec) -> Resu
     let kept_spec = Placed::from_value(kept_spec, &kept.place);
     let fields = Fields::unchecked(&kept_spec, "spec")?;
     if matches!(spec.patches, Patches::None) {
-        spec.patches = read::patches(&fields)?;
+        spec.patches = patches(&fields)?;
     }
     if spec.additional_deployments.is_empty() {
-        spec.additional_deployments = read::additional_deployments(&fields)?;
+        spec.additional_deployments = additional_deployments(&fields)?;
     }
     if spec.additional_manifests.is_none() {
-        spec.additional_manifests = read::reference(&fields, "additionalManifests", namespace)?;
+        spec.additional_manifests = reference(&fields, "additionalManifests", namespace)?;
     }
     if spec.source.is_none()
         && let Some(fetch) = fields.field("fetchConfig")
