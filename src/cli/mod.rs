@@ -22,6 +22,7 @@ mod init_release;
 mod output;
 mod path;
 mod plan;
+mod provider_inputs;
 mod providers;
 mod providers_fetch;
 mod providers_rights;

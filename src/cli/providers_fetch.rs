@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use super::arguments::ProvidersFetch;
-use super::providers::{failed, of_file, set};
+use super::provider_inputs::{failed, of_file, set};
 use super::{Connect, Context, Failure, Format, Outcome, output};
 use crate::app::components::{NotFetched, config_map, fetch, files, layers};
 use crate::app::generator::Fleet;

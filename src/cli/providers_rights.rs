@@ -4,7 +4,7 @@ use capstan_providers::{Installation, installation};
 use serde_json::Value;
 
 use super::arguments::ProviderInputs;
-use super::providers::rendered;
+use super::provider_inputs::rendered;
 use super::{Context, Failure, Format, Outcome, output};
 
 pub(super) fn run(

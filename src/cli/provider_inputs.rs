@@ -1,0 +1,118 @@
+//! What the commands below `capstan providers` begin with: the set at a path, and what its variables are.
+
+use std::fs;
+use std::path::Path;
+
+use capstan_model::tree::Tree;
+use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render};
+use capstan_report::Refusal;
+use capstan_yaml::YamlFile;
+
+use super::arguments::ProviderInputs;
+use super::context::path_in;
+use super::{Context, Failure};
+
+/// The set below a path, which has providers.
+pub(super) fn set(tree: &dyn Tree, typed: Option<&str>) -> Result<ProviderSet, Failure> {
+    let path = path_in(&[tree], typed.unwrap_or_default())?;
+    let set = ProviderSet::read(tree, &path).map_err(|refused| failed(&refused))?;
+    if set.providers().is_empty() {
+        return Err(Failure::Usage(
+            Refusal::Providers,
+            format!(
+                "{} holds no provider object (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`)",
+                if path.is_root() { "the repository".to_owned() } else { format!("`{path}`") }
+            ),
+        ));
+    }
+    Ok(set)
+}
+
+/// All providers, or all that is wrong: a part of a set is never printed, since somebody might apply it.
+pub(super) fn rendered(
+    context: &Context<'_>,
+    typed: &ProviderInputs,
+) -> Result<(ProviderSet, Vec<Rendered>), Failure> {
+    let variables = variables(typed)?;
+    let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
+    let workspace = context.workspace()?;
+    let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
+    let set = set(tree.as_ref(), typed.path.as_deref())?;
+    let inputs = Inputs {
+        tree: tree.as_ref(),
+        set: &set,
+        variables: &variables,
+        configuration: configuration.as_ref(),
+    };
+    let (mut all, mut refused) = (Vec::new(), Vec::new());
+    for provider in set.providers() {
+        match render(provider, inputs) {
+            Ok(rendered) => {
+                for note in &rendered.notes {
+                    anstream::eprintln!("note: {}: {note}", provider.subject());
+                }
+                all.push(rendered);
+            }
+            Err(refusal) => refused.push(refusal),
+        }
+    }
+    if refused.is_empty() { Ok((set, all)) } else { Err(failed(&refused)) }
+}
+
+/// Everything that is wrong, a line each.
+pub(super) fn failed<E: ToString>(refused: &[E]) -> Failure {
+    let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    Failure::Failed(Refusal::Providers, lines.join("\n"))
+}
+
+/// What was typed counts before the file.
+fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
+    let mut values = Values::default();
+    for pair in &typed.variables {
+        let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Failure::Usage(
+                Refusal::Providers,
+                "`--variable` wants `NAME=VALUE`, with the name before the first `=`".to_owned(),
+            )
+        })?;
+        values.insert(name, value);
+    }
+    if let Some(file) = &typed.variables_file {
+        values.fill(&of_file(file)?);
+    }
+    Ok(values)
+}
+
+/// The variables of a file; what they say is never told.
+pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
+    let shown = file.display();
+    let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
+    let read = YamlFile::read(&text_of(file)?)
+        .map_err(|error| failed(&format!("line {}: this is no YAML", error.position.line)))?;
+    let mut values = Values::default();
+    for document in read.documents().iter().filter(|document| !document.root.is_null()) {
+        let entries =
+            document.root.as_mapping().ok_or_else(|| failed("variables are a mapping of names to values"))?;
+        for entry in entries {
+            let scalar = entry.value.as_scalar().ok_or_else(|| {
+                failed(&format!(
+                    "the value of `{}` is no single one: quote it, or make it a block of text (`|`)",
+                    entry.key
+                ))
+            })?;
+            values.insert(&entry.key, &scalar.text);
+        }
+    }
+    Ok(values)
+}
+
+fn configuration(file: &Path) -> Result<Overrides, Failure> {
+    Overrides::of_configuration(&text_of(file)?)
+        .map_err(|refusal| Failure::Failed(Refusal::Providers, format!("{}: {refusal}", file.display())))
+}
+
+fn text_of(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file).map_err(|error| {
+        Failure::Failed(Refusal::Providers, format!("{} cannot be read: {error}", file.display()))
+    })
+}
