@@ -15,23 +15,6 @@ use crate::refusal::Refusal;
 /// What the conversion kept of the newer version, as JSON.
 const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
 
-/// `imageUrl`, or what v1alpha1 had for it.
-pub(super) fn image_url(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
-    let newer = fields.text("imageUrl")?;
-    let Some(image) = fields.nested("image", &["name", "repository", "tag"])? else { return Ok(newer) };
-    if newer.is_some() {
-        return Err(fields.refuse("image", "and `imageUrl` say the same: keep `imageUrl`"));
-    }
-    let part = |key: &str| image.text(key).map(Option::unwrap_or_default);
-    let (repository, name, tag) = (part("repository")?, part("name")?, part("tag")?);
-    let named = [repository.trim_end_matches('/'), &name].into_iter().filter(|part| !part.is_empty());
-    let mut url = named.collect::<Vec<_>>().join("/");
-    if !tag.is_empty() {
-        url = format!("{url}:{tag}");
-    }
-    Ok(Some(url))
-}
-
 /// `secretName` and `secretNamespace`, which are `configSecret` now.
 pub(super) fn config_secret(
     fields: &Fields<'_>,

@@ -1,4 +1,4 @@
-//! Which provider is gone on with, and how.
+//! The next step of a pass, over all providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,23 +7,8 @@ use capstan_model::object::ObjectId;
 use super::facts::{Fit, ProviderFacts, Wanted};
 use super::record::{Phase, Record};
 use super::stage::Stage;
-use super::step::{Patience, Step, Wait};
+use super::step::{Decision, Patience, Step, Wait};
 use super::under_way::{begin, go_on, go_on_removing};
-
-/// What is done next.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decision {
-    /// Whose step, and which; `None` where nothing can be done now.
-    pub step: Option<(ObjectId, Step)>,
-    /// Providers for which nothing can be done now, though something should be.
-    pub waits: BTreeMap<ObjectId, Wait>,
-}
-
-impl Decision {
-    fn step(provider: &ProviderFacts, step: Step) -> Self {
-        Self { step: Some((provider.id.clone(), step)), waits: BTreeMap::new() }
-    }
-}
 
 /// The next step of a pass over these providers, which come in clusterctl's order of kinds and by name.
 ///

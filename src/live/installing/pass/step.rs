@@ -1,8 +1,11 @@
-//! What may be done next, and what may be waited for.
+//! What a pass may do next, and why it does nothing.
+
+use std::collections::BTreeMap;
 
 use capstan_model::object::ObjectId;
 use jiff::{SignedDuration, Timestamp};
 
+use super::facts::ProviderFacts;
 use super::record::{Record, Stopped};
 use super::stage::Stage;
 
@@ -71,4 +74,19 @@ pub struct Patience {
     pub now: Timestamp,
     /// How long definitions, workloads, webhooks and the ends of pods are waited for.
     pub limit: SignedDuration,
+}
+
+/// What is done next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Whose step, and which; `None` where nothing can be done now.
+    pub step: Option<(ObjectId, Step)>,
+    /// Providers for which nothing can be done now, though something should be.
+    pub waits: BTreeMap<ObjectId, Wait>,
+}
+
+impl Decision {
+    pub(super) fn step(provider: &ProviderFacts, step: Step) -> Self {
+        Self { step: Some((provider.id.clone(), step)), waits: BTreeMap::new() }
+    }
 }

@@ -314,6 +314,14 @@ fn prune(
     }
 }
 
+/// The objects of an inventory that nobody renders any more, and that may be deleted.
+fn outdated(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+    let wanted: BTreeSet<&ObjectId> =
+        provider.components().into_iter().flat_map(|one| &one.objects).map(|one| &one.id).collect();
+    let ids = record.inventory.objects().iter().map(crate::applying::InventoryObject::id);
+    ids.filter(|id| !is_kept(id) && !wanted.contains(id) && !elsewhere.contains(id)).collect()
+}
+
 /// What of those may not be looked at, so that nobody knows whether it is there.
 fn unreadable(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Option<Wait> {
     outdated(provider, record, elsewhere).into_iter().find_map(|id| match &provider.seen(&id)?.fit {
@@ -378,16 +386,4 @@ impl Stopped {
     pub fn id(&self) -> ObjectId {
         deployment(self)
     }
-}
-
-/// The objects of an inventory that nobody renders any more, and that may be deleted.
-pub(super) fn outdated(
-    provider: &ProviderFacts,
-    record: &Record,
-    elsewhere: &BTreeSet<ObjectId>,
-) -> Vec<ObjectId> {
-    let wanted: BTreeSet<&ObjectId> =
-        provider.components().into_iter().flat_map(|one| &one.objects).map(|one| &one.id).collect();
-    let ids = record.inventory.objects().iter().map(crate::applying::InventoryObject::id);
-    ids.filter(|id| !is_kept(id) && !wanted.contains(id) && !elsewhere.contains(id)).collect()
 }
