@@ -40,8 +40,12 @@ fn the_test_sees_circles_of_files() {
         seen(&[("x", ""), ("x/a", "use super::b; fn f() { b::g(); }"), b_takes_from_a]),
         ["x/a takes `b` from x/b takes `A` from x/a"],
     );
-    let three =
-        [("x/a", "use crate::x::b::B;"), ("x/b", "use super::c::C;"), ("x/c", "use super::a::{self, A};")];
+    let three = [
+        ("x", ""),
+        ("x/a", "use crate::x::b::B;"),
+        ("x/b", "use super::c::C;"),
+        ("x/c", "use super::a::{self, A};"),
+    ];
     assert_eq!(seen(&three), ["x/a takes `B` from x/b takes `C` from x/c takes `A` from x/a"]);
     // What a folder hands on is the file's that it is from.
     let handed_on = ("x", "pub(super) use self::b::B;");
