@@ -23,8 +23,6 @@ mod output;
 mod path;
 mod plan;
 mod providers;
-mod providers_fetch;
-mod providers_rights;
 mod refusal;
 mod releases;
 mod render;

@@ -10,8 +10,10 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::http::{Ask, Http, bearer, parse, secret};
-use super::oci::NAMES;
 use crate::app::ports::{FetchError, SourceCredentials};
+
+/// What to give where a registry refuses.
+pub(super) const NAMES: &str = "so it wants other credentials: give `OCI_USERNAME` and `OCI_PASSWORD`, `OCI_ACCESS_TOKEN` or `OCI_REFRESH_TOKEN` in the environment or in the config Secret";
 
 /// What an answer with a token may measure.
 const ANSWER_BYTES: usize = 1 << 20;

@@ -11,12 +11,9 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::Files;
-use super::challenge::Challenge;
+use super::challenge::{Challenge, NAMES};
 use super::http::{Ask, Http, Told, bearer, parse};
 use crate::app::ports::{FetchError, SourceCredentials, WantedComponents};
-
-/// What to give where a registry refuses.
-pub(super) const NAMES: &str = "so it wants other credentials: give `OCI_USERNAME` and `OCI_PASSWORD`, `OCI_ACCESS_TOKEN` or `OCI_REFRESH_TOKEN` in the environment or in the config Secret";
 
 const TITLE: &str = "org.opencontainers.image.title";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::operator_leases::OperatorLeases;
 use crate::app::ports::{As, LiveError, ManagementCluster as _, NamespacedLeadership, Post, ServiceAccount};
-use crate::app::providers::{Memory, Pass, pass};
+use crate::app::providers::{self, Memory, pass};
 use crate::app::reconcile::{DryRunCache, Ports};
 
 /// What installing providers takes beside the ports of everything else.
@@ -42,7 +42,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
     let (posts, watched) = watch::channel(BTreeSet::<Post>::new());
     let mut changes = ports.live.watch_posts(As::Impersonated(account.clone()), watched);
     let mut installing = Installing {
-        pass: Pass {
+        ports: providers::Ports {
             live: Arc::clone(&ports.live),
             account,
             clock: Arc::clone(&ports.clock),
@@ -98,7 +98,7 @@ enum Turn {
 
 /// What is kept from turn to turn.
 struct Installing {
-    pass: Pass,
+    ports: providers::Ports,
     memory: Memory,
     leases: OperatorLeases,
     /// Why nothing is installed, as it was logged last.
@@ -123,7 +123,7 @@ impl Installing {
         }
         let is_over = || stop.is_cancelled();
         self.again = None;
-        match pass(&self.pass, &mut self.memory, &is_over).await {
+        match pass(&self.ports, &mut self.memory, &is_over).await {
             Ok(outcome) => {
                 self.again = outcome.again;
                 posts.send_if_modified(|known| {
@@ -143,7 +143,7 @@ impl Installing {
 
     /// Why Capstan installs nothing; `None` where it may, and holds the Leases by which an operator would stand by.
     async fn refusal(&mut self) -> Result<Option<String>, LiveError> {
-        let owner = self.pass.owner().await?;
+        let owner = self.ports.owner().await?;
         if let Some(refusal) = owner.refusal() {
             return Ok(Some(refusal));
         }

@@ -17,9 +17,10 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::halted::Halted;
-use super::pass::Pass;
+use super::member::Member;
+use super::members::Members;
 use super::perform::as_seen;
-use super::reading::{Member, Read};
+use super::ports::Ports;
 use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Run,
 };
@@ -33,23 +34,23 @@ const AT_A_TIME: usize = 8;
 const NAMED: usize = 5;
 
 /// Holds back the providers that somebody else installed and nobody allowed to be taken over.
-pub(super) async fn hold(pass: &Pass, by: &As, read: &mut Read) -> Result<(), LiveError> {
-    for member in &mut read.members {
+pub(super) async fn hold(ports: &Ports, by: &As, members: &mut Members) -> Result<(), LiveError> {
+    for member in &mut members.all {
         let is_new = member.remembered.is_none() && member.deletion.is_none();
         if !is_new || !matches!(member.wanted, Wanted::Components(_)) {
             continue;
         }
-        let theirs = theirs(pass, by, member).await?;
+        let theirs = theirs(ports, by, member).await?;
         if theirs.is_empty() {
             continue;
         }
         if member.installed_before.is_none() {
-            member.installed_before = of_clusterctl(pass, by, member).await?;
+            member.installed_before = of_clusterctl(ports, by, member).await?;
         }
         if member.object.as_ref().is_some_and(is_allowed) {
             continue;
         }
-        let check = Check::AdoptionNeeded(preview(pass, by, member, &theirs).await?);
+        let check = Check::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
         member.wanted = Wanted::Halted(check.message());
         member.halted = Some(Halted::Check(check));
     }
@@ -58,21 +59,22 @@ pub(super) async fn hold(pass: &Pass, by: &As, read: &mut Read) -> Result<(), Li
 
 /// Deletes what the operator keeps of a provider that is Capstan's: its caches, which hold credentials. Its ConfigMaps stay, so
 /// that it fetches nothing when it gets the provider back. Its mark goes last: as long as it is there, this is done again.
-pub(super) async fn clear(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveError> {
-    for member in read.members.iter().filter(|member| member.remembered.is_some()) {
+pub(super) async fn clear(ports: &Ports, by: &As, members: &Members) -> Result<(), LiveError> {
+    for member in members.all.iter().filter(|member| member.remembered.is_some()) {
         let Some(object) = member.object.as_ref().filter(|object| mark(object).is_some()) else { continue };
         let mut is_done = true;
-        for name in caches(member, &read.config_maps) {
+        for name in caches(member, &members.config_maps) {
             let secret = ApiObject {
                 kind: ApiKind::of_version("v1", "Secret"),
                 namespace: Some(member.namespace.clone()),
                 name,
             };
-            match remove(pass, by, &secret).await {
+            match remove(ports, by, &secret).await {
                 // Somebody wrote it meanwhile: it is looked at again.
                 Ok(Deleted::Changed) => is_done = false,
                 Ok(Deleted::Gone | Deleted::Terminating | Deleted::Absent | Deleted::Replaced) => {}
                 Err(error) if error.refusal().is_some_and(|no| no.kind == RefusalKind::Forbidden) => {
+                    is_done = false;
                     tracing::warn!(%secret, %error, "a cache of the operator may hold credentials and cannot be deleted: delete it");
                 }
                 Err(error) => return Err(error),
@@ -86,7 +88,7 @@ pub(super) async fn clear(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveE
             {"op": "test", "path": "/metadata/uid", "value": object["metadata"]["uid"]},
             {"op": "remove", "path": format!("/metadata/annotations/{}", APPLIED_SPEC_HASH.replace('/', "~1"))},
         ]);
-        match pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
+        match ports.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
             // It went, or the mark did.
             Err(LiveError::Refused { refusal, .. })
                 if matches!(refusal.kind, RefusalKind::NotFound | RefusalKind::Invalid) => {}
@@ -97,12 +99,12 @@ pub(super) async fn clear(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveE
 }
 
 /// Deletes one of the operator's caches, as it was when it was looked at.
-async fn remove(pass: &Pass, by: &As, secret: &ApiObject) -> Result<Deleted, LiveError> {
-    let Some(found) = pass.live.read(by, secret).await? else { return Ok(Deleted::Absent) };
+async fn remove(ports: &Ports, by: &As, secret: &ApiObject) -> Result<Deleted, LiveError> {
+    let Some(found) = ports.live.read(by, secret).await? else { return Ok(Deleted::Absent) };
     if found.pointer("/data/cache").is_none() {
         return Ok(Deleted::Absent);
     }
-    let deleted = pass.live.delete(by, secret, as_seen(&found), Run::Real).await?;
+    let deleted = ports.live.delete(by, secret, as_seen(&found), Run::Real).await?;
     if deleted == Deleted::Gone {
         tracing::info!(%secret, "deleted: the operator kept rendered objects there, credentials included");
     }
@@ -136,10 +138,10 @@ fn caches(member: &Member, config_maps: &[Value]) -> BTreeSet<String> {
 }
 
 /// What is there of a provider's objects that Capstan never applied.
-async fn theirs(pass: &Pass, by: &As, member: &Member) -> Result<Vec<(ObjectId, Value)>, LiveError> {
+async fn theirs(ports: &Ports, by: &As, member: &Member) -> Result<Vec<(ObjectId, Value)>, LiveError> {
     let reads = member.manifests.iter().map(|(id, manifest)| async move {
         let object = ApiObject::of(manifest).unwrap_or_else(|| ApiObject::from(id));
-        pass.live.read(by, &object).await.map(|live| (id.clone(), live))
+        ports.live.read(by, &object).await.map(|live| (id.clone(), live))
     });
     let found: Vec<_> = stream::iter(reads.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
     let mut theirs = Vec::new();
@@ -154,13 +156,13 @@ async fn theirs(pass: &Pass, by: &As, member: &Member) -> Result<Vec<(ObjectId, 
 }
 
 /// The version that clusterctl's inventory has of a provider.
-async fn of_clusterctl(pass: &Pass, by: &As, member: &Member) -> Result<Option<String>, LiveError> {
+async fn of_clusterctl(ports: &Ports, by: &As, member: &Member) -> Result<Option<String>, LiveError> {
     let provider = ApiObject {
         kind: ApiKind::preferred("clusterctl.cluster.x-k8s.io", "Provider"),
         namespace: Some(member.namespace.clone()),
         name: member.label(),
     };
-    match pass.live.read(by, &provider).await {
+    match ports.live.read(by, &provider).await {
         Ok(found) => Ok(found.and_then(|found| found.get("version")?.as_str().map(str::to_owned))),
         // Whoever may not see it installs as if nothing were known.
         Err(LiveError::Refused { .. }) => Ok(None),
@@ -170,7 +172,7 @@ async fn of_clusterctl(pass: &Pass, by: &As, member: &Member) -> Result<Option<S
 
 /// What taking over would change, in words.
 async fn preview(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     member: &Member,
     theirs: &[(ObjectId, Value)],
@@ -181,7 +183,7 @@ async fn preview(
     let mut restarted = Vec::new();
     for (id, live) in theirs {
         let Some(manifest) = member.manifests.get(id) else { continue };
-        let tried = match pass.live.apply(by, manifest, Run::Dry, Contested::Take).await {
+        let tried = match ports.live.apply(by, manifest, Run::Dry, Contested::Take).await {
             Ok(tried) => tried,
             Err(LiveError::Refused { refusal, .. }) => {
                 changed.push(format!("{id} is refused ({refusal})"));
@@ -191,7 +193,7 @@ async fn preview(
         };
         let from = installers(live);
         let created = if speaks_another_version(live, manifest, &from) {
-            match pass.live.dry_run_create(by, manifest).await {
+            match ports.live.dry_run_create(by, manifest).await {
                 Ok(created) => Some(created),
                 // Then it is told in the words of the other version, as far as they are the same.
                 Err(LiveError::Refused { .. }) => None,

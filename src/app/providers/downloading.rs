@@ -10,7 +10,7 @@ use capstan_providers::{GROUP, LiveSet, Provider, RecordedComponents, VERSION};
 use serde_json::{Value, json};
 
 use super::halted::Halted;
-use super::pass::Pass;
+use super::ports::Ports;
 use super::records::text;
 use crate::app::components::{Download, NotHere, Sort, config_map};
 use crate::app::ports::{
@@ -29,7 +29,7 @@ pub(super) struct Lacking {
 /// Fetches what the providers lack and puts it among `sources`, as ConfigMaps that are written. What is recorded of components
 /// (`recorded`) is what is taken of them.
 pub(super) async fn fill(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     objects: &[Value],
     named: &LiveSet,
@@ -80,7 +80,7 @@ pub(super) async fn fill(
             recorded: recorded.map(|record| record.sha256.clone()),
         };
         asked.push(async move {
-            (provider, text(object, "/metadata/uid"), pass.downloads.ask(wanted, &who).await)
+            (provider, text(object, "/metadata/uid"), ports.downloads.ask(wanted, &who).await)
         });
     }
     for (provider, uid, download) in futures_util::future::join_all(asked).await {
@@ -91,7 +91,7 @@ pub(super) async fn fill(
                     "apiVersion": format!("{GROUP}/{VERSION}"), "kind": provider.kind.name(),
                     "name": provider.name, "uid": uid,
                 }]);
-                match pass.live.apply(by, &map, Run::Real, Contested::Take).await {
+                match ports.live.apply(by, &map, Run::Real, Contested::Take).await {
                     Ok(kept) => sources.push(kept),
                     Err(error @ (LiveError::Refused { .. } | LiveError::Malformed { .. })) => {
                         let message = format!("its components were fetched, and cannot be kept: {error}");

@@ -1,6 +1,9 @@
 //! Why a provider is not gone on with.
 
+use capstan_live::applying::RefusalKind;
 use capstan_live::installing::{Check, Failure};
+
+use crate::app::ports::LiveError;
 
 /// Why a provider is not gone on with.
 #[derive(Debug, Clone)]
@@ -17,5 +20,15 @@ impl Halted {
             Self::Check(check) => check.message(),
             Self::Failed(_, message) => message.clone(),
         }
+    }
+}
+
+/// What somebody may not do, and what gives them the right.
+pub(super) fn may_not(error: LiveError) -> Result<String, LiveError> {
+    match error {
+        LiveError::Refused { ref refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
+            Ok(format!("{error}; `capstan providers rights` prints the role that the set needs"))
+        }
+        error => Err(error),
     }
 }

@@ -4,20 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_live::applying::{RefusalKind, differs};
 use capstan_live::installing::pass::{
-    Fit, Look, Phase, Seen, gone_versions, is_definition, is_established, is_own, tried_definition,
+    Fit, Look, Phase, ProviderFacts, Seen, gone_versions, is_definition, is_established, is_own, next,
+    tried_definition,
 };
 use capstan_live::installing::workload;
 use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
+use super::member::Member;
+use super::members::Members;
 use super::migrate;
-use super::pass::Pass;
-use super::reading::{Member, Read};
+use super::ports::Ports;
 use crate::app::ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
 
 /// How many requests of one look are under way at a time.
 const AT_A_TIME: usize = 8;
+
+/// What is known of all providers, as far as the next step depends on it.
+pub(super) struct Facts {
+    pub(super) facts: Vec<ProviderFacts>,
+    pub(super) looking: Looking,
+}
 
 /// What was looked at, besides what a decision needs.
 #[derive(Debug, Default)]
@@ -33,9 +41,9 @@ impl Looking {
     /// applied.
     pub(super) async fn look(
         &mut self,
-        pass: &Pass,
+        ports: &Ports,
         by: &As,
-        read: &Read,
+        members: &Members,
         member: &Member,
     ) -> Result<Look, LiveError> {
         let record = member.record().unwrap_or_default();
@@ -43,12 +51,12 @@ impl Looking {
         let mut ids: BTreeSet<ObjectId> = member.manifests.keys().cloned().collect();
         ids.extend(record.inventory.objects().iter().map(capstan_live::applying::InventoryObject::id));
         let label = member.label();
-        let brought = brought_kinds(read);
+        let brought = brought_kinds(members);
         let looks = ids.into_iter().map(|id| {
             let manifest = member.manifests.get(&id);
             let (label, brought) = (&label, &brought);
             async move {
-                let one = One { pass, by, id: &id, manifest, label, brought, tries, phase: record.phase };
+                let one = One { ports, by, id: &id, manifest, label, brought, tries, phase: record.phase };
                 one.look().await.or_else(forbidden).map(|found| (id.clone(), found))
             }
         });
@@ -64,9 +72,29 @@ impl Looking {
     }
 }
 
+/// Looks at the provider in hand, and at the others only where nothing is to be done for it.
+pub(super) async fn look(ports: &Ports, members: &Members) -> Result<Facts, LiveError> {
+    let by = ports.by();
+    let mut looking = Looking::default();
+    let mut facts: Vec<ProviderFacts> = members.all.iter().map(Member::facts).collect();
+    let in_hand: Vec<usize> = (0..facts.len())
+        .filter(|at| facts[*at].record.as_ref().is_some_and(|record| record.is_under_way()))
+        .collect();
+    for at in &in_hand {
+        facts[*at].look = Some(looking.look(ports, &by, members, &members.all[*at]).await?);
+    }
+    if !in_hand.is_empty() && next(&facts, ports.patience()).step.is_some() {
+        return Ok(Facts { facts, looking });
+    }
+    for at in (0..facts.len()).filter(|at| !in_hand.contains(at)) {
+        facts[at].look = Some(looking.look(ports, &by, members, &members.all[at]).await?);
+    }
+    Ok(Facts { facts, looking })
+}
+
 /// Group and kind of what the definitions of all providers bring.
-fn brought_kinds(read: &Read) -> BTreeSet<(String, String)> {
-    let definitions = read.members.iter().flat_map(|member| &member.manifests);
+fn brought_kinds(members: &Members) -> BTreeSet<(String, String)> {
+    let definitions = members.all.iter().flat_map(|member| &member.manifests);
     definitions
         .filter(|(id, _)| is_definition(id))
         .filter_map(|(_, definition)| {
@@ -78,7 +106,7 @@ fn brought_kinds(read: &Read) -> BTreeSet<(String, String)> {
 
 /// One object that is looked at.
 struct One<'a> {
-    pass: &'a Pass,
+    ports: &'a Ports,
     by: &'a As,
     id: &'a ObjectId,
     /// What is rendered; `None` where it is in the inventory alone.
@@ -109,7 +137,7 @@ fn forbidden(error: LiveError) -> Result<Found, LiveError> {
 impl One<'_> {
     async fn look(&self) -> Result<Found, LiveError> {
         let object = self.manifest.and_then(ApiObject::of).unwrap_or_else(|| ApiObject::from(self.id));
-        let live = self.pass.live.read(self.by, &object).await?;
+        let live = self.ports.live.read(self.by, &object).await?;
         let mut seen =
             Seen { health: workload(self.id, live.as_ref()).map(|one| one.health), ..Seen::default() };
         let mut refusal = None;
@@ -118,7 +146,7 @@ impl One<'_> {
             if is_definition(self.id) {
                 seen.is_established = is_established(live);
                 if let Some(manifest) = self.manifest.filter(|_| self.phase == Phase::Preparing) {
-                    seen.going = migrate::going(self.pass, self.by, manifest, live).await?;
+                    seen.going = migrate::going(self.ports, self.by, manifest, live).await?;
                 }
             }
             if self.id.group == "apps" && self.id.kind == "Deployment" {
@@ -144,9 +172,9 @@ impl One<'_> {
         live: Option<&Value>,
         refusal: &mut Option<RefusalKind>,
     ) -> Result<Fit, LiveError> {
-        let now = self.pass.clock.now();
+        let now = self.ports.clock.now();
         if let Some(live) = live
-            && self.pass.tried.knows(self.id, manifest, live, now)
+            && self.ports.tried.knows(self.id, manifest, live, now)
         {
             return Ok(Fit::Same);
         }
@@ -165,14 +193,14 @@ impl One<'_> {
             Some(live) => tried_definition(manifest, live),
             None => manifest.clone(),
         };
-        match self.pass.live.apply(self.by, &tried, Run::Dry, Contested::Take).await {
+        match self.ports.live.apply(self.by, &tried, Run::Dry, Contested::Take).await {
             Ok(_) if loses_versions.is_some() => Ok(Fit::Differs),
             Ok(answer) => {
                 if !differs(live, &answer).is_empty() {
                     return Ok(if live.is_some() { Fit::Differs } else { Fit::Absent });
                 }
                 if let Some(live) = live {
-                    self.pass.tried.note(self.id, manifest, live, now);
+                    self.ports.tried.note(self.id, manifest, live, now);
                 }
                 Ok(Fit::Same)
             }
@@ -201,7 +229,7 @@ impl One<'_> {
             .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
             .collect();
         let kind = ApiKind::of_version("v1", "Pod");
-        let pods = self.pass.live.list(self.by, &kind, self.id.namespace.as_deref(), &labels).await?;
+        let pods = self.ports.live.list(self.by, &kind, self.id.namespace.as_deref(), &labels).await?;
         let counted = deployment.pointer("/status/replicas").and_then(Value::as_u64).unwrap_or(0);
         Ok(pods.len().max(usize::try_from(counted).unwrap_or(usize::MAX)))
     }

@@ -8,7 +8,7 @@ use capstan_live::installing::pass::{gone_versions, storage_version};
 use capstan_model::object::api_group;
 use serde_json::{Value, json};
 
-use super::pass::Pass;
+use super::ports::Ports;
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 /// How often an object is tried again that somebody wrote meanwhile.
@@ -16,7 +16,7 @@ const TRIES: usize = 5;
 
 /// The versions that the rendered definition has no more and that something is stored or managed in.
 pub(super) async fn going(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     definition: &Value,
     live: &Value,
@@ -27,7 +27,7 @@ pub(super) async fn going(
     }
     let stored: Vec<&str> = stored_versions(live).collect();
     let Some(kind) = kind(live) else { return Ok(Vec::new()) };
-    let objects = pass.live.list(by, &kind, None, &[]).await?;
+    let objects = ports.live.list(by, &kind, None, &[]).await?;
     let is_managed = |version: &str| {
         objects.iter().any(|object| entries(object).iter().any(|entry| is_of(entry, &kind.group, version)))
     };
@@ -37,7 +37,7 @@ pub(super) async fn going(
 
 /// Migrates what is stored or managed in these versions.
 pub(super) async fn migrate(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     live: &Value,
     versions: &[String],
@@ -49,14 +49,14 @@ pub(super) async fn migrate(
         )));
     }
     let is_stored = versions.iter().any(|version| stored_versions(live).any(|stored| stored == version));
-    for object in pass.live.list(by, &kind, None, &[]).await? {
+    for object in ports.live.list(by, &kind, None, &[]).await? {
         let is_managed = |object: &Value| {
             entries(object)
                 .iter()
                 .any(|entry| versions.iter().any(|version| is_of(entry, &kind.group, version)))
         };
         if is_stored || is_managed(&object) {
-            rewrite(pass, by, &kind, object, versions).await?;
+            rewrite(ports, by, &kind, object, versions).await?;
         }
     }
     let kept: Vec<&str> =
@@ -67,14 +67,14 @@ pub(super) async fn migrate(
             {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
             {"op": "replace", "path": "/status/storedVersions", "value": kept},
         ]);
-        pass.live.patch(by, &definition, ObjectPart::Status, &patch, Run::Real).await?;
+        ports.live.patch(by, &definition, ObjectPart::Status, &patch, Run::Real).await?;
     }
     Ok(None)
 }
 
 /// Writes an object as it is: the API server stores it in the version that it stores in now.
 async fn rewrite(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     kind: &ApiKind,
     object: Value,
@@ -93,16 +93,16 @@ async fn rewrite(
             {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
             {"op": "add", "path": "/metadata/managedFields", "value": Value::Array(kept)},
         ]);
-        match pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
+        match ports.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
             Ok(_) => return Ok(()),
             Err(error) if error.is_conflict() && attempt < TRIES => {}
-            Err(error) => match pass.live.read(by, &named).await? {
+            Err(error) => match ports.live.read(by, &named).await? {
                 // It went meanwhile.
                 None => return Ok(()),
                 Some(_) => return Err(error),
             },
         }
-        match pass.live.read(by, &named).await? {
+        match ports.live.read(by, &named).await? {
             Some(now) => object = now,
             None => return Ok(()),
         }

@@ -12,16 +12,22 @@
 //! Deliberately absent: decisions (the heart's), and when a pass begins (`controllers`).
 
 mod adopting;
+mod deleting;
 mod downloading;
 mod halted;
 mod look;
+mod member;
+mod members;
+mod memory;
 mod migrate;
 mod pass;
 mod perform;
+mod ports;
 mod reading;
 mod records;
 mod saying;
 mod webhooks;
 
-pub use pass::{Outcome, Pass, pass};
-pub use reading::Memory;
+pub use memory::Memory;
+pub use pass::{Outcome, pass};
+pub use ports::Ports;

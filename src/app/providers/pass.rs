@@ -1,60 +1,22 @@
 //! A pass, from reading to saying.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::installing::pass::{Patience, ProviderFacts, Step, next};
-use capstan_live::installing::{Check, Owner};
+use capstan_live::installing::Check;
+use capstan_live::installing::pass::{Step, next};
 use capstan_model::object::ObjectId;
-use jiff::SignedDuration;
 
 use super::adopting;
 use super::halted::Halted;
-use super::look::Looking;
+use super::look::look;
+use super::member::Member;
+use super::memory::Memory;
 use super::perform::{Performed, perform, sweep};
-use super::reading::{Member, Memory, Read, read};
+use super::ports::Ports;
+use super::reading::read;
 use super::saying::say;
-use crate::app::components::Downloads;
-use crate::app::ports::{As, Clock, LiveError, Post, ServiceAccount};
-use crate::app::reconcile::{DryRunCache, Gate, Operators};
-
-/// What a pass needs.
-#[derive(Clone)]
-pub struct Pass {
-    /// The management cluster, behind the fence of the leader.
-    pub live: Arc<Gate>,
-    /// With whose rights everything is done.
-    pub account: ServiceAccount,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// What was tried and needs no second try.
-    pub tried: Arc<DryRunCache>,
-    /// What was seen of Cluster API operators here.
-    pub operators: Arc<Operators>,
-    /// How long workloads, webhooks, definitions and the ends of pods are waited for, each time.
-    pub limit: SignedDuration,
-    /// Fetches components that are lacking.
-    pub downloads: Downloads,
-}
-
-impl Pass {
-    /// Who installs providers here.
-    ///
-    /// # Errors
-    /// Deployments or Leases cannot be listed.
-    pub async fn owner(&self) -> Result<Owner, LiveError> {
-        self.operators.look(self.live.as_ref(), &self.by()).await
-    }
-
-    pub(super) fn patience(&self) -> Patience {
-        Patience { now: self.clock.now(), limit: self.limit }
-    }
-
-    pub(super) fn by(&self) -> As {
-        As::Impersonated(self.account.clone())
-    }
-}
+use crate::app::ports::{LiveError, Post};
 
 /// What became of a pass.
 #[derive(Debug, Default)]
@@ -83,20 +45,20 @@ const REPEATED: usize = 5;
 /// The API server does not answer; this process leads no more; what was read is not as this program writes it. What the API
 /// server refuses of a provider is no error, and stands in its status.
 pub async fn pass(
-    pass: &Pass,
+    ports: &Ports,
     memory: &mut Memory,
     is_over: &(dyn Fn() -> bool + Send + Sync),
 ) -> Result<Outcome, LiveError> {
-    let by = pass.by();
-    let mut read = read(pass, memory).await?;
-    adopting::hold(pass, &by, &mut read).await?;
-    let mut outcome = Outcome { posts: read.posts(), again: read.again, ..Outcome::default() };
+    let by = ports.by();
+    let mut members = read(ports, memory).await?;
+    adopting::hold(ports, &by, &mut members).await?;
+    let mut outcome = Outcome { posts: members.posts(), again: members.again, ..Outcome::default() };
     let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {
-        let facts = look(pass, &read).await?;
-        let decision = next(&facts.facts, pass.patience());
-        outcome.posts = read.posts();
+        let facts = look(ports, &members).await?;
+        let decision = next(&facts.facts, ports.patience());
+        outcome.posts = members.posts();
         if decision.step.is_none() || failed.is_some() || outcome.steps >= STEPS {
             break (facts, decision);
         }
@@ -114,7 +76,7 @@ pub async fn pass(
         }
         last = Some((id.clone(), step.clone()));
         tracing::info!(provider = %id, step = words(&step), "installing providers");
-        match perform(pass, &by, &mut read, &facts, &id, step).await? {
+        match perform(ports, &by, &mut members, &facts, &id, step).await? {
             Performed::Done => outcome.steps += 1,
             Performed::Waits(why) => {
                 failed = Some((id, why));
@@ -127,39 +89,13 @@ pub async fn pass(
     outcome.is_waiting = failed.is_some()
         || !decision.waits.is_empty()
         || outcome.is_over
-        || read.members.iter().any(lacks_rights);
-    say(pass, &by, &read, &facts, &decision, failed.as_ref()).await?;
+        || members.all.iter().any(lacks_rights);
+    say(ports, &by, &members, &facts, &decision, failed.as_ref()).await?;
     if !outcome.is_waiting {
-        sweep(pass, &by, &read).await?;
-        adopting::clear(pass, &by, &read).await?;
+        sweep(ports, &by, &members).await?;
+        adopting::clear(ports, &by, &members).await?;
     }
     Ok(outcome)
-}
-
-/// What is known of all providers, as far as the next step depends on it.
-pub(super) struct Facts {
-    pub(super) facts: Vec<ProviderFacts>,
-    pub(super) looking: Looking,
-}
-
-/// Looks at the provider in hand, and at the others only where nothing is to be done for it.
-async fn look(pass: &Pass, read: &Read) -> Result<Facts, LiveError> {
-    let by = pass.by();
-    let mut looking = Looking::default();
-    let mut facts: Vec<ProviderFacts> = read.members.iter().map(Member::facts).collect();
-    let in_hand: Vec<usize> = (0..facts.len())
-        .filter(|at| facts[*at].record.as_ref().is_some_and(|record| record.is_under_way()))
-        .collect();
-    for at in &in_hand {
-        facts[*at].look = Some(looking.look(pass, &by, read, &read.members[*at]).await?);
-    }
-    if !in_hand.is_empty() && next(&facts, pass.patience()).step.is_some() {
-        return Ok(Facts { facts, looking });
-    }
-    for at in (0..facts.len()).filter(|at| !in_hand.contains(at)) {
-        facts[at].look = Some(looking.look(pass, &by, read, &read.members[at]).await?);
-    }
-    Ok(Facts { facts, looking })
 }
 
 /// A step, for the log.

@@ -8,8 +8,10 @@ use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::pass::{Facts, Pass};
-use super::reading::{FINALIZER, Member, Read};
+use super::look::Facts;
+use super::member::{FINALIZER, Member};
+use super::members::Members;
+use super::ports::Ports;
 use super::{migrate, records, webhooks};
 use crate::app::ports::{
     ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
@@ -28,78 +30,78 @@ pub(super) enum Performed {
 
 /// Performs a step. What the API server refuses is said, not an error.
 pub(super) async fn perform(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
-    read: &mut Read,
+    members: &mut Members,
     facts: &Facts,
     id: &ObjectId,
     step: Step,
 ) -> Result<Performed, LiveError> {
-    let Some(member) = read.member(id) else { return Ok(Performed::Done) };
+    let Some(member) = members.member(id) else { return Ok(Performed::Done) };
     let done = match step {
         Step::Note(record) => {
             if record.phase != Phase::Removing
                 && record.is_under_way()
-                && let Some(held) = hold(pass, by, member).await?
-                && let Some(member) = read.member_mut(id)
+                && let Some(held) = hold(ports, by, member).await?
+                && let Some(member) = members.member_mut(id)
             {
                 member.object = Some(held);
             }
-            return note(pass, by, read, id, &record).await.map(|()| Performed::Done);
+            return note(ports, by, members, id, &record).await.map(|()| Performed::Done);
         }
         Step::Ask { webhooks, then } => {
             let configurations: Vec<&Value> =
                 webhooks.iter().filter_map(|id| facts.looking.live.get(id)).collect();
-            if let Some(why) = webhooks::ask(pass, by, &member.namespace, &configurations).await? {
-                return waits(pass, by, read, id, why).await;
+            if let Some(why) = webhooks::ask(ports, by, &member.namespace, &configurations).await? {
+                return waits(ports, by, members, id, why).await;
             }
-            return note(pass, by, read, id, &then).await.map(|()| Performed::Done);
+            return note(ports, by, members, id, &then).await.map(|()| Performed::Done);
         }
         Step::Migrate { definition, versions } => match facts.looking.live.get(&definition) {
-            Some(live) => said(migrate::migrate(pass, by, live, &versions).await),
+            Some(live) => said(migrate::migrate(ports, by, live, &versions).await),
             None => Ok(None),
         },
-        Step::Scale(deployments) => said(scale(pass, by, facts, &deployments).await.map(|()| None)),
+        Step::Scale(deployments) => said(scale(ports, by, facts, &deployments).await.map(|()| None)),
         Step::Apply { objects, untried, .. } => {
-            let (applied, outcome) = apply(pass, by, member, facts, &objects, &untried).await;
+            let (applied, outcome) = apply(ports, by, member, facts, &objects, &untried).await;
             let outcome = said(outcome.map(|()| None));
             if let Ok(Some(_)) = &outcome
                 && let Some(record) = unbegun(member, &objects, applied)
             {
-                note(pass, by, read, id, &record).await?;
+                note(ports, by, members, id, &record).await?;
             }
             outcome
         }
-        Step::Delete(objects) => said(delete(pass, by, facts, &objects).await.map(|()| None)),
+        Step::Delete(objects) => said(delete(ports, by, facts, &objects).await.map(|()| None)),
         Step::Forget => {
-            let_go(pass, by, member).await?;
+            let_go(ports, by, member).await?;
             if let Some(remembered) = &member.remembered
-                && records::forget(pass, by, remembered).await? == Deleted::Changed
+                && records::forget(ports, by, remembered).await? == Deleted::Changed
             {
                 return Ok(Performed::Waits("what is remembered of it was changed meanwhile".to_owned()));
             }
-            read.members.retain(|member| member.id != *id);
+            members.all.retain(|member| member.id != *id);
             return Ok(Performed::Done);
         }
     };
     match done? {
         None => Ok(Performed::Done),
-        Some(why) => waits(pass, by, read, id, why).await,
+        Some(why) => waits(ports, by, members, id, why).await,
     }
 }
 
 /// A step cannot be done for now. What that comes to in the end is written down, where it is due.
 async fn waits(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
-    read: &mut Read,
+    members: &mut Members,
     id: &ObjectId,
     why: String,
 ) -> Result<Performed, LiveError> {
-    let record = read.member(id).and_then(|member| member.remembered.as_ref()).map(|one| &one.record);
-    let waited = record.map(|record| wait(record, why.clone(), pass.patience()));
+    let record = members.member(id).and_then(|member| member.remembered.as_ref()).map(|one| &one.record);
+    let waited = record.map(|record| wait(record, why.clone(), ports.patience()));
     if let Some(Ok(Step::Note(record))) = waited {
-        note(pass, by, read, id, &record).await?;
+        note(ports, by, members, id, &record).await?;
     }
     Ok(Performed::Waits(why))
 }
@@ -114,15 +116,15 @@ fn said(outcome: Result<Option<String>, LiveError>) -> Result<Option<String>, Li
 
 /// Writes down what is remembered.
 async fn note(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
-    read: &mut Read,
+    members: &mut Members,
     id: &ObjectId,
     record: &Record,
 ) -> Result<(), LiveError> {
-    let Some(member) = read.member_mut(id) else { return Ok(()) };
+    let Some(member) = members.member_mut(id) else { return Ok(()) };
     let key = (member.kind, member.namespace.as_str(), member.name.as_str());
-    let remembered = records::write(pass, by, key, member.remembered.as_ref(), record).await?;
+    let remembered = records::write(ports, by, key, member.remembered.as_ref(), record).await?;
     member.remembered = Some(remembered);
     Ok(())
 }
@@ -138,7 +140,7 @@ fn unbegun(member: &Member, objects: &[ObjectId], applied: usize) -> Option<Reco
     may_go_back.then(|| Record { phase: Phase::Preparing, definitions_changed: false, ..record.clone() })
 }
 
-async fn scale(pass: &Pass, by: &As, facts: &Facts, deployments: &[Stopped]) -> Result<(), LiveError> {
+async fn scale(ports: &Ports, by: &As, facts: &Facts, deployments: &[Stopped]) -> Result<(), LiveError> {
     for deployment in deployments {
         let id = deployment.id();
         let Some(live) = facts.looking.live.get(&id) else { continue };
@@ -146,8 +148,8 @@ async fn scale(pass: &Pass, by: &As, facts: &Facts, deployments: &[Stopped]) -> 
             {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
             {"op": "add", "path": "/spec/replicas", "value": deployment.replicas},
         ]);
-        pass.tried.forget(&id);
-        match pass.live.patch(by, &ApiObject::from(&id), ObjectPart::Whole, &patch, Run::Real).await {
+        ports.tried.forget(&id);
+        match ports.live.patch(by, &ApiObject::from(&id), ObjectPart::Whole, &patch, Run::Real).await {
             // Its status is written all the time: the next look tries again.
             Err(error) if error.is_conflict() => {}
             outcome => drop(outcome?),
@@ -158,7 +160,7 @@ async fn scale(pass: &Pass, by: &As, facts: &Facts, deployments: &[Stopped]) -> 
 
 /// Applies objects of one stage; those that could not be tried before are tried first, all of them. How many were applied.
 async fn apply(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     member: &Member,
     facts: &Facts,
@@ -166,12 +168,12 @@ async fn apply(
     untried: &[ObjectId],
 ) -> (usize, Result<(), LiveError>) {
     for manifest in untried.iter().filter_map(|id| member.manifests.get(id)) {
-        if let Err(error) = pass.live.apply(by, manifest, Run::Dry, Contested::Take).await {
+        if let Err(error) = ports.live.apply(by, manifest, Run::Dry, Contested::Take).await {
             return (0, Err(error));
         }
     }
     let each = objects.iter().filter_map(|id| Some((id, member.manifests.get(id)?)));
-    let each = each.map(|(id, manifest)| apply_one(pass, by, id, manifest, facts.looking.live.get(id)));
+    let each = each.map(|(id, manifest)| apply_one(ports, by, id, manifest, facts.looking.live.get(id)));
     let outcomes: Vec<_> = stream::iter(each.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
     // Every answer is heard; the first that is none of the wished ones is told.
     let applied = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
@@ -179,7 +181,7 @@ async fn apply(
 }
 
 async fn apply_one(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     id: &ObjectId,
     manifest: &Value,
@@ -188,16 +190,16 @@ async fn apply_one(
     let from = live.map(installers).unwrap_or_default();
     let sent = match (live, ApiObject::of(manifest)) {
         (Some(_), Some(object)) if !from.is_empty() => {
-            pass.live.take_over(by, &object, &from, &[]).await?;
+            ports.live.take_over(by, &object, &from, &[]).await?;
             manifest.clone()
         }
         // What was deleted since the look is not made again by this.
         (Some(live), _) => sent_over(manifest, live),
         (None, _) => manifest.clone(),
     };
-    match pass.live.apply(by, &sent, Run::Real, Contested::Take).await {
+    match ports.live.apply(by, &sent, Run::Real, Contested::Take).await {
         Ok(answer) => {
-            pass.tried.note(id, manifest, &answer, pass.clock.now());
+            ports.tried.note(id, manifest, &answer, ports.clock.now());
             metrics::counter!("capstan_applied_objects_total", "kind" => id.kind.clone()).increment(1);
             Ok(())
         }
@@ -207,16 +209,16 @@ async fn apply_one(
     }
 }
 
-async fn delete(pass: &Pass, by: &As, facts: &Facts, objects: &[ObjectId]) -> Result<(), LiveError> {
+async fn delete(ports: &Ports, by: &As, facts: &Facts, objects: &[ObjectId]) -> Result<(), LiveError> {
     for id in objects {
         let Some(live) = facts.looking.live.get(id) else { continue };
-        match pass.live.delete(by, &ApiObject::from(id), as_seen(live), Run::Real).await? {
+        match ports.live.delete(by, &ApiObject::from(id), as_seen(live), Run::Real).await? {
             Deleted::Gone => tracing::info!(object = %id, "deleted"),
             // Somebody may have taken it meanwhile: the next look decides anew.
             Deleted::Changed => tracing::debug!(object = %id, "changed since it was looked at: it stands"),
             Deleted::Terminating | Deleted::Absent | Deleted::Replaced => {}
         }
-        pass.tried.forget(id);
+        ports.tried.forget(id);
     }
     Ok(())
 }
@@ -229,17 +231,17 @@ pub(super) fn as_seen(object: &Value) -> Preconditions<'_> {
 }
 
 /// Deletes downloads that nobody needs any more.
-pub(super) async fn sweep(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveError> {
+pub(super) async fn sweep(ports: &Ports, by: &As, members: &Members) -> Result<(), LiveError> {
     let is_needed = |kind: &str, name: &str, version: &str| {
-        read.members.iter().filter(|one| one.kind.word() == kind && one.name == name).any(|one| {
+        members.all.iter().filter(|one| one.kind.word() == kind && one.name == name).any(|one| {
             let installed = one.record().and_then(|record| record.installed);
             one.version.as_deref() == Some(version)
                 || installed.is_some_and(|installed| installed.version == version)
         })
     };
-    for map in superseded(&read.config_maps, is_needed) {
+    for map in superseded(&members.config_maps, is_needed) {
         let Some(object) = ApiObject::of(map) else { continue };
-        match pass.live.delete(by, &object, as_seen(map), Run::Real).await {
+        match ports.live.delete(by, &object, as_seen(map), Run::Real).await {
             Err(LiveError::Refused { refusal, .. }) => {
                 tracing::warn!(%object, %refusal, "a download that nobody needs stays");
             }
@@ -250,7 +252,7 @@ pub(super) async fn sweep(pass: &Pass, by: &As, read: &Read) -> Result<(), LiveE
 }
 
 /// The provider object stays, when somebody deletes it, until what it brought is gone. The object then, where it was changed.
-async fn hold(pass: &Pass, by: &As, member: &Member) -> Result<Option<Value>, LiveError> {
+async fn hold(ports: &Ports, by: &As, member: &Member) -> Result<Option<Value>, LiveError> {
     let Some(object) = &member.object else { return Ok(None) };
     let Some(named) = ApiObject::of(object).filter(|_| !member.is_held()) else { return Ok(None) };
     let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
@@ -260,13 +262,13 @@ async fn hold(pass: &Pass, by: &As, member: &Member) -> Result<Option<Value>, Li
         {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
         {"op": "add", "path": "/metadata/finalizers", "value": all},
     ]);
-    pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await.map(Some)
+    ports.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await.map(Some)
 }
 
 /// The provider object may go.
-async fn let_go(pass: &Pass, by: &As, member: &Member) -> Result<(), LiveError> {
+async fn let_go(ports: &Ports, by: &As, member: &Member) -> Result<(), LiveError> {
     let Some(named) = member.object.as_ref().and_then(ApiObject::of) else { return Ok(()) };
-    let Some(object) = pass.live.read(by, &named).await? else { return Ok(()) };
+    let Some(object) = ports.live.read(by, &named).await? else { return Ok(()) };
     let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
     let Some(mut left) = finalizers.cloned() else { return Ok(()) };
     left.retain(|one| one != FINALIZER);
@@ -274,7 +276,7 @@ async fn let_go(pass: &Pass, by: &As, member: &Member) -> Result<(), LiveError> 
         {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
         {"op": "replace", "path": "/metadata/finalizers", "value": left},
     ]);
-    match pass.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
+    match ports.live.patch(by, &named, ObjectPart::Whole, &patch, Run::Real).await {
         Err(LiveError::Refused { refusal, .. }) if refusal.kind == RefusalKind::NotFound => Ok(()),
         outcome => outcome.map(drop),
     }

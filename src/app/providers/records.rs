@@ -5,7 +5,7 @@ use capstan_providers::ProviderKind;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::pass::Pass;
+use super::ports::Ports;
 use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions,
     Run,
@@ -28,9 +28,9 @@ pub(super) struct Remembered {
 }
 
 /// All of them.
-pub(super) async fn read_all(pass: &Pass, by: &As) -> Result<Vec<Remembered>, LiveError> {
+pub(super) async fn read_all(ports: &Ports, by: &As) -> Result<Vec<Remembered>, LiveError> {
     let kind = ApiKind::of_version(API_VERSION, KIND);
-    let all = pass.live.list(by, &kind, None, &[]).await?;
+    let all = ports.live.list(by, &kind, None, &[]).await?;
     all.iter().map(read).collect()
 }
 
@@ -68,7 +68,7 @@ fn object(kind: ProviderKind, namespace: &str, name: &str) -> ApiObject {
 
 /// Writes down what is remembered of a provider; makes the object where there is none.
 pub(super) async fn write(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     (kind, namespace, name): (ProviderKind, &str, &str),
     known: Option<&Remembered>,
@@ -85,7 +85,7 @@ pub(super) async fn write(
                     "labels": {"app.kubernetes.io/managed-by": "capstan", "cluster.x-k8s.io/provider": kind.label(name)}},
                 "spec": {"kind": kind.name(), "name": name},
             });
-            made = read(&pass.live.apply(by, &manifest, Run::Real, Contested::Take).await?)?;
+            made = read(&ports.live.apply(by, &manifest, Run::Real, Contested::Take).await?)?;
             &made
         }
     };
@@ -97,14 +97,14 @@ pub(super) async fn write(
         {"op": "replace", "path": "/metadata/resourceVersion", "value": known.resource_version},
         {"op": "add", "path": "/status", "value": status},
     ]);
-    read(&pass.live.patch(by, &object, ObjectPart::Status, &patch, Run::Real).await?)
+    read(&ports.live.patch(by, &object, ObjectPart::Status, &patch, Run::Real).await?)
 }
 
 /// Nothing is remembered any more, where it is as it was read or written last.
-pub(super) async fn forget(pass: &Pass, by: &As, known: &Remembered) -> Result<Deleted, LiveError> {
+pub(super) async fn forget(ports: &Ports, by: &As, known: &Remembered) -> Result<Deleted, LiveError> {
     let object = object(known.kind, &known.namespace, &known.name);
     let only = Preconditions { uid: &known.uid, resource_version: Some(&known.resource_version) };
-    pass.live.delete(by, &object, only, Run::Real).await
+    ports.live.delete(by, &object, only, Run::Real).await
 }
 
 /// A text in an object, at a JSON pointer; nothing where there is none.

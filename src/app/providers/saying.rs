@@ -9,27 +9,29 @@ use capstan_model::object::ObjectId;
 use serde_json::json;
 
 use super::halted::Halted;
-use super::pass::{Facts, Pass};
-use super::reading::{Member, Read};
+use super::look::Facts;
+use super::member::Member;
+use super::members::Members;
+use super::ports::Ports;
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 /// Writes the status of every provider object that would say something new.
 pub(super) async fn say(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
-    read: &Read,
+    members: &Members,
     facts: &Facts,
     decision: &Decision,
     failed: Option<&(ObjectId, String)>,
 ) -> Result<(), LiveError> {
-    for member in &read.members {
+    for member in &members.all {
         let Some(object) = &member.object else { continue };
         let failure = failed.filter(|(id, _)| *id == member.id).map(|(_, why)| why.as_str());
         let look = facts.facts.iter().find(|one| one.id == member.id).and_then(|one| one.look.as_ref());
         let wait = decision.waits.get(&member.id);
         let standing = standing(member, facts, look, wait, failure);
         let previous = object.get("status").cloned().unwrap_or_else(|| json!({}));
-        let now = pass.clock.now();
+        let now = ports.clock.now();
         let said = status(&standing, &previous, now);
         let said = with_deletion(&said, standing.generation, member.deletion.as_ref(), now);
         if said == previous {
@@ -40,7 +42,7 @@ pub(super) async fn say(
             {"op": "test", "path": "/metadata/uid", "value": object["metadata"]["uid"]},
             {"op": "add", "path": "/status", "value": said},
         ]);
-        match pass.live.patch(by, &named, ObjectPart::Status, &patch, Run::Real).await {
+        match ports.live.patch(by, &named, ObjectPart::Status, &patch, Run::Real).await {
             // It went meanwhile, or is another one: the next pass sees it.
             Err(LiveError::Refused { refusal, .. })
                 if matches!(refusal.kind, RefusalKind::NotFound | RefusalKind::Invalid) =>

@@ -6,7 +6,7 @@ use capstan_live::applying::RefusalKind;
 use capstan_model::object::ObjectId;
 use serde_json::{Value, json};
 
-use super::pass::Pass;
+use super::ports::Ports;
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _};
 
 /// The name of what is asked for: nothing is ever made of it.
@@ -14,7 +14,7 @@ const NAME: &str = "capstan-asks";
 
 /// Asks each webhook of these configurations; why one does not answer, in words.
 pub(super) async fn ask(
-    pass: &Pass,
+    ports: &Ports,
     by: &As,
     namespace: &str,
     configurations: &[&Value],
@@ -26,12 +26,12 @@ pub(super) async fn ask(
             let Some((group, version, resource)) = rule(webhook) else { continue };
             let key = (group.clone(), resource.clone());
             if !asked.contains_key(&key) {
-                asked.insert(key.clone(), definition(pass, by, &group, &resource).await?);
+                asked.insert(key.clone(), definition(ports, by, &group, &resource).await?);
             }
             // What no definition brings (Pods, Nodes) is nothing to be made, not even in a dry run.
             let Some(Some(definition)) = asked.get(&key) else { continue };
             let Some(manifest) = manifest(definition, &group, &version, namespace) else { continue };
-            if let Err(LiveError::Refused { refusal, doing }) = pass.live.dry_run_create(by, &manifest).await
+            if let Err(LiveError::Refused { refusal, doing }) = ports.live.dry_run_create(by, &manifest).await
             {
                 let name = webhook.get("name").and_then(Value::as_str).unwrap_or_default();
                 match refusal.kind {
@@ -72,14 +72,14 @@ fn rule(webhook: &Value) -> Option<(String, String, String)> {
     })
 }
 
-async fn definition(pass: &Pass, by: &As, group: &str, resource: &str) -> Result<Option<Value>, LiveError> {
+async fn definition(ports: &Ports, by: &As, group: &str, resource: &str) -> Result<Option<Value>, LiveError> {
     let id = ObjectId {
         group: "apiextensions.k8s.io".to_owned(),
         kind: "CustomResourceDefinition".to_owned(),
         namespace: None,
         name: format!("{resource}.{group}"),
     };
-    match pass.live.read(by, &ApiObject::from(&id)).await {
+    match ports.live.read(by, &ApiObject::from(&id)).await {
         // One of another provider, by a name that is not granted.
         Err(LiveError::Refused { refusal, .. }) if refusal.kind == RefusalKind::Forbidden => Ok(None),
         read => read,

@@ -20,7 +20,7 @@ use super::reason::Reason;
 use super::reconciliation::Reconciliation;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;
-use super::wanted::Unwanted;
+use super::unwanted::Unwanted;
 use crate::app::ports::{ApiObject, Contested, LiveError, Run};
 
 /// How many objects that wait stand in a status.

@@ -12,7 +12,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 
 use super::reason::Reason;
-use super::wanted::Unwanted;
+use super::unwanted::Unwanted;
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
 
 /// How many reads of one cluster are under way at a time.

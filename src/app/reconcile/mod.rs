@@ -32,10 +32,12 @@ pub mod rename_migration;
 pub mod resources;
 pub mod revision;
 mod set_preflight;
+mod set_trial;
 mod take_over;
 mod templates;
 mod trial;
 pub mod unclaimed;
+mod unwanted;
 mod wanted;
 
 pub use conclude::{FleetState, fleet_status};

@@ -14,7 +14,8 @@ use super::provider_sets::{self, ObservedSet};
 use super::reason::Reason;
 use super::revision::Revision;
 use super::templates::{Namer, NamingError};
-use super::wanted::{self, Unwanted, Wanted};
+use super::unwanted::Unwanted;
+use super::wanted::{self, Wanted};
 
 /// Everything that a folder asks for under its live names, beside everything that is there.
 pub(super) struct Observation {

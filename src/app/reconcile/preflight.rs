@@ -21,7 +21,7 @@ use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
 use super::set_preflight;
 use super::templates::kept_names;
-use super::wanted::Unwanted;
+use super::unwanted::Unwanted;
 use crate::app::ports::LiveError;
 
 /// The kind of a reason that says nothing of the commit: the API server does not answer now.

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use super::ports::FleetRecord;
 use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
-use super::wanted::Unwanted;
+use super::unwanted::Unwanted;
 use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster, Preconditions, Run};
 

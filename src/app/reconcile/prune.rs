@@ -13,7 +13,8 @@ use super::outcome::{Ended, Failure};
 use super::provider_sets::remove_definitions;
 use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::wanted::{Unwanted, Wanted};
+use super::unwanted::Unwanted;
+use super::wanted::Wanted;
 use crate::app::ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
 
 /// How a deletion came out.

@@ -34,7 +34,7 @@ use super::provider_sets;
 use super::reason::Reason;
 use super::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
-use super::wanted::Unwanted;
+use super::unwanted::Unwanted;
 use crate::app::ports::{LiveError, ManagementCluster};
 
 /// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.

@@ -12,7 +12,8 @@ use super::provider_sets;
 use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
 use super::revision::Revision;
-use crate::app::ports::{As, LiveError, ManagementCluster, ServiceAccount};
+use super::unwanted::Unwanted;
+use crate::app::ports::{As, ManagementCluster, ServiceAccount};
 
 /// What one cluster folder asks for.
 #[derive(Debug)]
@@ -27,25 +28,6 @@ pub(super) struct Wanted {
     pub(super) by: As,
     /// Objects that another folder renders too, and that nobody had applied when the commit was opened.
     pub(super) disputed: Vec<Outside>,
-}
-
-/// Why a folder cannot be applied at all.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unwanted {
-    /// For reasons that stand in Git.
-    #[error("refused")]
-    Refused(Vec<Reason>),
-    /// Its service account has no right to one of its objects: a person has to grant it, in no commit of it.
-    #[error("{error}")]
-    Forbidden {
-        /// What the API server answered.
-        error: LiveError,
-        /// The object, and where it is written.
-        reason: Box<Reason>,
-    },
-    /// The API server did not answer.
-    #[error(transparent)]
-    Live(#[from] LiveError),
 }
 
 /// Renders a folder and checks its boundary.

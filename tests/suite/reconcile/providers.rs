@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use capstan::app::components::{DownloadLimits, Downloads};
 use capstan::app::ports::{AllowedHosts, Clock, Scope, ServiceAccount};
-use capstan::app::providers::{Memory, Outcome, Pass, pass};
+use capstan::app::providers::{Memory, Outcome, Ports, pass};
 use capstan::app::reconcile::Gate;
 use capstan::components::Fetcher;
 use jiff::SignedDuration;
@@ -21,7 +21,7 @@ pub(super) const NAMESPACE: &str = "own-system";
 pub(super) struct Ground {
     pub(super) live: Arc<FakeCluster>,
     clock: Arc<TestClock>,
-    pass: Pass,
+    ports: Ports,
     memory: Memory,
 }
 
@@ -52,7 +52,7 @@ impl Ground {
             live.state().kinds.insert((group.to_owned(), kind.to_owned()), scope);
         }
         let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000)));
-        let pass = Pass {
+        let ports = Ports {
             live: Arc::new(Gate::new(Arc::<FakeCluster>::clone(&live), 8)),
             account: ServiceAccount { namespace: "capstan-system".into(), name: "capstan-providers".into() },
             clock: clock.clone(),
@@ -61,11 +61,11 @@ impl Ground {
             limit: SignedDuration::from_mins(10),
             downloads: downloads(hosts, clock.clone()),
         };
-        Self { live, clock, pass, memory: Memory::default() }
+        Self { live, clock, ports, memory: Memory::default() }
     }
 
     pub(super) async fn pass(&mut self) -> Outcome {
-        pass(&self.pass, &mut self.memory, &|| false).await.unwrap()
+        pass(&self.ports, &mut self.memory, &|| false).await.unwrap()
     }
 
     pub(super) fn later(&self, seconds: i64) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use capstan::app::components::Downloads;
 use capstan::app::ports::{Clock, Fence, ServiceAccount};
-use capstan::app::providers::Pass;
+use capstan::app::providers;
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
@@ -209,9 +209,9 @@ impl World {
     }
 
     /// What installs providers here.
-    pub(crate) fn installer(&self) -> Pass {
+    pub(crate) fn installer(&self) -> providers::Ports {
         let account = ServiceAccount { namespace: "org".to_owned(), name: "capstan-providers".to_owned() };
-        Pass {
+        providers::Ports {
             live: Arc::new(Gate::new(self.live.clone(), 8)),
             account,
             clock: self.clock.clone(),

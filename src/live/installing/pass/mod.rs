@@ -25,6 +25,7 @@
 mod downloads;
 mod facts;
 mod manifest;
+mod next;
 mod record;
 mod stage;
 mod step;
@@ -37,7 +38,8 @@ pub use facts::{Component, Components, Fit, Look, ProviderFacts, Seen, Wanted};
 pub use manifest::{
     applied, gone_versions, installers, is_established, is_own, storage_version, tried_definition,
 };
+pub use next::next;
 pub use record::{GivenUp, Phase, Record, Revision, Stopped};
 pub use stage::{Stage, is_definition, is_kept};
-pub use step::{Decision, Patience, Step, Wait, next};
+pub use step::{Decision, Patience, Step, Wait};
 pub use under_way::wait;

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::facts::{Components, Fit, ProviderFacts, Wanted};
 use super::record::{GivenUp, Phase, Record, Revision, Stopped};
-use super::stage::{Stage, is_definition};
-use super::step::{Patience, Step, Wait, outdated};
+use super::stage::{Stage, is_definition, is_kept};
+use super::step::{Patience, Step, Wait};
 use crate::installing::Health;
 
 /// What a provider that is due begins with.
@@ -47,7 +47,7 @@ fn settled(record: &Record, components: &Components, given_up: Option<GivenUp>) 
     let mut inventory = record.inventory.clone();
     for object in record.inventory.objects() {
         let id = object.id();
-        if !wanted.contains(&id) && !super::stage::is_kept(&id) {
+        if !wanted.contains(&id) && !is_kept(&id) {
             inventory.forget(&id);
         }
     }
@@ -312,6 +312,14 @@ fn prune(
         doomed if !doomed.is_empty() => Ok(Step::Delete(doomed)),
         _ => Ok(Step::Note(Box::new(settled(record, components, given_up(provider, record))))),
     }
+}
+
+/// The objects of an inventory that nobody renders any more, and that may be deleted.
+fn outdated(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+    let wanted: BTreeSet<&ObjectId> =
+        provider.components().into_iter().flat_map(|one| &one.objects).map(|one| &one.id).collect();
+    let ids = record.inventory.objects().iter().map(crate::applying::InventoryObject::id);
+    ids.filter(|id| !is_kept(id) && !wanted.contains(id) && !elsewhere.contains(id)).collect()
 }
 
 /// What of those may not be looked at, so that nobody knows whether it is there.

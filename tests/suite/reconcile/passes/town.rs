@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use capstan::app::ports::{Clock, LiveError, Scope, ServiceAccount};
-use capstan::app::providers::{Memory, Outcome, Pass, pass};
+use capstan::app::providers::{Memory, Outcome, Ports, pass};
 use capstan::app::reconcile::{DryRunCache, Gate, Operators};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ impl Town {
     }
 
     pub(super) async fn try_pass(&mut self) -> Result<Outcome, LiveError> {
-        let it = Pass {
+        let ports = Ports {
             live: Arc::new(Gate::new(self.live.clone(), 8)),
             account: ServiceAccount {
                 namespace: "capstan-system".to_owned(),
@@ -130,7 +130,7 @@ impl Town {
             limit: SignedDuration::from_mins(10),
             downloads: downloads(&[], self.clock.clone()),
         };
-        pass(&it, &mut self.memory, &|| false).await
+        pass(&ports, &mut self.memory, &|| false).await
     }
 
     /// Passes, until one has nothing to do or waits for something.

@@ -1,0 +1,132 @@
+//! A provider, as a pass found it: its object, what that comes to, and what is remembered of it.
+
+use std::collections::BTreeMap;
+
+use capstan_live::installing::pass::{
+    Component, Components, GivenUp, Phase, ProviderFacts, Record, Revision, Wanted, applied,
+};
+use capstan_live::installing::{Deletion, Failure};
+use capstan_model::object::ObjectId;
+use capstan_providers::{ProviderKind, Rendered};
+use serde_json::Value;
+
+use super::halted::Halted;
+use super::records::{Remembered, text};
+use crate::app::ports::ApiObject;
+
+/// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
+pub(super) const FINALIZER: &str = "provider.cluster.x-k8s.io";
+
+/// A provider, as a pass found it.
+pub(super) struct Member {
+    pub(super) id: ObjectId,
+    pub(super) kind: ProviderKind,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// Its object; `None` where only its inventory is left.
+    pub(super) object: Option<Value>,
+    /// The version that was chosen, where one could be.
+    pub(super) version: Option<String>,
+    pub(super) wanted: Wanted,
+    /// Why it is not gone on with.
+    pub(super) halted: Option<Halted>,
+    /// What is applied, in the order of the components.
+    pub(super) manifests: BTreeMap<ObjectId, Value>,
+    pub(super) remembered: Option<Remembered>,
+    /// Where it is being deleted: whether it may go.
+    pub(super) deletion: Option<Deletion>,
+    /// The version that somebody else installed, where that is known and its object does not say it.
+    pub(super) installed_before: Option<String>,
+    /// The config Secret that it is rendered from.
+    pub(super) secret: Option<String>,
+}
+
+impl Member {
+    /// The value of the label `cluster.x-k8s.io/provider`.
+    pub(super) fn label(&self) -> String {
+        self.kind.label(&self.name)
+    }
+
+    pub(super) fn facts(&self) -> ProviderFacts {
+        ProviderFacts {
+            id: self.id.clone(),
+            kind: self.kind,
+            wanted: self.wanted.clone(),
+            record: self.record(),
+            look: None,
+        }
+    }
+
+    /// Whether its object stays until what it brought is gone.
+    pub(super) fn is_held(&self) -> bool {
+        let finalizers = self.object.as_ref().and_then(|object| object.pointer("/metadata/finalizers"));
+        finalizers.and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == FINALIZER))
+    }
+
+    /// What is remembered of it. Of one that somebody else installed: the version that its status names.
+    pub(super) fn record(&self) -> Option<Record> {
+        if let Some(remembered) = &self.remembered {
+            return Some(remembered.record.clone());
+        }
+        let text = |key: &str| self.object.as_ref()?.get("status")?.get(key)?.as_str().map(str::to_owned);
+        let of_object = text("installedVersion").filter(|version| !version.is_empty());
+        let version = match of_object.or_else(|| self.installed_before.clone()) {
+            Some(version) => version,
+            // An object that was never installed may go, where it is this program that holds it, or the operator did.
+            None if self.deletion == Some(Deletion::May) && self.is_held() => return Some(Record::default()),
+            None => return None,
+        };
+        let contract = text("contract").unwrap_or_default();
+        let installed = Some(Revision { version, contract, digest: String::new() });
+        Some(Record { installed, ..Record::default() })
+    }
+
+    /// What was given up of it, where that is what it asks for still.
+    pub(super) fn given_up(&self) -> Option<(GivenUp, Record)> {
+        let record = &self.remembered.as_ref()?.record;
+        let given_up = record.given_up.as_ref()?;
+        let Wanted::Components(components) = &self.wanted else { return None };
+        (components.revision == given_up.revision).then(|| (given_up.clone(), record.clone()))
+    }
+
+    /// What it asks for was given up: what is installed comes back, or stays.
+    pub(super) fn goes_back(&mut self, given_up: &GivenUp, record: &Record, installed: Option<&Rendered>) {
+        if installed.is_none() && matches!(record.phase, Phase::Applying | Phase::Pruning) {
+            // Its objects are there in part, and the others are not at hand: it goes on, and says what it waits for.
+            return;
+        }
+        let before = record.installed.as_ref().map_or("what was before", |one| one.version.as_str());
+        let why = format!(
+            "{} was given up: {}. {before} runs again, or is about to: ask for another version, or for this one otherwise",
+            given_up.revision.version, given_up.why
+        );
+        self.halted = Some(Halted::Failed(Failure::Timeout, why.clone()));
+        self.wanted = match installed {
+            Some(rendered) => Wanted::Back { components: self.components(rendered), why },
+            None => Wanted::Halted(why),
+        };
+    }
+
+    pub(super) fn renders(&mut self, rendered: &Rendered) {
+        self.version = Some(rendered.version.clone());
+        self.wanted = Wanted::Components(self.components(rendered));
+    }
+
+    /// What this comes to; its objects are those that are applied.
+    fn components(&mut self, rendered: &Rendered) -> Components {
+        self.manifests.clear();
+        let mut objects = Vec::new();
+        for object in &rendered.objects {
+            let Some(api) = ApiObject::of(object) else { continue };
+            let id = api.id();
+            objects.push(Component { id: id.clone(), api_version: text(object, "/apiVersion").to_owned() });
+            self.manifests.insert(id, applied(object));
+        }
+        let revision = Revision {
+            version: rendered.version.clone(),
+            contract: rendered.contract.clone(),
+            digest: rendered.digest(),
+        };
+        Components { revision, objects }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a pass works with.
+
+use std::sync::Arc;
+
+use capstan_live::installing::Owner;
+use capstan_live::installing::pass::Patience;
+use jiff::SignedDuration;
+
+use crate::app::components::Downloads;
+use crate::app::ports::{As, Clock, LiveError, ServiceAccount};
+use crate::app::reconcile::{DryRunCache, Gate, Operators};
+
+/// What a pass needs.
+#[derive(Clone)]
+pub struct Ports {
+    /// The management cluster, behind the fence of the leader.
+    pub live: Arc<Gate>,
+    /// With whose rights everything is done.
+    pub account: ServiceAccount,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What was tried and needs no second try.
+    pub tried: Arc<DryRunCache>,
+    /// What was seen of Cluster API operators here.
+    pub operators: Arc<Operators>,
+    /// How long workloads, webhooks, definitions and the ends of pods are waited for, each time.
+    pub limit: SignedDuration,
+    /// Fetches components that are lacking.
+    pub downloads: Downloads,
+}
+
+impl Ports {
+    /// Who installs providers here.
+    ///
+    /// # Errors
+    /// Deployments or Leases cannot be listed.
+    pub async fn owner(&self) -> Result<Owner, LiveError> {
+        self.operators.look(self.live.as_ref(), &self.by()).await
+    }
+
+    pub(super) fn patience(&self) -> Patience {
+        Patience { now: self.clock.now(), limit: self.limit }
+    }
+
+    pub(super) fn by(&self) -> As {
+        As::Impersonated(self.account.clone())
+    }
+}

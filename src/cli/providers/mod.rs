@@ -1,0 +1,57 @@
+//! `capstan providers render|images|fetch|rights [PATH]`
+
+mod fetch;
+mod rights;
+mod set;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use self::set::rendered;
+use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
+use super::{Connect, Context, Failure, Format, Outcome, output};
+
+pub(super) fn run(
+    context: &Context<'_>,
+    connect: Connect<'_>,
+    command: &Providers,
+) -> Result<Outcome, Failure> {
+    match &command.command {
+        ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
+        ProvidersCommand::Fetch(command) => fetch::run(context, connect, command),
+        ProvidersCommand::Rights { inputs, output } => rights::run(context, inputs, *output),
+        ProvidersCommand::Images { inputs, output } => print_images(context, inputs, *output),
+    }
+}
+
+fn print_objects(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
+    if !matches!(format, Format::Json | Format::Yaml) {
+        return Err(output::unsupported("providers render", format, "yaml or json"));
+    }
+    let (_, rendered) = rendered(context, inputs)?;
+    let objects: Vec<Value> = rendered.into_iter().flat_map(|provider| provider.objects).collect();
+    if format == Format::Json {
+        output::print_json(&Value::Array(objects))?;
+    } else {
+        for object in &objects {
+            output::print("---\n")?;
+            output::print_yaml(object)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
+    if !matches!(format, Format::Json | Format::Text) {
+        return Err(output::unsupported("providers images", format, "text or json"));
+    }
+    let (_, rendered) = rendered(context, inputs)?;
+    let images: BTreeSet<String> = rendered.into_iter().flat_map(|provider| provider.images).collect();
+    if format == Format::Json {
+        output::print_json(&images.into_iter().collect())?;
+    } else {
+        images.iter().try_for_each(|image| output::print(&format!("{image}\n")))?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,138 @@
+//! The next step of a pass, over all providers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::object::ObjectId;
+
+use super::facts::{Fit, ProviderFacts, Wanted};
+use super::record::{Phase, Record};
+use super::stage::Stage;
+use super::step::{Decision, Patience, Step, Wait};
+use super::under_way::{begin, go_on, go_on_removing};
+
+/// The next step of a pass over these providers, which come in clusterctl's order of kinds and by name.
+///
+/// Who was not looked at is neither begun nor repaired: the decision is asked for again with a look.
+pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
+    let elsewhere = |own: &ProviderFacts| -> BTreeSet<ObjectId> {
+        let others = providers.iter().filter(|other| other.id != own.id);
+        others
+            .filter_map(ProviderFacts::components)
+            .flat_map(|one| &one.objects)
+            .map(|one| one.id.clone())
+            .collect()
+    };
+    let mut decision = Decision::default();
+    for provider in providers {
+        let Some(record) = provider.record.as_ref().filter(|record| record.is_under_way()) else { continue };
+        let go = match record.phase {
+            Phase::Removing => go_on_removing(provider, record, &elsewhere(provider)),
+            _ => go_on(provider, record, &elsewhere(provider), patience),
+        };
+        match go {
+            Ok(step) => return Decision::step(provider, step),
+            Err(wait) => {
+                decision.waits.insert(provider.id.clone(), wait);
+            }
+        }
+    }
+    let in_hand = decision.waits.iter().next().map(|(first, wait)| match wait {
+        Wait::TimedOut(why) | Wait::Stuck(why) => format!("{first} comes first, and stands still: {why}"),
+        _ => format!("{first} is being installed, and comes first"),
+    });
+    let due: Vec<&ProviderFacts> = providers.iter().filter(|provider| is_due(provider)).collect();
+    let refused = refused(providers, &due);
+    let begun = due_in_order(&due);
+    for provider in begun {
+        let wait = match (&in_hand, &refused, provider.refused()) {
+            (Some(first), ..) => Wait::ForSet(first.clone()),
+            (None, Some(_), Some((object, why))) => {
+                Wait::Refused { object: object.clone(), why: why.to_owned() }
+            }
+            (None, Some((other, why)), None) => {
+                Wait::ForSet(format!("nothing is begun while {other} is refused: {why}"))
+            }
+            (None, None, _) => return Decision::step(provider, begin(provider)),
+        };
+        decision.waits.insert(provider.id.clone(), wait);
+    }
+    for provider in providers {
+        if decision.waits.contains_key(&provider.id) {
+            continue;
+        }
+        match repair(provider) {
+            Some(Ok(step)) => {
+                decision.step = Some((provider.id.clone(), step));
+                break;
+            }
+            Some(Err(wait)) => {
+                decision.waits.insert(provider.id.clone(), wait);
+            }
+            None => {}
+        }
+    }
+    decision
+}
+
+/// Whether something is to be begun for a provider.
+fn is_due(provider: &ProviderFacts) -> bool {
+    let record = provider.record.as_ref();
+    if record.is_some_and(Record::is_under_way) {
+        return false;
+    }
+    match &provider.wanted {
+        Wanted::Components(components) => {
+            provider.look.is_some()
+                && record.and_then(|record| record.installed.as_ref()) != Some(&components.revision)
+        }
+        Wanted::Nothing => record.is_some(),
+        // What is installed shall be.
+        Wanted::Back { .. } | Wanted::Halted(_) => false,
+    }
+}
+
+/// Those that go first, the last kind before the first; then the others in their order.
+fn due_in_order<'f>(due: &[&'f ProviderFacts]) -> Vec<&'f ProviderFacts> {
+    let goes = |provider: &&&ProviderFacts| provider.wanted == Wanted::Nothing;
+    let gone = due.iter().filter(goes).rev().copied();
+    gone.chain(due.iter().filter(|provider| !goes(provider)).copied()).collect()
+}
+
+/// What keeps everybody from being begun: an object of one that is due and would be refused, or one that cannot be rendered or
+/// was given up.
+fn refused<'f>(providers: &'f [ProviderFacts], due: &[&'f ProviderFacts]) -> Option<(&'f ObjectId, String)> {
+    let object = due.iter().find_map(|provider| {
+        let (id, why) = provider.refused()?;
+        Some((&provider.id, format!("{id}: {why}")))
+    });
+    let halted = || {
+        providers.iter().find_map(|provider| match &provider.wanted {
+            Wanted::Halted(why) | Wanted::Back { why, .. } => Some((&provider.id, why.clone())),
+            _ => None,
+        })
+    };
+    object.or_else(halted)
+}
+
+/// What repairs the objects of a provider that is installed.
+fn repair(provider: &ProviderFacts) -> Option<Result<Step, Wait>> {
+    let components = provider.components()?;
+    let record = provider.record.as_ref()?;
+    if record.phase != Phase::Settled || record.installed.as_ref() != Some(&components.revision) {
+        return None;
+    }
+    if record.given_up.is_some() && matches!(provider.wanted, Wanted::Components(_)) {
+        // It was asked for something else meanwhile: what was given up may be tried once more.
+        return Some(Ok(Step::Note(Box::new(Record { given_up: None, ..record.clone() }))));
+    }
+    let mut drifted: BTreeMap<Stage, Vec<ObjectId>> = BTreeMap::new();
+    for object in &components.objects {
+        if matches!(provider.seen(&object.id)?.fit, Fit::Absent | Fit::Differs) {
+            drifted.entry(Stage::of(&object.id)).or_default().push(object.id.clone());
+        }
+    }
+    if let Some((stage, objects)) = drifted.into_iter().next() {
+        return Some(Ok(Step::Apply { stage, objects, untried: Vec::new() }));
+    }
+    provider.refused().map(|(id, why)| Err(Wait::Refused { object: id.clone(), why: why.to_owned() }))
+}
