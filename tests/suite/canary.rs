@@ -96,13 +96,13 @@ pub(crate) fn logged() -> Vec<String> {
     LOGGED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The lines of the log that name an incident.
-static INCIDENTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The lines of the log that name an incident, or what came of a command.
+static NOTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What the log of this process says of an incident that somebody was told.
-pub(crate) fn logged_of(incident: &str) -> Vec<String> {
-    let lines = INCIDENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    lines.iter().filter(|line| line.contains(incident)).cloned().collect()
+/// What the log of this process says of an incident that somebody was told, or of commands at a commit.
+pub(crate) fn logged_of(id: &str) -> Vec<String> {
+    let lines = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    lines.iter().filter(|line| line.contains(id)).cloned().collect()
 }
 
 struct Searched;
@@ -113,9 +113,9 @@ impl Write for Searched {
             let line = String::from_utf8_lossy(bytes).into_owned();
             LOGGED.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
-        if memmem::find(bytes, b"incident=").is_some() {
+        if [&b"incident="[..], b"outcome=\"command-"].iter().any(|mark| memmem::find(bytes, mark).is_some()) {
             let line = String::from_utf8_lossy(bytes).into_owned();
-            INCIDENTS.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            NOTED.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
         Ok(bytes.len())
     }

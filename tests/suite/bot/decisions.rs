@@ -4,6 +4,7 @@ use capstan_forge::{Edit, NewPull, Permission};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
+use crate::canary;
 
 const PEU01: &str = "gauss/peu01";
 const BRANCH: &str = "capstan/upgrade/gauss/peu01";
@@ -232,7 +233,9 @@ async fn who_opens_a_pull_request_from_a_fork_decides_nothing_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_trail_tells_what_was_done_from_what_could_not_be() {
     let town = conflicting().await;
-    town.comment(1, "ada", "/capstan keep /spec/nothing\n/capstan take /spec/replicas\n/capstan skp").await;
+    let head = town.pull(1).head;
+    let words = "/capstan keep /spec/nothing\n/capstan take /spec/replicas\n/capstan skp";
+    let comment = town.comment(1, "ada", words).await;
     let audited: Vec<String> =
         town.audit().await.into_iter().filter(|line| line.starts_with("ada ")).collect();
     let mut actions: Vec<&str> = audited.iter().filter_map(|line| line.split(", comment ").next()).collect();
@@ -243,6 +246,21 @@ async fn the_audit_trail_tells_what_was_done_from_what_could_not_be() {
         ["ada command-carried-out take", "ada command-not-possible keep", "ada command-unknown ?"],
         "{audited:?}"
     );
+    // Who, what, where, at which commit, and what came of it: in the table and in the log.
+    let logged = canary::logged_of(&head);
+    for (verb, outcome) in [("take", "command-carried-out"), ("keep", "command-not-possible")] {
+        let row = format!("ada {outcome} {verb}, comment {comment} on #1 at {head}");
+        assert!(audited.contains(&row), "{row}: {audited:?}");
+        let said = [
+            format!("repository={REPOSITORY}"),
+            format!("place=\"comment {comment} on #1\""),
+            "actor=\"ada\"".to_owned(),
+            format!("command=\"{verb}\""),
+            format!("outcome=\"{outcome}\""),
+        ];
+        let is_told = |line: &String| said.iter().all(|said| line.contains(said));
+        assert!(logged.iter().any(is_told), "{said:?}: {logged:#?}");
+    }
     town.done();
 }
 

@@ -1,8 +1,6 @@
 //! The book that `make docs` builds: every page is in it, no link of it leads nowhere, and none of its text is raw Markdown.
 //! Skipped, aloud, where mdBook is neither in the search path nor where `make docs` puts it.
 
-#![expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;

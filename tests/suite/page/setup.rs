@@ -107,7 +107,7 @@ impl Newcomer {
         let logged = self.until_logged("no GitHub App is configured").await;
         let lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut values = lines.filter_map(|line| line[field].as_str().map(str::to_owned));
-        values.next().unwrap_or_else(|| panic!("the log has no {field}"))
+        values.next().expect("the log says it")
     }
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Page {
