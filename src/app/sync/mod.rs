@@ -397,7 +397,9 @@ impl Run<'_> {
         match opened {
             Ok(fleet) => {
                 let commands = fleet.settings().commands.clone();
-                self.while_listening(&commands, self.with_settings(fleet)).await
+                // A run's future is large: on the heap it is neither moved nor on the stack of whoever waits for it.
+                let work = Box::pin(self.with_settings(fleet));
+                self.while_listening(&commands, work).await
             }
             Err(NotOpened::Settings(problem)) => Ok((self.without_settings(&problem).await?, None)),
             Err(NotOpened::Failed(error)) => Err(error),
