@@ -130,17 +130,6 @@ pub struct WatchedRepository {
     pub managed_by: ManagedBy,
 }
 
-/// How a preflight stands in the records.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PreflightState {
-    /// Asked, and not answered yet.
-    Asked,
-    /// Answered, in time or late.
-    Answered(PreflightAnswer),
-    /// Never asked, and why.
-    NotAsked(String),
-}
-
 /// A preflight of one head by one management cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightRecord {
