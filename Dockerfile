@@ -1,28 +1,27 @@
 # syntax=docker/dockerfile:1
 # A small image with nothing but the program, linked statically, and the certificates of public CAs:
 #   docker build -t capstan .
+# The program is linked with glibc, statically: names are looked up in /etc/hosts and by DNS, which glibc does without
+# loading anything since 2.34; other services of /etc/nsswitch.conf (LDAP, mDNS) are not asked.
 # With ssh, for Fleets whose Git repository is reached by SSH: docker build --target ssh -t capstan:ssh .
 # .dockerignore says what goes in. For another architecture build on one of its kind (or let docker emulate it).
 
 FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates make musl-tools \
+ && apt-get install -y --no-install-recommends ca-certificates make \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /capstan
 COPY . .
-# For SQLite, the cryptography and the allocator, which are C.
-ENV CC_x86_64_unknown_linux_musl=musl-gcc \
-    CC_aarch64_unknown_linux_musl=musl-gcc \
-    CARGO_PROFILE_RELEASE_DEBUG=none
+ENV CARGO_PROFILE_RELEASE_DEBUG=none
 # Where the book of docs/ is published, so that findings name its pages: --build-arg CAPSTAN_DOCUMENTATION_URL=https://…
 ARG CAPSTAN_DOCUMENTATION_URL
 # With traces: --build-arg FEATURES=otlp
 ARG FEATURES
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/capstan/target \
-    target="$(uname -m)-unknown-linux-musl" \
- && rustup target add "$target" \
- && cargo build --release --locked --no-default-features --features "$FEATURES" --bin capstan --target "$target" \
+    target="$(uname -m)-unknown-linux-gnu" \
+ && RUSTFLAGS="-C target-feature=+crt-static" \
+    cargo build --release --locked --no-default-features --features "$FEATURES" --bin capstan --target "$target" \
  && cp "target/$target/release/capstan" /usr/local/bin/capstan
 
 FROM alpine:3.22 AS ssh

@@ -37,8 +37,12 @@ check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib
 
+# Where mdBook is missing it is built once, beside everything else that is (some minutes).
+MDBOOK ?= 0.5.4
 docs: ## the pages of docs/ as a book, target/book/index.html
-	@command -v mdbook >/dev/null || { echo "make docs needs mdBook: cargo install mdbook" >&2; exit 1; }
+	@PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
+	command -v mdbook >/dev/null || $(CARGO) install --quiet --locked --root target/tools \
+	  --no-default-features --features search mdbook@$(MDBOOK); \
 	mdbook build docs
 
 bench: prepare-build kubectl plane flux components ## figures, measured side by side and printed as tables

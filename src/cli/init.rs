@@ -1,7 +1,7 @@
 //! `capstan init [--write]`: the settings that fit a repository which has none, and what they find.
 
 use capstan_model::file_change::FileChange;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::onboarding::{
     FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::arguments::Init;
 use super::context::today;
 use super::{Context, Failure, Format, Outcome, init_release, output, text};
-use crate::app::generator::{NoWatch, onboard};
+use crate::app::generator::{NoWatch, onboard, templates_alone};
 
 pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {
@@ -36,9 +36,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         ));
     }
     let Some(onboarding) = onboard(&tree, today(), &NoWatch) else {
-        return Err(Failure::Usage(Refusal::NotBegun,
-            "there is nothing to set up here: no cluster, no provider set, no other object of Cluster API's and no release was found".to_owned(),
-        ));
+        return Err(Failure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
     };
     if exists {
         anstream::eprintln!(
@@ -54,6 +52,17 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         _ => output::print(&in_words(&onboarding, command.write))?,
     }
     Ok(Outcome::Done)
+}
+
+fn nothing_here(tree: &dyn Tree) -> String {
+    let templates = templates_alone(tree);
+    if templates.is_empty() {
+        return "there is nothing to set up here: no cluster, no provider set, no other object of Cluster API's and no release \
+                was found"
+            .to_owned();
+    }
+    let told: String = templates.iter().map(|template| format!("\n  {template}")).collect();
+    format!("there is nothing to set up here yet: what makes clusters are templates{told}")
 }
 
 fn element(onboarding: &Onboarding, written: bool) -> Value {

@@ -2,10 +2,10 @@
 //!
 //! | who may reach it | what stops them |
 //! |---|---|
-//! | others on this machine | the token, which the log has: without it there is no manifest and no state |
+//! | others on this machine | the token or the ticket, which the log has: without one there is no manifest and no state |
 //! | other sites in the same browser | the token; on a loopback address, the name that `Host` has to be |
 //! | whoever the listener is opened to | the token, again |
-//! | who sees addresses (histories, proxies) | the token is in a form's body; state and code are good once |
+//! | who sees addresses (histories, proxies) | the token is in a form's body; ticket, state and code are good once, and the ticket on a loopback address alone |
 //!
 //! Once an App is kept this server ends, and the bot's has no such page.
 
@@ -20,6 +20,8 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use capstan_model::wording::list;
+use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -39,6 +41,8 @@ const BACK: &str = "/setup/created";
 const FORM_BYTES: usize = 8 << 10;
 /// GitHub's logins are no longer.
 const LOGIN_CHARACTERS: usize = 39;
+const NO_LOGIN: &str = "That is no name of an organisation on GitHub.";
+const NO_PLACE: &str = "Your browser does not say where this page lies.";
 
 /// What the setup works with.
 pub struct SetupParts {
@@ -145,20 +149,32 @@ struct First<'a> {
   <thead><tr><th scope="col">Of</th><th scope="col">Right</th></tr></thead>
   <tbody>{% for right in rights %}<tr><th scope="row">{{ right.0 }}</th><td>{{ right.1 }}</td></tr>{% endfor %}</tbody>
 </table>
-<p>GitHub sends its events to <code>{{ webhook }}</code>.</p>
+<p>GitHub tells of {{ events }} at <code>{{ webhook }}</code>.</p>
+{% if let Some(callback) = callback %}<p>People who sign in come back to <code>{{ callback }}</code>.</p>{% endif %}
 <form class="filters" method="post" action="{{ action }}">
   <input type="hidden" name="manifest" value="{{ manifest }}">
   <button>Create the GitHub App</button>
 </form>
+{% if let Some(pass) = pass %}
+<form class="filters" method="post" action="/setup" aria-label="Owner">
+  <input type="hidden" name="token" value="{{ pass }}">
+  <label>Organisation that is to own the App instead <input name="organization" autocomplete="off" maxlength="39" required></label>
+  <button>Change the owner</button>
+</form>
+{% endif %}
 "##
 )]
 struct Second<'a> {
     owner: &'a str,
     minutes: i64,
     rights: Vec<(String, &'static str)>,
+    events: String,
     webhook: &'a str,
+    callback: Option<&'a str>,
     action: &'a str,
     manifest: &'a str,
+    /// With what another owner may be asked for.
+    pass: Option<&'a str>,
 }
 
 #[derive(Template)]
@@ -210,8 +226,33 @@ impl Shared {
     }
 }
 
-async fn show(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    shared.refuse(&headers).unwrap_or_else(|| shared.first(StatusCode::OK, None))
+async fn show(State(shared): State<Shared>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+    if let Some(refused) = shared.refuse(&headers) {
+        return refused;
+    }
+    let fields = Fields::parse(&query.unwrap_or_default());
+    let ticket = fields.text("ticket");
+    if ticket.is_empty() || !shared.address.ip().is_loopback() {
+        return shared.first(StatusCode::OK, None);
+    }
+    let organization = fields.text("organization");
+    if !is_login(&organization) {
+        return shared.first(StatusCode::BAD_REQUEST, Some(NO_LOGIN));
+    }
+    // Before the ticket is taken: what would be refused afterwards costs it nothing.
+    let Some(back) = back(&headers, shared.address) else {
+        return shared.first(StatusCode::BAD_REQUEST, Some(NO_PLACE));
+    };
+    let entered = shared.parts.setup.enter(&ticket);
+    let entered = entered.and_then(|pass| Ok((shared.parts.setup.begin(pass.expose_secret())?, pass)));
+    match entered {
+        Ok((state, pass)) => second(&shared, &organization, &state, &back, Some(pass.expose_secret())),
+        Err(error) => {
+            tracing::warn!(%error, "a ticket is not taken at /setup");
+            let trouble = "This address was opened already, or is of another process: give the token, which stands beside it in the log.";
+            shared.first(StatusCode::FORBIDDEN, Some(trouble))
+        }
+    }
 }
 
 async fn begin(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> Response {
@@ -229,7 +270,7 @@ async fn begin(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> 
     let fields = Fields::parse(&String::from_utf8_lossy(&read));
     let organization = fields.text("organization");
     if !is_login(&organization) {
-        return shared.first(StatusCode::BAD_REQUEST, Some("That is no name of an organisation on GitHub."));
+        return shared.first(StatusCode::BAD_REQUEST, Some(NO_LOGIN));
     }
     let state = match shared.parts.setup.begin(&fields.text("token")) {
         Ok(state) => state,
@@ -240,13 +281,12 @@ async fn begin(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> 
         }
     };
     let Some(back) = back(&headers, shared.address) else {
-        return shared
-            .first(StatusCode::BAD_REQUEST, Some("Your browser does not say where this page lies."));
+        return shared.first(StatusCode::BAD_REQUEST, Some(NO_PLACE));
     };
-    second(&shared, &organization, &state, &back)
+    second(&shared, &organization, &state, &back, None)
 }
 
-fn second(shared: &Shared, organization: &str, state: &str, back: &Url) -> Response {
+fn second(shared: &Shared, organization: &str, state: &str, back: &Url, pass: Option<&str>) -> Response {
     let SetupParts { public_url, web_url, callback, clock, .. } = shared.parts.as_ref();
     let manifest = manifest(Addresses { public: public_url, back, callback: callback.as_ref() });
     let path: &[&str] = match organization {
@@ -260,6 +300,9 @@ fn second(shared: &Shared, organization: &str, state: &str, back: &Url) -> Respo
     }
     action.query_pairs_mut().append_pair("state", state);
     let rights = crate::app::setup::PERMISSIONS;
+    let events = manifest["default_events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let events: Vec<String> =
+        events.iter().filter_map(|event| Some(event.as_str()?.replace('_', " "))).collect();
     let content = Second {
         owner: if organization.is_empty() { "you" } else { organization },
         minutes: GOOD_FOR.as_secs() / 60,
@@ -269,12 +312,18 @@ fn second(shared: &Shared, organization: &str, state: &str, back: &Url) -> Respo
                 (name.replace('_', " "), if *level == "write" { "read and write" } else { "read" })
             })
             .collect(),
+        events: list(&events),
         webhook: manifest["hook_attributes"]["url"].as_str().unwrap_or_default(),
+        callback: callback.as_ref().map(Url::as_str),
         action: action.as_str(),
         manifest: &manifest.to_string(),
+        pass,
     };
-    let github = web_url.origin().ascii_serialization();
-    plain_page(StatusCode::OK, "Create the GitHub App", &github, clock.now(), &content)
+    let mut forms = web_url.origin().ascii_serialization();
+    if pass.is_some() {
+        forms.push_str(" 'self'");
+    }
+    plain_page(StatusCode::OK, "Create the GitHub App", &forms, clock.now(), &content)
 }
 
 async fn finish(State(shared): State<Shared>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {

@@ -44,10 +44,19 @@ pub(super) async fn run(config: SetupConfig, stop: CancellationToken) -> Result<
     let manifests = GitHubManifests::connect(&config.api_url, GitHubLimits::default()).map_err(failed)?;
     let keeper = StateDirectory(config.state_dir);
     let setup = Setup::new(Arc::new(manifests), Arc::new(keeper), Arc::clone(&clock)).map_err(failed)?;
-    // The one secret that the log is given: without an App there is nothing else that only an operator knows. It is
-    // good until an App is made, and for that alone.
+    // The one thing that the log is given of secrets: without an App there is nothing else that only an operator knows.
+    // The token is good until an App is made, the ticket once, and both for that alone.
     let token = setup.token().expose_secret().to_owned();
-    tracing::warn!(%address, token, "no GitHub App is configured: make one at http://{address}/setup, with this token");
+    match setup.ticket().filter(|_| address.ip().is_loopback()) {
+        Some(ticket) => {
+            let open = format!("http://{address}/setup?ticket={}", ticket.expose_secret());
+            tracing::warn!(%address, open, token, "no GitHub App is configured: open the address, which is good once, or http://{address}/setup with this token");
+        }
+        // Others would see the address on its way.
+        None => {
+            tracing::warn!(%address, token, "no GitHub App is configured: make one at http://{address}/setup, with this token");
+        }
+    }
     let parts = SetupParts {
         setup: Arc::new(setup),
         public_url: config.public_url,

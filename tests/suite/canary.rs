@@ -96,6 +96,15 @@ pub(crate) fn logged() -> Vec<String> {
     LOGGED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
+/// The lines of the log that name an incident.
+static INCIDENTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What the log of this process says of an incident that somebody was told.
+pub(crate) fn logged_of(incident: &str) -> Vec<String> {
+    let lines = INCIDENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    lines.iter().filter(|line| line.contains(incident)).cloned().collect()
+}
+
 struct Searched;
 
 impl Write for Searched {
@@ -103,6 +112,10 @@ impl Write for Searched {
         if found_in(bytes).is_some() {
             let line = String::from_utf8_lossy(bytes).into_owned();
             LOGGED.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+        if memmem::find(bytes, b"incident=").is_some() {
+            let line = String::from_utf8_lossy(bytes).into_owned();
+            INCIDENTS.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
         Ok(bytes.len())
     }

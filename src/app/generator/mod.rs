@@ -70,7 +70,7 @@ pub(in crate::app) use content::Content;
 pub use first_release::{FirstReleaseFailed, MadeRelease};
 pub use infer::Inferred;
 pub use not_possible::NotPossible;
-pub use onboarding::onboard;
+pub use onboarding::{onboard, templates_alone};
 pub use plan::{Planned, PlannedWithReasons, Summary, UpgradeWithReasons};
 pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
 pub use plan_each::limit_threads;

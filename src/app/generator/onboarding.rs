@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
 use capstan_plan::inference::{Candidate, Inference, Verdict};
@@ -39,8 +40,15 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
     });
     let clusters = clusters.collect();
     let releases = fleet.layout().releases.iter().map(|release| release.id.clone()).collect();
-    let (settings, sets, left) = (proposed.text, proposed.sets, proposed.left);
+    let (settings, sets, mut left) = (proposed.text, proposed.sets, proposed.left);
+    left.extend(proposed.templates);
+    left.sort();
     Some(Onboarding { settings, clusters, sets, left, releases })
+}
+
+/// What would make clusters if somebody filled it in, of a repository in which [`onboard`] finds nothing to set up.
+pub fn templates_alone(tree: &dyn Tree) -> Vec<FileError> {
+    propose(tree).map(|proposed| proposed.templates).unwrap_or_default()
 }
 
 impl Fleet {

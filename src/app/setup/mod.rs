@@ -2,8 +2,8 @@
 //! with a code, for which GitHub gives the App's id and secrets
 //! (<https://docs.github.com/apps/sharing-github-apps/registering-a-github-app-from-a-manifest>).
 //!
-//! *Expected flow.* [`Setup::begin`] believes whoever knows the token that the log has, and gives a state;
-//! [`Setup::finish`] believes whoever comes back from GitHub with it, exchanges the code, and keeps the App.
+//! *Expected flow.* [`Setup::begin`] believes whoever knows the token that the log has, and gives a state. The log also has
+//! a ticket for an address, with which [`Setup::enter`] lets somebody in once without typing. [`Setup::finish`] believes whoever comes back from GitHub with it, exchanges the code, and keeps the App.
 //!
 //! *Guarantees.* Without the token nobody gets a state, and without a state that was given here, within the last hour
 //! and not used since, GitHub is not asked and nothing is written. What GitHub made is kept whole or not at all.
@@ -39,6 +39,10 @@ struct Begun {
 /// Makes the App.
 pub struct Setup {
     token: SecretString,
+    /// Stands in an address, where histories keep it: so it is good once.
+    ticket: Mutex<Option<SecretString>>,
+    /// What stands in the page of whoever came with the ticket: as good as the token.
+    pass: Mutex<Option<SecretString>>,
     manifests: Arc<dyn AppManifests>,
     keeper: Arc<dyn AppKeeper>,
     clock: Arc<dyn Clock>,
@@ -106,8 +110,9 @@ impl Setup {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, NotSetUp> {
         let token = random_text()?.into();
+        let ticket = Mutex::new(Some(random_text()?.into()));
         let (begun, finishing) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { token, manifests, keeper, clock, begun, finishing })
+        Ok(Self { token, ticket, pass: Mutex::default(), manifests, keeper, clock, begun, finishing })
     }
 
     /// What whoever begins has to know. To be told to those who can read the log, and to nobody else.
@@ -115,12 +120,34 @@ impl Setup {
         &self.token
     }
 
-    /// A state for somebody who knows the token.
+    /// What somebody may be let in with, once; `None` after that. Whom it may be told, see [`Self::token`].
+    pub fn ticket(&self) -> Option<SecretString> {
+        self.ticket.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the ticket, and gives what [`Self::begin`] believes from then on.
     ///
     /// # Errors
-    /// Where they do not, or the system gives no random bytes.
-    pub fn begin(&self, token: &str) -> Result<String, NotSetUp> {
-        if !is_same(self.token.expose_secret(), token) {
+    /// Where it is another one, or was taken already; where the system gives no random bytes.
+    pub fn enter(&self, ticket: &str) -> Result<SecretString, NotSetUp> {
+        let mut known = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.as_ref().is_some_and(|known| is_same(known.expose_secret(), ticket)) {
+            return Err(NotSetUp::Token);
+        }
+        let pass = SecretString::from(random_text()?);
+        *known = None;
+        *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = Some(pass.clone());
+        Ok(pass)
+    }
+
+    /// A state for somebody who knows the token, or came with the ticket.
+    ///
+    /// # Errors
+    /// Where they did not, or the system gives no random bytes.
+    pub fn begin(&self, known: &str) -> Result<String, NotSetUp> {
+        let pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let came_in = pass.is_some_and(|pass| is_same(pass.expose_secret(), known));
+        if !is_same(self.token.expose_secret(), known) && !came_in {
             return Err(NotSetUp::Token);
         }
         let state = random_text()?;
@@ -278,6 +305,21 @@ mod tests {
         assert!(matches!(place.setup.finish(&state, "good").await, Err(NotSetUp::State)), "it is used");
         assert!(matches!(place.setup.finish(&another, "good").await, Err(NotSetUp::Done(12))));
         assert_eq!((place.asked(), place.shelf.kept.lock().unwrap().len()), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn the_ticket_lets_one_in_once() {
+        let place = Place::new();
+        let ticket = place.setup.ticket().unwrap();
+        let ticket = ticket.expose_secret();
+        for wrong in ["", "x", &ticket[1..], place.setup.token().expose_secret()] {
+            assert!(matches!(place.setup.enter(wrong), Err(NotSetUp::Token)), "{wrong}");
+        }
+        assert!(matches!(place.setup.begin(ticket), Err(NotSetUp::Token)), "it is no token");
+        let pass = place.setup.enter(ticket).unwrap();
+        assert!(place.setup.ticket().is_none() && matches!(place.setup.enter(ticket), Err(NotSetUp::Token)));
+        let state = place.setup.begin(pass.expose_secret()).unwrap();
+        assert_eq!(place.setup.finish(&state, "good").await.unwrap().app.id, 12);
     }
 
     #[tokio::test]

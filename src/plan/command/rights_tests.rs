@@ -41,53 +41,59 @@ fn owners_that_cannot_be_read_own_nothing() {
     assert_eq!(judged("anna", Right::Admin), Judged::Allowed);
 }
 
-/// Each verb with four roles (who may read, who may write, an owner, an administrator), each on three pull requests: of
-/// a branch of the repository, of somebody else's fork, of their own fork.
+/// Each verb with six roles (who may see nothing, who may read, who may write, one of a team that owns the folder, an
+/// owner by name, an administrator), each at three places: an issue or a pull request of a branch of the repository, a
+/// pull request of somebody else's fork, one of their own fork.
 #[test]
 fn who_may_what_where() {
-    let roles =
-        [("rita", Right::Read), ("walt", Right::Write), ("olga", Right::Write), ("anna", Right::Admin)];
+    let roles = [
+        ("nora", Right::None, false),
+        ("rita", Right::Read, false),
+        ("walt", Right::Write, false),
+        ("tina", Right::Write, true),
+        ("olga", Right::Write, false),
+        ("anna", Right::Admin, false),
+    ];
     let table = [
-        ("help", "--- +++ +++ +++"),
-        ("plan", "--- +++ +++ +++"),
-        ("status", "--- +++ +++ +++"),
-        ("explain", "--- +++ +++ +++"),
-        ("replan", "--- ++- ++- ++-"),
-        ("upgrade", "--- --- ++- ++-"),
-        ("rollback", "--- --- ++- ++-"),
-        ("create", "--- --- ++- ++-"),
-        ("destroy", "--- --- ++- ++-"),
-        ("retarget", "--- --- ++- ++-"),
-        ("keep", "--- --- ++- ++-"),
-        ("take", "--- --- ++- ++-"),
-        ("override", "--- --- ++- ++-"),
-        ("approve", "--- --- ++- ++-"),
-        ("unapprove", "--- --- +++ +++"),
-        ("merge", "--- --- ++- ++-"),
-        ("hold", "--- --- ++- ++-"),
-        ("unhold", "--- --- ++- ++-"),
-        ("skip", "--- --- ++- ++-"),
-        ("pause", "--- --- --- +++"),
-        ("resume", "--- --- --- ++-"),
-        ("unskip", "--- --- ++- ++-"),
-        ("preflight", "--- --- +++ +++"),
-        ("retry", "--- --- ++- ++-"),
+        ("help", "--- --- +++ +++ +++ +++"),
+        ("plan", "--- --- +++ +++ +++ +++"),
+        ("status", "--- --- +++ +++ +++ +++"),
+        ("explain", "--- --- +++ +++ +++ +++"),
+        ("replan", "--- --- ++- ++- ++- ++-"),
+        ("upgrade", "--- --- --- ++- ++- ++-"),
+        ("rollback", "--- --- --- ++- ++- ++-"),
+        ("create", "--- --- --- ++- ++- ++-"),
+        ("destroy", "--- --- --- ++- ++- ++-"),
+        ("retarget", "--- --- --- ++- ++- ++-"),
+        ("keep", "--- --- --- ++- ++- ++-"),
+        ("take", "--- --- --- ++- ++- ++-"),
+        ("override", "--- --- --- ++- ++- ++-"),
+        ("approve", "--- --- --- ++- ++- ++-"),
+        ("unapprove", "--- --- --- +++ +++ +++"),
+        ("merge", "--- --- --- ++- ++- ++-"),
+        ("hold", "--- --- --- ++- ++- ++-"),
+        ("unhold", "--- --- --- ++- ++- ++-"),
+        ("skip", "--- --- --- ++- ++- ++-"),
+        ("pause", "--- --- --- --- --- +++"),
+        ("resume", "--- --- --- --- --- ++-"),
+        ("unskip", "--- --- --- ++- ++- ++-"),
+        ("preflight", "--- --- --- +++ +++ +++"),
+        ("retry", "--- --- --- ++- ++- ++-"),
     ];
     assert_eq!(table.len(), Verb::ALL.len());
     for (word, expected) in table {
         let verb = Verb::named(word).unwrap();
         let mut found = Vec::new();
-        for role in roles {
+        for (login, right, is_of_team) in roles {
             let mark = |fork_author| {
-                let no_team = [("gauss", false)];
-                match judged(role, verb, &["gauss/peu01"], fork_author, &CommandSettings::default(), &no_team)
-                {
+                let (role, teams) = ((login, right), [("gauss", is_of_team)]);
+                match judged(role, verb, &["gauss/peu01"], fork_author, &CommandSettings::default(), &teams) {
                     Judged::Allowed => '+',
                     Judged::Denied(_) => '-',
                     Judged::Ask(_) => '?',
                 }
             };
-            found.push(String::from_iter([None, Some("mallory"), Some(role.0)].map(mark)));
+            found.push(String::from_iter([None, Some("mallory"), Some(login)].map(mark)));
         }
         assert_eq!(found.join(" "), expected, "{word}");
     }

@@ -84,7 +84,16 @@ impl<'s> Appliers<'s> {
         }
         found.sort_unstable();
         found.dedup();
-        found.truncate(MOST_TOLD);
-        found.into_iter().filter_map(|at| self.survey.applies.get(at)).collect()
+        let found = found.into_iter().filter_map(|at| self.survey.applies.get(at));
+        found.filter(|applies| !excludes(&applies.who, folder)).take(MOST_TOLD).collect()
     }
+}
+
+/// Whether an ApplicationSet leaves a folder out, as its pattern or its name says.
+fn excludes(who: &Who, folder: &RepoPath) -> bool {
+    let Who::Argo { excluded, .. } = who else { return false };
+    let fits = |pattern: &String| {
+        pattern == folder.as_str() || Glob::parse(pattern).is_ok_and(|glob| glob.matches(folder.as_str()))
+    };
+    excluded.iter().any(fits)
 }

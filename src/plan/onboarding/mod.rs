@@ -11,6 +11,7 @@ mod appliers;
 mod choose;
 mod model;
 mod survey;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -25,6 +26,7 @@ use crate::layout::{Layout, TargetFolder, discover};
 use crate::settings::RepositorySettings;
 use appliers::Appliers;
 use survey::{Survey, Who};
+use templates::Templates;
 
 pub use model::{
     AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
@@ -45,6 +47,9 @@ pub struct Proposed {
     pub sets: Vec<ClusterId>,
     /// What was found and not taken in, where, why and what to do; ordered by place.
     pub left: Vec<FileError>,
+    /// What would make clusters if somebody filled it in, which nobody does here. To be told beside something else, and
+    /// to whoever asks: a repository that only offers templates to others has nothing to set up.
+    pub templates: Vec<FileError>,
 }
 
 impl Proposed {
@@ -62,6 +67,8 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     let shaped_sets = sets(&shaped);
     let appliers = Appliers::of(tree, &survey);
     let mut units = units::units(&survey, &shaped, &appliers);
+    let mut templates = Templates::of(&survey, &units, &appliers);
+    units.left.append(&mut templates.applied);
     units.left.extend(without_cluster(&survey, &units));
     let chosen = choose::choose(tree, &units, shaped)?;
     let mut left = units.left;
@@ -86,6 +93,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
         clusters,
         sets,
         left,
+        templates: templates.offered,
         layout: chosen.layout,
     })
 }

@@ -20,6 +20,8 @@ const ARGO: &str = "argoproj.io";
 /// So many of each are looked at: nobody has more, but a stranger may write them.
 const MOST_APPLIED: usize = 2_000;
 const MOST_FILES: usize = 50_000;
+/// Of one object of Argo CD's so many paths, and elements of lists, count.
+const MOST_PATHS: usize = 100;
 
 /// Something by which a folder is a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,11 +83,13 @@ pub(super) struct Applies {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
     Flux(Apply),
-    /// An Application or ApplicationSet: its kind and name, and the folders or patterns that it names.
+    /// An Application or ApplicationSet: its kind and name, the folders or patterns that it names, and those that it
+    /// excludes from them.
     Argo {
         kind: String,
         name: String,
         paths: Vec<String>,
+        excluded: Vec<String>,
     },
 }
 
@@ -98,6 +102,8 @@ pub(super) struct Survey {
     pub(super) other: Option<(Place, String)>,
     pub(super) kustomizations: BTreeMap<RepoPath, Named>,
     pub(super) applies: Vec<Applies>,
+    /// Helm charts whose templates make clusters: their folders, and the first such template of each.
+    pub(super) charts: BTreeMap<RepoPath, RepoPath>,
     /// Files that speak of clusters and cannot be read.
     pub(super) unreadable: Vec<FileError>,
     /// The first file that was not looked at, where there are too many.
@@ -133,6 +139,13 @@ impl Survey {
                 continue;
             }
             looked_into += 1;
+            // Whether it is YAML or not: a template says nothing until it is filled in.
+            if let Some(chart) = chart_around(tree, &entry.path) {
+                if makes_a_cluster(text) {
+                    survey.charts.entry(chart).or_insert_with(|| entry.path.clone());
+                }
+                continue;
+            }
             match YamlFile::read(text) {
                 Ok(file) => survey.add(tree, &entry.path, &file, &mut patches),
                 Err(error) if speaks_of_a_cluster(text) => {
@@ -214,10 +227,22 @@ fn may_count(path: &RepoPath, text: &str) -> bool {
         || text.contains("ConfigMap") && text.contains("release")
 }
 
+/// The chart that a file is a template of.
+fn chart_around(tree: &dyn Tree, path: &RepoPath) -> Option<RepoPath> {
+    let folders = std::iter::successors(path.parent(), RepoPath::parent);
+    let charts = folders.filter(|folder| folder.name() == "templates").filter_map(|folder| folder.parent());
+    let is_chart =
+        |folder: &RepoPath| folder.join("Chart.yaml").is_ok_and(|file| tree.entry(&file).is_some());
+    charts.into_iter().find(is_chart)
+}
+
+fn makes_a_cluster(text: &str) -> bool {
+    text.contains("cluster.x-k8s.io") && text.lines().any(|line| line.trim_end() == "kind: Cluster")
+}
+
 /// Templates, those of charts and those with variables in brackets, are no YAML, and no clusters either.
 fn speaks_of_a_cluster(text: &str) -> bool {
-    let says = |words: &str| text.lines().any(|line| line.trim_end() == words);
-    says("kind: Cluster") && text.contains("cluster.x-k8s.io") && !text.contains("{{") && !text.contains("${")
+    makes_a_cluster(text) && !text.contains("{{") && !text.contains("${")
 }
 
 /// What a kustomization builds, and the files of its patches.
@@ -256,23 +281,51 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
     if group != ARGO || !matches!(kind, "Application" | "ApplicationSet") {
         return None;
     }
-    let mut paths = Vec::new();
+    let (mut written, mut excluded, mut elements) = (Vec::new(), Vec::new(), Vec::new());
     let mut nodes = vec![object.get("spec")?];
     while let Some(node) = nodes.pop() {
         match &node.kind {
             NodeKind::Mapping(entries) => {
-                let path = node.text_at("path").filter(|path| !path.is_empty() && !path.contains("{{"));
-                let excluded = node.text_at("exclude").is_some_and(|text| text == "true");
-                paths.extend(path.filter(|_| !excluded && paths.len() < 100).map(clean));
+                let path = node.text_at("path").filter(|path| !path.is_empty());
+                // The text, or the boolean.
+                let is_excluded =
+                    node.get("exclude").and_then(Node::as_scalar).is_some_and(|scalar| scalar.text == "true");
+                let paths = if is_excluded { &mut excluded } else { &mut written };
+                paths.extend(path.filter(|_| paths.len() < MOST_PATHS));
+                let listed = node.get("elements").and_then(Node::as_sequence).unwrap_or_default();
+                elements.extend(listed.iter().take(MOST_PATHS.saturating_sub(elements.len())));
                 nodes.extend(entries.iter().map(|entry| &entry.value));
             }
             NodeKind::Sequence(items) => nodes.extend(items),
             _ => {}
         }
     }
+    let mut paths: Vec<String> = Vec::new();
+    for path in written {
+        if path.contains("{{") {
+            let filled = elements.iter().filter_map(|element| filled_in(path, element));
+            paths.extend(filled.take(MOST_PATHS.saturating_sub(paths.len())).map(|path| clean(&path)));
+        } else {
+            paths.push(clean(path));
+        }
+    }
     paths.sort();
     paths.dedup();
-    Some(Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths })
+    let excluded = excluded.into_iter().map(clean).collect();
+    Some(Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded })
+}
+
+/// A path with what an element of a list generator gives, `{{name}}` or `{{.name}}`; `None` where it gives something not.
+fn filled_in(path: &str, element: &Node) -> Option<String> {
+    let (mut filled, mut rest) = (String::new(), path);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (key, after) = after.split_once("}}")?;
+        filled.push_str(before);
+        filled.push_str(element.text_at(key.trim().trim_start_matches('.'))?);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Some(filled)
 }
 
 fn clean(path: &str) -> String {

@@ -21,6 +21,8 @@ use capstan_model::wording::{few, list};
 /// Parts of a path that say that what is below is an example, where nobody applies it.
 const EXAMPLES: [&str; 9] =
     ["docs", "e2e", "example", "examples", "samples", "test", "testdata", "tests", "templates"];
+/// What such a part may end with as well.
+const EXAMPLE_ENDS: [&str; 3] = ["-example", "-examples", "-samples"];
 /// What is told of a cluster in the repository's root.
 const ROOT: &str = "the repository's root is no cluster's folder: move what belongs to this cluster into one of its own, \
                     whose path is then the cluster's id";
@@ -346,7 +348,8 @@ fn above(folder: &RepoPath) -> impl Iterator<Item = RepoPath> + use<> {
 
 /// The part of a path that says that what is below is an example.
 fn example(folder: &RepoPath) -> Option<&str> {
-    folder.parts().find(|part| EXAMPLES.contains(part))
+    let is_one = |part: &&str| EXAMPLES.contains(part) || EXAMPLE_ENDS.iter().any(|end| part.ends_with(end));
+    folder.parts().find(is_one)
 }
 
 /// The cluster by its shape that a folder is the base of.

@@ -1,5 +1,7 @@
-//! `GET /clusters/<owner>/<name>/<folder>`: one cluster: how it stands, its proposals and checks, what its reconciler
-//! reported, the merges that changed it, and what was done about it.
+//! `GET /clusters/<owner>/<name>/<folder>`: one cluster: how it stands, its proposals and checks, what its repository's
+//! work and budget let become of it, what its reconciler reported, the merges that changed it, and what was done about it.
+
+use std::collections::BTreeSet;
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
@@ -13,7 +15,8 @@ use super::fleet::{Row, folder_url, row};
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Fields, Paged, Pager, extent, page_address, path};
-use crate::app::ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget};
+use super::queue;
+use crate::app::ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, Sight};
 
 const PER_PAGE: u32 = 50;
 
@@ -34,6 +37,17 @@ const PER_PAGE: u32 = 50;
   </dl>
 </section>
 {% endfor %}
+{% if let Some(work) = work %}
+<section aria-labelledby="queue">
+  <h2 id="queue">Queue and budget</h2>
+  <p><span class="badge mood-{{ work.mood }}">{{ work.state }}</span> Its repository: {{ work.job }}.</p>
+  {% if let Some(why) = work.why %}<p class="reason">{{ why }}</p>{% endif %}
+  <dl class="facts">
+    <dt>Proposals open</dt><dd>{{ work.open }}</dd>
+    <dt>Opened in the last hour</dt><dd>{{ work.opened }}</dd>
+  </dl>
+</section>
+{% endif %}
 <section aria-labelledby="rollout">
   <h2 id="rollout">Rollout</h2>
   {% if let Some(rollout) = rollout %}
@@ -97,6 +111,7 @@ struct Content<'a> {
     repository_url: String,
     folder_url: String,
     standings: Vec<Stands<'a>>,
+    work: Option<queue::Row<'a>>,
     rollout: Option<Rollout>,
     merges: Vec<Merge>,
     entries: Vec<Entry<'a>>,
@@ -149,6 +164,9 @@ async fn shown(
     let targets = site.records.target(&sight, repository, name).await?;
     let Some(first) = targets.first() else { return Ok(not_there()) };
     let merges = site.records.merges(first.repository, name).await?;
+    // Whoever sees one of its clusters sees the repository.
+    let own = Sight::Repositories(BTreeSet::from([first.repository]));
+    let repositories = site.records.shown_repositories(&own).await?;
     let at = extent(fields.page(), PER_PAGE);
     let filter = AuditFilter {
         target: Some(name.to_owned()),
@@ -163,6 +181,7 @@ async fn shown(
         repository: &first.repository_name,
         folder_url: folder_url(&site.web_url, &first.repository_name, name),
         standings: targets.iter().map(|target| stands(site, target)).collect(),
+        work: repositories.first().map(|repository| queue::row(site, visitor, repository)),
         rollout: rollout(site, first, &repository_url),
         merges: merges.iter().map(|one| merge(one, &repository_url)).collect(),
         entries: part.items.iter().map(|entry| super::audit::row(site, entry)).collect(),

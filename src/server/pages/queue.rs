@@ -45,16 +45,17 @@ struct Content<'a> {
     form_token: &'a str,
 }
 
-struct Row<'a> {
+/// The work of a repository, and its budget.
+pub(super) struct Row<'a> {
     id: u64,
     name: &'a str,
     url: String,
-    state: &'static str,
-    mood: &'static str,
-    job: String,
-    why: Option<Html>,
-    open: String,
-    opened: String,
+    pub(super) state: &'static str,
+    pub(super) mood: &'static str,
+    pub(super) job: String,
+    pub(super) why: Option<Html>,
+    pub(super) open: String,
+    pub(super) opened: String,
     may_write: bool,
 }
 
@@ -82,7 +83,7 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response
     page(&site, Some(&visitor), &Titled { title: "Queue and budget", here: "/queue" }, &content)
 }
 
-fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepository) -> Row<'a> {
+pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepository) -> Row<'a> {
     let ShownRepository { id, name, job, open, opened_last_hour, limits, .. } = repository;
     let of = |count: &u64, limit: Option<u64>| match limit {
         Some(limit) => format!("{count} of {limit}"),

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
+use crate::canary;
 
 const PEU01: &str = "gauss/peu01";
 const PEU02: &str = "gauss/peu02";
@@ -85,6 +86,62 @@ async fn a_release_pull_request_shows_whom_it_would_be_offered_to_and_the_worst_
     assert!(check.summary.contains("- `aws/v21.1.0` is there no more"), "{}", check.summary);
     let withdrawn = "Would be offered no more to `gauss/peu01` and `gauss/peu03`.";
     assert!(check.summary.contains(withdrawn), "{}", check.summary);
+    town.done();
+}
+
+/// Settings of a cluster, so many, with a value each.
+fn config(folder: &str, count: usize, value: &str) -> Edit {
+    let data: String = (0..count).map(|at| format!("  key-{at:04}: {value}-{at}\n")).collect();
+    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: my-org\ndata:\n";
+    Edit::write(format!("{folder}/base/config.yaml"), format!("{head}{data}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_upgrades_the_worst_three_are_shown_and_what_is_long_is_cut_with_a_count() {
+    let clusters = ["gauss/peu01", "gauss/peu02", "gauss/peu03", "gauss/peu04", "gauss/peu05"];
+    let town = Town::new("mode: propose\n", &clusters).await;
+    let machines = [1, 5, 4, 2, 3];
+    let pools =
+        clusters.iter().zip(machines).map(|(cluster, count)| sample::machine_pool(cluster, "v1.21.4", count));
+    town.push("main", &pools.collect::<Vec<_>>());
+    town.settle().await;
+    let number = town.open("ada", "release", &[sample::release("v22.0.0", "v1.22.5")]);
+    town.settle().await;
+    let check = town.check(number);
+    assert_eq!(check.title, "1 release that would be offered to 5 clusters");
+    for cluster in clusters {
+        assert!(check.summary.contains(&format!("- `{cluster}`: `aws/v22.0.0`\n")), "{}", check.summary);
+    }
+    let (_, worst) = check.summary.split_once("#### The 3 upgrades to look at first\n").unwrap();
+    let heads: Vec<&str> =
+        worst.lines().filter_map(|line| line.strip_prefix("**`")?.split('`').next()).collect();
+    assert_eq!(heads, ["gauss/peu02", "gauss/peu03", "gauss/peu05"], "by the machines that they replace");
+    for machines in ["replaces 5", "replaces 4", "replaces 3"] {
+        assert!(worst.contains(machines), "{worst}");
+    }
+
+    // A thousand conflicts are worse than machines, and too many for a check.
+    let mine = [
+        config("aws/v21.0.0", 1_000, "a value of the old release that is rather long"),
+        config("gauss/peu01", 1_000, "what the customer of this cluster wrote there, as long"),
+    ];
+    town.push("main", &mine);
+    town.settle().await;
+    town.push(
+        "release",
+        &[config("aws/v22.0.0", 1_000, "a value of the new release that is as long as that")],
+    );
+    town.settle().await;
+    let check = town.check(number);
+    assert!(check.summary.chars().count() <= 65_535, "{}", check.summary.chars().count());
+    let (_, worst) = check.summary.split_once("#### The 3 upgrades to look at first\n").unwrap();
+    let (first, others) = worst.split_once("\n**`gauss/peu02`**").unwrap();
+    assert!(first.starts_with("\n**`gauss/peu01`**"), "{first}");
+    let left = first.lines().find_map(|line| line.strip_prefix("… and ")?.strip_suffix(" more conflicts."));
+    let left: usize = left.expect("it is told how many are left out").parse().unwrap();
+    let shown = first.matches("/data/key-").count();
+    assert_eq!((shown + left, shown >= 3), (1_000, true), "{shown} are shown, {left} are not");
+    assert!(others.contains("\n**`gauss/peu03`**"), "the others have their share: {others}");
     town.done();
 }
 
@@ -248,7 +305,11 @@ async fn a_failure_of_capstans_own_is_told_with_its_id_until_it_can_look_again()
         assert_eq!(check.conclusion.as_deref(), Some("action_required"));
         assert_eq!(check.title, "Capstan could not judge all of it, 0 changes in 0 clusters");
         let incident = check.summary.split_once("its log knows why under `").unwrap().1;
-        assert_eq!(incident.split_once('`').unwrap().0.len(), 26, "{}", check.summary);
+        let incident = incident.split_once('`').unwrap().0;
+        assert_eq!(incident.len(), 26, "{}", check.summary);
+        let logged = canary::logged_of(incident);
+        let why = "no process could be started";
+        assert!(logged.len() == 1 && logged[0].contains(why) && logged[0].contains(REPOSITORY), "{logged:?}");
     }
     let runs = town.forge.checks(REPOSITORY, &town.pull(new).head).unwrap();
     assert_eq!(runs.len(), 1, "it is told once");

@@ -51,3 +51,31 @@ async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
     assert_eq!(targets(&town).await[0].state, "held");
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_cannot_be_planned_is_told_on_the_pages_and_in_the_dashboard_while_it_lasts() {
+    let town = Town::new("mode: propose\ndashboard: {enabled: true}\n", &[PEU01, PEU02]).await;
+    town.push("main", &[Edit::write("gauss/peu01/base/broken.yaml", "a: [\n")]);
+    town.settle().await;
+    let row = "data-label=\"State\"><span class=\"badge mood-bad\">unplannable</span>";
+    let fleet = town.page("/?state=unplannable").await;
+    assert!(fleet.contains(row), "{fleet}");
+    assert!(fleet.contains("href=\"/clusters/acme/gitops/gauss/peu01\""), "{fleet}");
+    assert!(!fleet.contains("href=\"/clusters/acme/gitops/gauss/peu02\""), "{fleet}");
+    assert!(fleet.contains("gauss/peu01/base/broken.yaml:"), "where: {fleet}");
+    let cluster = town.page("/clusters/acme/gitops/gauss/peu01").await;
+    assert!(cluster.contains("Something in it cannot be read, so nothing is known of it."), "{cluster}");
+    assert!(cluster.contains("gauss/peu01/base/broken.yaml:"), "{cluster}");
+    assert!(!cluster.contains('`'), "no raw Markdown: {cluster}");
+    let issue = town.forge.issues(REPOSITORY).unwrap().pop().unwrap();
+    assert!(issue.body.contains("\n### Needs somebody (1)\n"), "{}", issue.body);
+    assert!(issue.body.contains("- `gauss/peu01`, unplannable: "), "{}", issue.body);
+
+    town.push("main", &[Edit::remove("gauss/peu01/base/broken.yaml")]);
+    town.settle().await;
+    assert!(!town.page("/").await.contains(row));
+    assert_eq!(town.standing(PEU01).await.0, "current");
+    let issue = town.forge.issues(REPOSITORY).unwrap().pop().unwrap();
+    assert!(!issue.body.contains("unplannable"), "{}", issue.body);
+    town.done();
+}

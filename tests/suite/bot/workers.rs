@@ -165,6 +165,62 @@ async fn commands_are_answered_while_another_repository_hangs() {
     town.done();
 }
 
+/// Twelve proposals are written anew, twelve people's comments come with the push, and another repository is as busy:
+/// each comment is heard before any work is done about any of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comments_under_load_is_heard_before_the_work_and_answered_after_it() {
+    let names: Vec<String> = (1..=12).map(|at| format!("gauss/peu{at:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let town = Town::new("mode: propose\n", &names).await;
+    town.forge.create_repository(OTHER).unwrap();
+    town.forge.grant(OTHER, "ada", Permission::Write).unwrap();
+    let other = |edits: &[Edit]| drop(town.forge.commit(OTHER, "main", "ada", "A change", edits).unwrap());
+    other(&sample::repository("mode: propose\n", &names));
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    assert_eq!(town.open_pulls().len(), 12);
+
+    town.forge.pause_deliveries();
+    town.forge.clear_exchanges();
+    town.release("v22.1.0", "v1.22.6");
+    other(&[sample::release("v22.0.0", "v1.22.5")]);
+    let numbers: Vec<u64> = town.open_pulls().iter().map(|pull| pull.number).collect();
+    let comments: Vec<u64> = numbers
+        .iter()
+        .map(|number| town.forge.comment(REPOSITORY, *number, "ada", "/capstan replan").unwrap())
+        .collect();
+    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    let asked = Instant::now();
+    let office = Office::open(
+        &town,
+        town.ports().clone(),
+        Workforce { workers: 4, deadline: Duration::from_secs(600) },
+    );
+    let reactions = || -> Vec<Vec<String>> {
+        let all = numbers.iter().flat_map(|number| town.forge.comments(REPOSITORY, *number).unwrap());
+        let own = all.filter(|comment| comments.contains(&comment.id));
+        own.map(|comment| comment.reactions.into_iter().map(|(_, content)| content).collect()).collect()
+    };
+    until("all are heard", || reactions().iter().all(|one| one.contains(&"eyes".to_owned()))).await;
+    println!("12 comments are heard after {} ms", asked.elapsed().as_millis());
+    until("all are answered", || reactions().iter().all(|one| one.contains(&"+1".to_owned()))).await;
+    println!("12 comments are answered after {} ms", asked.elapsed().as_millis());
+    office.close().await;
+
+    let of_repository = format!("/repos/{REPOSITORY}/");
+    let calls = town.forge.exchanges();
+    let own: Vec<_> =
+        calls.iter().filter(|call| call.path.starts_with(&of_repository) && call.is_write()).collect();
+    let heard = own.iter().rposition(|call| call.request["content"] == "eyes").unwrap();
+    let worked = own.iter().position(|call| call.path.ends_with("/git/trees")).unwrap();
+    assert!(heard < worked, "the last is heard at {heard}, and the first commit is begun at {worked}");
+    for number in numbers {
+        let pull = town.pull(number);
+        assert!(pull.title.ends_with("to aws/v22.1.0"), "{}", pull.title);
+    }
+    town.done();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_takes_too_long_is_put_back_and_a_panic_is_its_jobs_alone() {
     let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;

@@ -105,6 +105,25 @@ fn settings_that_are_there_are_never_overwritten() {
         .refused(2, "error: there is nothing to set up here: no cluster, no provider set, no other object of Cluster API's and no release was found");
 }
 
+/// Whoever makes clusters by a chart is not told that there is none.
+#[test]
+fn templates_of_clusters_are_named_with_what_to_do() {
+    let template = "{{- if .Values.on }}\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: {{ .Values.name }}\n{{- end }}\n";
+    let files =
+        [("capi/Chart.yaml", "name: capi\nversion: 0.1.0\n"), ("capi/templates/cluster.yaml", template)];
+    Sandbox::with(&files).capstan(&["init"]).refused(
+        2,
+        "error: there is nothing to set up here yet: what makes clusters are templates\n  capi/templates/cluster.yaml: this is a template of a Helm chart, and it makes clusters. Capstan upgrades manifests, and no templates: render each cluster into a folder of its own (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and have that applied instead",
+    );
+    // Applied from here, it is something to set up, and the file can be written.
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: capi}\nspec:\n  source: {repoURL: here, path: capi}\n";
+    let said = Sandbox::with(&[files[0], files[1], ("argocd/capi.yaml", application)])
+        .capstan(&["init", "-o", "json"])
+        .json(0);
+    assert_eq!(said["left"][0]["file"], "capi/templates/cluster.yaml");
+    assert_eq!(said["clusters"], json!([]));
+}
+
 #[test]
 fn releases_that_fit_are_told_and_what_would_be_offered() {
     let sandbox = Sandbox::with(&[

@@ -78,7 +78,7 @@ fn the_summary_names_every_page_once() {
     assert_same(once, all.collect(), "docs/SUMMARY.md");
 }
 
-fn beside(page: &str, link: &str) -> String {
+pub(super) fn beside(page: &str, link: &str) -> String {
     let mut path = PathBuf::from(page).parent().unwrap().to_path_buf();
     for component in Path::new(link).components() {
         match component {

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod blocks;
+mod book;
 mod commands;
 pub(crate) mod flags;
 mod links;

@@ -3,12 +3,13 @@
 
 use serde_json::json;
 
+use super::reconcilers::enrol;
 use super::webdriver::Browser;
 use super::world::{SigningIn, World, target};
 
 const GUID: &str = "11111111-1111-4111-8111-111111111111";
-const TAB: &str = "\u{e004}";
-const ENTER: &str = "\u{e007}";
+pub(super) const TAB: &str = "\u{e004}";
+pub(super) const ENTER: &str = "\u{e007}";
 
 /// What sticks out of the window on either side, and whether the page can be moved sideways.
 const STICKS_OUT: &str = "
@@ -55,6 +56,62 @@ const UNSAID: &str = "
     const ids = all('[id]').map(one => one.id);
     wrong.push(...ids.filter((id, at) => ids.indexOf(id) !== at));
     return wrong;";
+
+/// Nothing is cut off, nothing is faint, nothing is unsaid, and the ground is that of the scheme.
+pub(super) async fn assert_sound(browser: &Browser, scheme: &str, what: &str) {
+    assert_eq!(browser.script(STICKS_OUT).await, json!([false, []]), "{what}");
+    assert_eq!(browser.script(FAINT).await, json!([]), "{what}");
+    assert_eq!(browser.script(UNSAID).await, json!([]), "{what}");
+    let ground = browser.script("return getComputedStyle(document.documentElement).backgroundColor;").await;
+    let expected = if scheme == "dark" { "rgb(20, 23, 27)" } else { "rgb(255, 255, 255)" };
+    assert_eq!(ground, json!(expected), "{what}");
+}
+
+/// The widths of a telephone, a tablet, a small and a large desk, each light and dark.
+pub(super) const VIEWS: [(u32, u32, &str); 8] = [
+    (360, 1700, "light"),
+    (360, 1700, "dark"),
+    (768, 1000, "light"),
+    (768, 1000, "dark"),
+    (1060, 900, "light"),
+    (1060, 900, "dark"),
+    (1280, 900, "light"),
+    (1280, 900, "dark"),
+];
+
+/// The page that this machine alone is shown: who enrolled, with a name as long as they may be.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reconcilers_are_readable_at_every_width() {
+    let Some(browser) = Browser::start().await else { return };
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let address = format!("http://{}/reconcilers", world.internal);
+    for enrolled in [false, true] {
+        if enrolled {
+            enrol(&world).await;
+        }
+        for (width, height, scheme) in VIEWS {
+            browser.resize(width, height).await;
+            browser.prefer(scheme).await;
+            browser.go(&address).await;
+            browser.until("document.querySelector('h1').textContent === 'Reconcilers'").await;
+            assert_sound(&browser, scheme, &format!("reconcilers at {width} px, {scheme}, {enrolled}")).await;
+            if enrolled {
+                browser.photograph(&format!("reconcilers-{width}-{scheme}")).await;
+            }
+        }
+    }
+    // By keyboard past the bar, and along it.
+    browser.press(TAB).await;
+    browser.press(ENTER).await;
+    browser.until("document.activeElement.id === 'main'").await;
+    browser.go(&address).await;
+    for _ in 0..2 {
+        browser.press(TAB).await;
+    }
+    browser.press(ENTER).await;
+    browser.until("document.querySelector('nav a[aria-current=page]')?.textContent === 'Fleet'").await;
+    assert_eq!(browser.console().await, Vec::<String>::new());
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pages_work_in_a_browser() {
@@ -131,24 +188,14 @@ async fn the_pages_work_in_a_browser() {
         ("deliveries", "/deliveries"),
         ("audit", "/audit"),
     ];
-    for (width, height) in [(360, 1700), (768, 1000), (1060, 900), (1280, 900)] {
+    for (width, height, scheme) in VIEWS {
         browser.resize(width, height).await;
-        for scheme in ["light", "dark"] {
-            browser.prefer(scheme).await;
-            for (page, path) in pages {
-                let what = format!("{page} at {width} px, {scheme}");
-                browser.go(&format!("{base}{path}")).await;
-                browser.until("document.querySelector('.who b')?.textContent === 'wim'").await;
-                assert_eq!(browser.script(STICKS_OUT).await, json!([false, []]), "{what}");
-                assert_eq!(browser.script(FAINT).await, json!([]), "{what}");
-                assert_eq!(browser.script(UNSAID).await, json!([]), "{what}");
-                let ground = browser
-                    .script("return getComputedStyle(document.documentElement).backgroundColor;")
-                    .await;
-                let expected = if scheme == "dark" { "rgb(20, 23, 27)" } else { "rgb(255, 255, 255)" };
-                assert_eq!(ground, json!(expected), "{what}");
-                browser.photograph(&format!("{page}-{width}-{scheme}")).await;
-            }
+        browser.prefer(scheme).await;
+        for (page, path) in pages {
+            browser.go(&format!("{base}{path}")).await;
+            browser.until("document.querySelector('.who b')?.textContent === 'wim'").await;
+            assert_sound(&browser, scheme, &format!("{page} at {width} px, {scheme}")).await;
+            browser.photograph(&format!("{page}-{width}-{scheme}")).await;
         }
     }
 

@@ -96,6 +96,11 @@ async fn one_cluster_tells_how_it_stands_and_what_was_done_about_it() {
     page.has("<dt>Offered</dt><dd>aws/v22.0.0</dd>");
     page.has("offers <code>aws/v22.0.0</code> in <a href=");
     page.has(&format!("href=\"{}/acme/gitops/tree/HEAD/gauss/peu01\"", world.forge.url()));
+    // The work of its repository, and what may be opened there.
+    page.has("<h2 id=\"queue\">Queue and budget</h2>");
+    page.has("Its repository: waits its turn; last looked at: never yet.");
+    page.has("<dt>Proposals open</dt><dd>1 of 20</dd>");
+    page.has("<dt>Opened in the last hour</dt><dd>1 of 5</dd>");
     for path in
         ["/clusters/acme/gitops/gauss/none", "/clusters/acme/other/gauss/peu01", "/clusters/acme/gitops"]
     {

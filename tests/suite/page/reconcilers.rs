@@ -11,7 +11,7 @@ const ID: &str = "01J9ZQ3Z4X6M8N0P2R4S6T8V0W";
 const UID: &str = "6f1c2d3e-0000-4000-8000-00000000000a";
 
 /// Invites a reconciler as `ada@bot`, and has it enrol.
-async fn enrol(world: &World) {
+pub(super) async fn enrol(world: &World) {
     let (database, now) = (&world.bench.database, world.bench.clock.now());
     let invitation = Invitation {
         hash: "hash of the code".to_owned(),

@@ -13,6 +13,7 @@ use reqwest::{Client, redirect};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::browser::{ENTER, TAB, VIEWS, assert_sound};
 use super::webdriver::Browser;
 use crate::canary;
 use crate::forge::conformance::assert_conforms;
@@ -93,10 +94,20 @@ impl Newcomer {
 
     /// What the log says that one has to know.
     async fn token(&self) -> String {
+        self.told("token").await
+    }
+
+    /// Where the log says that one should look, below the listener.
+    async fn opening(&self) -> String {
+        let address = self.told("open").await;
+        address.strip_prefix(&format!("http://{}", self.internal)).unwrap().to_owned()
+    }
+
+    async fn told(&self, field: &str) -> String {
         let logged = self.until_logged("no GitHub App is configured").await;
         let lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let mut tokens = lines.filter_map(|line| line["token"].as_str().map(str::to_owned));
-        tokens.next().expect("the log has a token")
+        let mut values = lines.filter_map(|line| line[field].as_str().map(str::to_owned));
+        values.next().unwrap_or_else(|| panic!("the log has no {field}"))
     }
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Page {
@@ -229,6 +240,51 @@ async fn whoever_reads_the_log_makes_the_app_and_the_bot_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_address_of_the_log_needs_one_press_and_is_good_once() {
+    let bot = Newcomer::start();
+    let (opening, token) = (bot.opening().await, bot.token().await);
+    assert!(opening.starts_with("/setup?ticket=") && !opening.contains(&token), "{opening}");
+    // What would be refused costs it nothing.
+    assert_eq!(bot.get(&format!("{opening}&organization=a/../b")).await.status, 400);
+    for wrong in ["/setup?ticket=x", &format!("/setup?ticket={token}"), &opening[..opening.len() - 1]] {
+        let refused = bot.get(wrong).await;
+        assert_eq!(refused.status, 403, "{wrong}");
+        assert!(!refused.body.contains("manifest"), "{}", refused.body);
+    }
+    let page = bot.get(&format!("{opening}&organization=acme")).await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    assert!(page.policy.contains(&format!("form-action {} 'self';", bot.forge.url())), "{}", page.policy);
+    assert!(!page.body.contains(&token), "the page has another secret than the log");
+    let ticket = opening.split_once('=').unwrap().1;
+    assert!(!page.body.contains(ticket), "{}", page.body);
+    let action = attribute(&page.body, "action=\"");
+    assert!(
+        action.starts_with(&format!("{}/organizations/acme/settings/apps/new?state=", bot.forge.url())),
+        "{action}"
+    );
+    // Whoever finds it in a history.
+    let again = bot.get(&opening).await;
+    assert_eq!(again.status, 403);
+    assert!(
+        again.body.contains("This address was opened already") && !again.body.contains("manifest"),
+        "{}",
+        again.body
+    );
+    assert_eq!(bot.post(&[("token", ticket)]).await.status, 403, "it is no token");
+    // Another owner, from the page itself.
+    let (_, owner) = page.body.split_once("aria-label=\"Owner\"").unwrap();
+    let pass = attribute(owner, "name=\"token\" value=\"");
+    let mine = bot.post(&[("token", &pass)]).await;
+    let action = attribute(&mine.body, "action=\"");
+    assert!(action.starts_with(&format!("{}/settings/apps/new?state=", bot.forge.url())), "{action}");
+
+    let back = bot.agree(&page).await;
+    assert!(!back.contains(&pass) && !back.contains(&token));
+    assert_eq!(bot.get(&back).await.status, 200);
+    bot.goes_on().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nobody_else_makes_an_app_and_nothing_is_written() {
     let bot = Newcomer::start();
     let token = bot.token().await;
@@ -278,25 +334,65 @@ async fn nobody_else_makes_an_app_and_nothing_is_written() {
     bot.goes_on().await;
 }
 
+/// With the address of the log: one press here and one at GitHub, by keyboard.
 #[tokio::test(flavor = "multi_thread")]
 async fn it_works_in_a_browser() {
     let Some(browser) = Browser::start().await else { return };
     let bot = Newcomer::start();
+    let views = async |page: &str| {
+        for (width, height, scheme) in VIEWS {
+            browser.resize(width, height).await;
+            browser.prefer(scheme).await;
+            assert_sound(&browser, scheme, &format!("{page} at {width} px, {scheme}")).await;
+            browser.photograph(&format!("{page}-{width}-{scheme}")).await;
+        }
+    };
+    let opening = bot.opening().await;
+    browser.go(&format!("http://{}/setup", bot.internal)).await;
+    views("setup-token").await;
+    browser.go(&format!("http://{}{opening}", bot.internal)).await;
+    browser.until("document.querySelector('input[name=manifest]') !== null").await;
+    views("setup").await;
+    // The way past the bar, and then the button.
+    browser.press(TAB).await;
+    browser.press(TAB).await;
+    let focused = browser.script("return document.activeElement.textContent;").await;
+    assert_eq!(focused, "Create the GitHub App");
+    browser.press(ENTER).await;
+    browser.until("document.querySelector('#agree') !== null").await;
+    browser.click("#agree").await;
+    browser.until("document.title === 'The App is made · Capstan'").await;
+    views("setup-done").await;
+    let said = browser.console().await;
+    assert!(said.is_empty(), "the console says {said:#?}");
+    bot.goes_on().await;
+}
+
+/// Without it: the token is typed, and what went wrong is readable too.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_may_be_typed_instead() {
+    let Some(browser) = Browser::start().await else { return };
+    let bot = Newcomer::start();
     let token = bot.token().await;
     browser.resize(360, 900).await;
+    browser.prefer("light").await;
     browser.go(&format!("http://{}/setup", bot.internal)).await;
-    browser.photograph("setup").await;
+    browser.write("input[name=token]", "wrong").await;
+    browser.click("main button").await;
+    browser.until("document.querySelector('[role=alert]') !== null").await;
+    assert_sound(&browser, "light", "a wrong token").await;
+    browser.photograph("setup-wrong").await;
     browser.write("input[name=token]", &token).await;
     browser.write("input[name=organization]", "acme").await;
     browser.click("main button").await;
     browser.until("document.querySelector('input[name=manifest]') !== null").await;
-    browser.photograph("setup-rights").await;
+    assert_sound(&browser, "light", "the rights").await;
     browser.click("main button").await;
     browser.until("document.querySelector('#agree') !== null").await;
     browser.click("#agree").await;
     browser.until("document.title === 'The App is made · Capstan'").await;
-    browser.photograph("setup-done").await;
+    // A refusal is a line of the console, as Chromium has it.
     let said = browser.console().await;
-    assert!(said.is_empty(), "the console says {said:#?}");
+    assert!(said.iter().all(|line| line.contains("403")), "the console says {said:#?}");
     bot.goes_on().await;
 }

@@ -7,5 +7,6 @@ mod crash;
 mod doors;
 mod fuzzed_payloads;
 mod intake;
+mod logs;
 mod pages;
 mod payloads;

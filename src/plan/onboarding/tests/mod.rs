@@ -3,6 +3,7 @@
 mod flat;
 mod left;
 mod made_by_others;
+mod real;
 mod shared;
 
 use capstan_test_support::Files;

@@ -179,6 +179,50 @@ async fn a_conflict_and_an_error_are_one_clusters_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_settled_for_one_of_them_survives_replans_until_a_value_changes() {
+    let mut town = Town::new(TOWN, &PEU).await;
+    town.push("main", &[release("v21.0.0", "v1.21.4", 3), release("v22.0.0", "v1.22.5", 4)]);
+    town.settle().await;
+    let replicas = |town: &Town| {
+        PEU.map(|cluster| {
+            let pool = town.file(GAUSS, &format!("{cluster}/base/machinepool.yaml"));
+            let line = pool.lines().find_map(|line| line.trim().strip_prefix("replicas: ")).unwrap();
+            line.split(' ').next().unwrap().to_owned()
+        })
+    };
+    assert_eq!(replicas(&town), ["2", "2"]);
+    town.comment(
+        1,
+        "ada",
+        "/capstan take for gauss/peu01 /spec/replicas\n/capstan keep for gauss/peu02 /spec/replicas",
+    )
+    .await;
+    assert_eq!(replicas(&town), ["4", "2"], "{:?}", town.answers(1));
+    // Anew by command, by a newer version of the release, and by a person's commit that is overwritten.
+    town.comment(1, "ada", "/capstan replan").await;
+    assert_eq!(replicas(&town), ["4", "2"], "{:?}", town.answers(1));
+    town.push("main", &[release("v22.0.0", "v1.22.6", 4)]);
+    town.settle().await;
+    assert_eq!(replicas(&town), ["4", "2"]);
+    assert!(town.file(GAUSS, "gauss/peu01/base/machinepool.yaml").contains("v1.22.6"));
+    town.push(GAUSS, &[sample::machine_pool("gauss/peu01", "v1.22.6", 9)]);
+    town.settle().await;
+    assert_eq!(replicas(&town)[0], "9", "an edited branch is left alone");
+    town.restart_without_database().await;
+    town.comment(1, "ada", "/capstan replan").await;
+    assert_eq!(replicas(&town), ["4", "2"], "{:?}", town.answers(1));
+    let body = town.pull(1).body;
+    assert!(body.contains("the release's value is taken, as `ada` decided"), "{body}");
+    assert!(body.contains("the cluster's value is kept, as `ada` decided"), "{body}");
+    // Nobody has decided about another value.
+    town.push("main", &[release("v22.0.0", "v1.22.6", 5)]);
+    town.settle().await;
+    assert_eq!(replicas(&town), ["2", "2"]);
+    assert!(!town.pull(1).body.contains("as `ada` decided"), "{}", town.pull(1).body);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_error_passes_for_the_cluster_that_it_is_said_of() {
     let settings =
         "mode: propose\npolicy: {not-in-release: error}\nupgrade: {proposals: {group: {by: \"*/\"}}}\n";

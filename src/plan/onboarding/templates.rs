@@ -1,0 +1,63 @@
+//! What makes clusters once somebody fills it in: templates of Helm charts, and manifests with a variable for a name.
+//! Capstan upgrades manifests; so it says where these stand, and how a cluster's manifests come of them.
+
+use super::appliers::Appliers;
+use super::survey::{Survey, What, Whole};
+use super::units::Units;
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::tree::RepoPath;
+
+/// So many of each are told.
+const TOLD: usize = 20;
+
+/// What is told of them.
+#[derive(Debug, Default)]
+pub(super) struct Templates {
+    /// Charts that Flux or Argo CD apply from here: there are clusters, whose manifests stand nowhere.
+    pub(super) applied: Vec<FileError>,
+    /// Those that nobody applies from here.
+    pub(super) offered: Vec<FileError>,
+}
+
+impl Templates {
+    pub(super) fn of(survey: &Survey, units: &Units, appliers: &Appliers<'_>) -> Self {
+        let mut templates = Self::default();
+        for (chart, template) in survey.charts.iter().take(TOLD) {
+            let told = of_chart(chart, template);
+            // Whoever applies all of a folder above a chart may mean anything in it.
+            if appliers.of_folder(chart).is_empty() {
+                templates.offered.push(told);
+            } else {
+                templates.applied.push(told);
+            }
+        }
+        // Where there are clusters, a template beside them is what they were made of.
+        if units.folders.is_empty() && units.left.is_empty() {
+            let unfilled = survey
+                .seen
+                .iter()
+                .filter(|seen| seen.what == What::Cluster && seen.whole == Whole::Templated);
+            templates.offered.extend(unfilled.take(TOLD).map(|seen| of_variables(&seen.place)));
+        }
+        templates
+    }
+}
+
+fn of_chart(chart: &RepoPath, template: &RepoPath) -> FileError {
+    let of = if chart.is_root() { ".".to_owned() } else { chart.to_string() };
+    let message = format!(
+        "this is a template of a Helm chart, and it makes clusters. Capstan upgrades manifests, and no templates: render each \
+         cluster into a folder of its own (`helm template NAME {of} > clusters/NAME/cluster.yaml`, with its values), and have \
+         that applied instead"
+    );
+    FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(template.clone()), message)
+}
+
+fn of_variables(place: &Place) -> FileError {
+    let message = format!(
+        "this is a template of a cluster: its name is a variable, and nobody in this repository gives that a value. Fill it in \
+         for each cluster into a folder of its own (`clusterctl generate cluster NAME --from {} > clusters/NAME/cluster.yaml`)",
+        place.file()
+    );
+    FileError::new(rules::CLUSTER_OUTSIDE, place.clone(), message)
+}
