@@ -15,7 +15,15 @@ fn said(format: Option<&str>) -> (String, Option<bool>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
         .env_clear()
-        .args(["serve", "--public-url", "http://127.0.0.1:1", "--listen", &port(), "--internal-listen", &port()])
+        .args([
+            "serve",
+            "--public-url",
+            "http://127.0.0.1:1",
+            "--listen",
+            &port(),
+            "--internal-listen",
+            &port(),
+        ])
         .arg("--state-dir")
         .arg(folder.path().join("state"))
         .stdin(Stdio::null())
@@ -56,7 +64,10 @@ fn its_lines_are_text_or_json_as_wished() {
     for line in said_in_json.lines() {
         let told: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         told["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
-        assert!(told["level"].is_string() && told["target"].is_string() && told["message"].is_string(), "{line}");
+        assert!(
+            told["level"].is_string() && told["target"].is_string() && told["message"].is_string(),
+            "{line}"
+        );
     }
     let (said_of_another, ended) = said(Some("xml"));
     assert_eq!(ended, Some(false));
