@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
+use capstan_live::agent::{
+    AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, PublicKey, RolloutReport,
+};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;

@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_folder_that_ends_the_process_alone_three_times_is_passed_over_until_it_changes_or_for_an_hour()
     {
         let memory = Arc::new(Memory::default());
@@ -308,11 +308,11 @@ mod tests {
             assert_eq!(suspects(&next), expected);
             let turn_of_good = turn(&next, &good).await;
             // Alone: as long as another one runs it is not begun.
-            let waiting = tokio::time::timeout(Duration::from_secs(1), next.begin(&bad)).await;
+            let waiting = tokio::time::timeout(Duration::from_millis(50), next.begin(&bad)).await;
             assert!(waiting.is_err());
             next.end(turn_of_good);
             let _it_dies = turn(&next, &bad).await;
-            assert!(tokio::time::timeout(Duration::from_secs(1), next.begin(&good)).await.is_err());
+            assert!(tokio::time::timeout(Duration::from_millis(50), next.begin(&good)).await.is_err());
         }
         let next = process(&memory);
         let Begun::PassedOver(reason) = next.begin(&bad).await else { panic!("it is begun") };

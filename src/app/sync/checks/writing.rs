@@ -99,11 +99,11 @@ impl Run<'_> {
             noted: told.as_ref().map(|(run, says)| (*run, says)),
             newest: Newest::NotAsked,
         };
-        let mut decision = place(&facts);
+        let (mut decision, mut latest) = (place(&facts), None);
         if decision == RunDecision::Ask {
-            let run = self.latest_run(&pull.head).await?;
-            let says = run.as_ref().map(|run| ReportId::read(&run.external_id));
-            let newest = match run.as_ref().zip(says.as_ref()) {
+            latest = self.latest_run(&pull.head).await?;
+            let says = latest.as_ref().map(|run| ReportId::read(&run.external_id));
+            let newest = match latest.as_ref().zip(says.as_ref()) {
                 None => Newest::Absent,
                 Some((run, says)) if run.conclusion.is_some() => Newest::Concluded(run.id, says),
                 Some((run, says)) => Newest::Running(run.id, says),
@@ -118,11 +118,15 @@ impl Run<'_> {
                 CheckRecord { pressed: pressed.clone(), ..self.check_record(pull, check_run, &begun, None) };
             records.save_check(&begun).await?;
         }
-        let id = match decision {
-            RunDecision::Keep(run) => run,
-            RunDecision::Finish(run) => host.finish_check_run(self.repository, run, &new).await?.id,
-            RunDecision::Update(run) => self.write_again(run, &new).await?,
-            RunDecision::Create | RunDecision::Ask => host.create_check_run(self.repository, &new).await?.id,
+        let id = match (decision, &latest) {
+            (RunDecision::Keep(run), _) => run,
+            (RunDecision::Finish(_), Some(run)) => {
+                host.finish_check_run(self.repository, run, &new).await?.id
+            }
+            (RunDecision::Update(run), _) => self.write_again(run, &new).await?,
+            (RunDecision::Create | RunDecision::Finish(_) | RunDecision::Ask, _) => {
+                host.create_check_run(self.repository, &new).await?.id
+            }
         };
         let kept = KeptReport { inputs: inputs.to_owned(), output };
         let verdict = new.conclusion.map(|conclusion| CheckVerdict {
