@@ -23,7 +23,11 @@ impl UnderwayNotes for UnderwayFile {
     }
 
     fn write(&self, note: &str) -> Result<(), String> {
-        super::replace(&self.path, note).map_err(|error| format!("{}: {error}", self.path.display()))
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        // Whoever deletes the folder under a running process loses what was kept there, and nothing else.
+        super::make_folder(folder)
+            .and_then(|()| super::replace(&self.path, note))
+            .map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 
@@ -36,8 +40,6 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = UnderwayFile::of(state.path());
         assert_eq!(file.read(), Ok(None));
-        assert!(file.write("one").unwrap_err().contains("underway"), "the folder is made by who takes it");
-        let _taken = crate::state_folder::LockedFolder::take(state.path()).unwrap().unwrap();
         file.write("one").unwrap();
         file.write("two").unwrap();
         assert_eq!(UnderwayFile::of(state.path()).read(), Ok(Some("two".to_owned())));

@@ -459,20 +459,6 @@ spec: {interval: 1m, prune: true, path: ./, sourceRef: {kind: GitRepository, nam
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: NAME, namespace: gauss}
-spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: null}
-",
-        says: &[(
-            4,
-            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
-        )],
-        wall: Nowhere,
-    },
-    Attempt {
-        name: "release-without-kubeconfig",
-        overlay: "\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: NAME, namespace: gauss}
 spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}}
 ",
         says: &[(
@@ -803,7 +789,6 @@ spec:
 /// What lies in the base of rows besides, in `base/flux.yaml`.
 pub(super) const BASES: &[(&str, &str)] = &[
     ("release-brought-home", RELEASE),
-    ("release-without-kubeconfig", RELEASE),
     ("emptied-kubeconfig", RELEASE),
     ("release-aside", RELEASE),
     ("release-with-account", RELEASE),

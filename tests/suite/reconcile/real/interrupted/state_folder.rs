@@ -6,10 +6,10 @@ use std::process::Command;
 
 use jiff::Timestamp;
 
-use super::{CUSTOMER, Table, is_applied, is_fleet_status, tail};
+use super::{CUSTOMER, Table, is_applied};
 
 /// Enough for the mirror of a small repository.
-const SIZE: &str = "size=24m";
+const OPTIONS: &str = "size=24m,mode=0700";
 
 pub(super) async fn attempt(table: &mut Table) {
     is_deleted(table).await;
@@ -34,12 +34,12 @@ struct Mounted {
 
 impl Mounted {
     fn at(at: &Path) -> Option<Self> {
-        let mounted = run(&["mount", "-t", "tmpfs", "-o", SIZE, "none"], at);
+        let mounted = run(&["mount", "-t", "tmpfs", "-o", OPTIONS, "none"], at);
         mounted.then(|| Self { at: at.to_owned() })
     }
 
     fn remount(&self, how: &str) {
-        assert!(run(&["mount", "-o", &format!("remount,{how},{SIZE}")], &self.at), "{how}");
+        assert!(run(&["mount", "-o", &format!("remount,{how},{OPTIONS}")], &self.at), "{how}");
     }
 
     fn filler(&self) -> PathBuf {
@@ -93,10 +93,23 @@ async fn is_full(table: &mut Table, mounted: &Mounted) {
     table.say();
     table.town.repository.write(&format!("{CUSTOMER}/one/large.txt"), &noise());
     table.commit("What finds no room");
-    let killed = table.kill_at(since, is_fleet_status).await;
+    table.source_is("StateDirectory").await;
     assert_eq!(table.says_of("one-a"), Some(before.to_string()));
     assert_eq!(table.written(since), [""; 0]);
+    let killed = dies_and_starts(table).await;
+    assert_eq!(table.written(since), [""; 0]);
     fs::remove_file(mounted.filler()).unwrap();
+    starts(table);
+    table.applied().await;
+
+    // With room again the same process goes on.
+    mounted.fill();
+    table.say();
+    table.town.repository.write(&format!("{CUSTOMER}/one/large.txt"), &noise().replace('a', "b"));
+    table.commit("What finds no room either");
+    table.source_is("StateDirectory").await;
+    fs::remove_file(mounted.filler()).unwrap();
+    table.town.ask();
     table.applied().await;
     assert_eq!(table.deleted(since), [""; 0]);
     table.note(
@@ -104,6 +117,22 @@ async fn is_full(table: &mut Table, mounted: &Mounted) {
         "told, nothing is touched, and it goes on where there is room",
         &killed,
     );
+}
+
+/// Killed and started where it cannot keep anything; what becomes of it within three seconds.
+async fn dies_and_starts(table: &Table) -> String {
+    starts(table);
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    match table.town.reconciler.is_well() {
+        Ok(()) => "the beginning: it waits".to_owned(),
+        Err(ended) => format!("the beginning: {ended}"),
+    }
+}
+
+/// As whoever keeps it running does.
+fn starts(table: &Table) {
+    table.town.reconciler.kill();
+    table.town.reconciler.start();
 }
 
 /// What does not compress, the same at each call.
@@ -124,24 +153,18 @@ async fn is_read_only(table: &mut Table, mounted: &Mounted) {
     table.say();
     table.commit("While nothing can be kept");
     let said = table.town.reconciler.log().len();
-    table.town.reconciler.start();
-    let says = |table: &Table| {
-        let log = table.town.reconciler.log();
-        (!log[said..].contains("the state folder is not to be had")).then(|| tail(&log, 10))
-    };
-    let missing = table.town.wait(async || says(table).into_iter().collect()).await;
-    assert_eq!(missing, [""; 0]);
-    table.town.reconciler.kill();
-    table.town.reconciler.start();
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-    table.town.reconciler.is_well().unwrap();
+    let killed = dies_and_starts(table).await;
+    let log = table.town.reconciler.log()[said..].to_lowercase();
+    assert!(log.contains("read-only file system"), "{log}");
+    dies_and_starts(table).await;
     assert_eq!(table.written(since), [""; 0]);
     mounted.remount("rw");
+    starts(table);
     table.applied().await;
     assert_eq!(table.deleted(since), [""; 0]);
     table.note(
         "the state folder read-only",
         "told, nobody leads, and it goes on where it can write",
-        "its look",
+        &killed,
     );
 }
