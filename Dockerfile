@@ -2,7 +2,8 @@
 # A small image with nothing but the program, linked statically, and the certificates of public CAs:
 #   docker build -t capstan .
 # The program is linked with glibc, statically: names are looked up in /etc/hosts and by DNS, which glibc does without
-# loading anything since 2.34; other services of /etc/nsswitch.conf (LDAP, mDNS) are not asked.
+# loading anything since 2.34; other services of /etc/nsswitch.conf (LDAP, mDNS) are not asked. Random bytes come from
+# /dev/urandom, which every runtime mounts.
 # With ssh, for Fleets whose Git repository is reached by SSH: docker build --target ssh -t capstan:ssh .
 # .dockerignore says what goes in. For another architecture build on one of its kind (or let docker emulate it).
 
@@ -12,7 +13,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /capstan
 COPY . .
-ENV CARGO_PROFILE_RELEASE_DEBUG=none
+ENV CARGO_PROFILE_RELEASE_DEBUG=none CARGO_PROFILE_RELEASE_STRIP=symbols
 # Where the book of docs/ is published, so that findings name its pages: --build-arg CAPSTAN_DOCUMENTATION_URL=https://…
 ARG CAPSTAN_DOCUMENTATION_URL
 # With traces: --build-arg FEATURES=otlp

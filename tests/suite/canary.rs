@@ -186,6 +186,11 @@ fn what_is_said_of_a_wrong_credential_does_not_show_it() {
     write("several", &format!("{CANARY}{CANARY}\n{CANARY}12345\n{CANARY}67890\n"));
     write("client", &format!("{CANARY} with words\n"));
     write(
+        "hosts.yaml",
+        &format!("- host: registry.example.com\n  OCI_USERNAME: capstan\n  OCI_PASSWORD: [{CANARY}\n"),
+    );
+    write("hosts-of-none", &format!("- OCI_USERNAME: capstan\n  OCI_PASSWORD: {CANARY}\n"));
+    write(
         "settings.yaml",
         &format!("database-url: postgres://capstan:{CANARY}@127.0.0.1:1/capstan\nlisten: [\n"),
     );
@@ -242,6 +247,16 @@ fn what_is_said_of_a_wrong_credential_does_not_show_it() {
             vec![],
         ),
         ("a key file that is none", with(serve("key.pem", "secret"), &["--key-file", &at("no-key")]), vec![]),
+        (
+            "credentials of hosts that cannot be read",
+            with(serve("key.pem", "secret"), &["--provider-credentials-file", &at("hosts.yaml")]),
+            vec![],
+        ),
+        (
+            "credentials of no hosts",
+            with(serve("key.pem", "secret"), &["--provider-credentials-file", &at("hosts-of-none")]),
+            vec![],
+        ),
         (
             "a proxy that is away",
             serve("key.pem", "secret"),

@@ -27,6 +27,7 @@ mod elsewhere;
 mod facts;
 mod heads;
 mod intent;
+mod listening;
 mod merging;
 mod noting;
 mod onboarding;
@@ -394,7 +395,10 @@ impl Run<'_> {
             None => self.open_snapshot(&self.facts.base.tree).await,
         };
         match opened {
-            Ok(fleet) => self.with_settings(fleet).await,
+            Ok(fleet) => {
+                let commands = fleet.settings().commands.clone();
+                self.while_listening(&commands, self.with_settings(fleet)).await
+            }
             Err(NotOpened::Settings(problem)) => Ok((self.without_settings(&problem).await?, None)),
             Err(NotOpened::Failed(error)) => Err(error),
         }

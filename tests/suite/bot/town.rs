@@ -106,6 +106,9 @@ fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Suppli
     Supplier::new(sources, SupplierLimits { patience: Duration::from_secs(5), ..SupplierLimits::default() })
 }
 
+/// With which the bot seals its keys.
+const SEALING_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 /// The bot in this process.
 struct Bot {
     ports: Ports,
@@ -144,6 +147,8 @@ impl Bot {
         let database = Database::open(&url, Arc::clone(&clock)).await.unwrap();
         let app = forge.app();
         let key = app.private_key.clone();
+        canary::plant_key(&key);
+        canary::plant(SEALING_KEY);
         let credentials = AppCredentials::from_pem(app.id, &key.clone().into(), "test").unwrap();
         let limits = GitHubLimits { first_retry_after: Duration::from_millis(5), ..GitHubLimits::default() };
         let github = GitHub::connect(&forge.url().parse().unwrap(), credentials, limits).unwrap();
@@ -166,7 +171,7 @@ impl Bot {
             mirror: ports.mirror.clone(),
             planner: ports.planner.clone(),
             clock: Arc::clone(&clock),
-            sealing: SealingKey::parse(&"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".into()).unwrap(),
+            sealing: SealingKey::parse(&SEALING_KEY.into()).unwrap(),
             limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
         };
         let agents = Arc::new(Agents::open(parts).await.unwrap());

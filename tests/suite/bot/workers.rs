@@ -8,7 +8,7 @@ use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFai
 use capstan::app::ports::{Clock, Jobs};
 use capstan::app::sync::Ports;
 use capstan::app::worker::{Deadline, Heartbeats, Timely, Workforce, perform, work};
-use capstan_forge::{Edit, NewPull, Permission};
+use capstan_forge::{Edit, NewPull, Permission, PullState};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
@@ -23,7 +23,7 @@ use super::town::{REPOSITORY, Town};
 
 const OTHER: &str = "acme/other";
 
-/// A planner that hangs where there is a file `hang`, until it is let go.
+/// A planner that hangs where there is a file `hang`, or one is added that is called `hang-judging`, until it is let go.
 struct Hanging {
     inner: Arc<dyn Planner>,
     held: Mutex<bool>,
@@ -41,6 +41,11 @@ impl Hanging {
         })
     }
 
+    fn hang(&self) {
+        self.is_entered.store(true, Ordering::SeqCst);
+        drop(self.let_go.wait_while(self.held.lock().unwrap(), |held| *held).unwrap());
+    }
+
     fn let_go(&self) {
         *self.held.lock().unwrap() = false;
         self.let_go.notify_all();
@@ -50,8 +55,7 @@ impl Hanging {
 impl Planner for Hanging {
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
         if tree.entry(&RepoPath::parse("hang").unwrap()).is_some() {
-            self.is_entered.store(true, Ordering::SeqCst);
-            drop(self.let_go.wait_while(self.held.lock().unwrap(), |held| *held).unwrap());
+            self.hang();
         }
         self.inner.open(tree, today)
     }
@@ -62,6 +66,9 @@ impl Planner for Hanging {
         after: Arc<dyn Tree>,
         by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed> {
+        if after.entry(&RepoPath::parse("hang-judging").unwrap()).is_some() {
+            self.hang();
+        }
         self.inner.judge(before, after, by)
     }
 
@@ -227,6 +234,42 @@ async fn whoever_comments_under_load_is_heard_before_the_work_and_answered_after
         let pull = town.pull(number);
         assert!(pull.title.ends_with("to aws/v22.1.0"), "{}", pull.title);
     }
+    town.done();
+}
+
+/// One pull request takes long to be judged: who comments on another one meanwhile is heard at once, and obeyed after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comments_while_their_repository_is_worked_on_is_heard_at_once() {
+    let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let edits = [sample::machine_pool("gauss/peu01", "v1.21.4", 5), Edit::write("hang-judging", "")];
+    town.open("ada", "long", &edits);
+    let hanging = Hanging::around(&town.ports().planner);
+    let ports = Ports { planner: hanging.clone(), ..town.ports().clone() };
+    let office = Office::open(&town, ports, Workforce { workers: 4, deadline: Duration::from_secs(600) });
+    until("the judging hangs", || hanging.is_entered.load(Ordering::SeqCst)).await;
+    // GitHub's times are whole seconds.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let asked = Instant::now();
+    let say = |by: &str, body: &str| town.forge.comment(REPOSITORY, 1, by, body).unwrap();
+    let (obeyed, refused, edited) =
+        (say("ada", "/capstan hold"), say("mallory", "/capstan skip"), say("ada", "I see."));
+    town.forge.edit_comment(REPOSITORY, edited, "ada", "/capstan skip").unwrap();
+    let reactions = |id: u64| -> Vec<String> {
+        let comments = town.forge.comments(REPOSITORY, 1).unwrap();
+        let comment = comments.into_iter().find(|comment| comment.id == id).unwrap();
+        comment.reactions.into_iter().map(|(_, content)| content).collect()
+    };
+    until("it is heard", || reactions(obeyed) == ["eyes"]).await;
+    println!("heard after {} ms, at work all the time", asked.elapsed().as_millis());
+    assert!(*hanging.held.lock().unwrap() && !town.pull(1).draft, "nothing is done about it yet");
+    assert!(reactions(refused).is_empty() && reactions(edited).is_empty(), "nobody else is");
+    hanging.let_go();
+    until("it is held", || town.pull(1).draft).await;
+    until("it is answered", || reactions(obeyed) == ["eyes", "+1"]).await;
+    office.close().await;
+    assert_eq!(town.pull(1).state, PullState::Open);
     town.done();
 }
 
