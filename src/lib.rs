@@ -124,7 +124,7 @@
 //! # The rule
 //!
 //! Arrows run one way: `heart <- app <- {git, github, database, k8s, state_folder}`, `{server, controllers, cli}` call `app`,
-//! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
+//! adapters never import one another. `tests/suite/house` reads the imports and fails when one
 //! breaks it.
 
 pub mod agent_client;

@@ -5,6 +5,9 @@ use http::Method;
 use super::access::{Access, Task};
 use crate::app::ports::Repository;
 
+/// The route of GraphQL, for metrics and for finding its URL.
+pub(super) const GRAPHQL: &str = "/graphql";
+
 /// Whom GitHub's limits count a call against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CountedFor {

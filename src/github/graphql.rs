@@ -6,12 +6,9 @@ use http::Method;
 use serde::de::DeserializeOwned;
 
 use super::answer::cut;
-use super::call::{Call, Effect, Identity};
+use super::call::{Call, Effect, GRAPHQL, Identity};
 use super::transport::GitHub;
 use crate::app::ports::CodeHostError;
-
-/// The route of GraphQL, for metrics and for finding its URL.
-pub(super) const GRAPHQL: &str = "/graphql";
 
 /// GitHub Enterprise Server has had `updateRefs` as a preview for long, which is to be asked for; where it is none, that
 /// changes nothing (<https://docs.github.com/en/enterprise-server@3.10/graphql/overview/schema-previews>).

@@ -20,10 +20,9 @@ use url::Url;
 use crate::app::ports::CodeHostError;
 
 use super::answer::{Answer, asked_to_wait, cut};
-use super::call::{Call, CountedFor, Effect, Identity, Keep};
+use super::call::{Call, CountedFor, Effect, GRAPHQL, Identity, Keep};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
-use super::graphql::GRAPHQL;
 use super::tokens::{Rights, Tokens};
 
 pub(super) const API_VERSION: &str = "2022-11-28";

@@ -15,10 +15,10 @@ use capstan_plan::verbs::Verb;
 use capstan_report::{approvals_gate, approvals_in_words, decisions_fingerprint, room_for};
 
 use super::decisions::MOST_BYTES;
-use super::noting::now;
+use super::facts::draft_of;
 use super::outcome::{JudgedProposal, Outcome, Whose};
 use super::refusals::Write;
-use super::requests::Request;
+use super::request::Request;
 use super::rights::Rights;
 use super::{Planned, Run, SyncError};
 use crate::app::ports::PullRequest;
@@ -167,7 +167,7 @@ impl Run<'_> {
         if self.refusal(&write).is_some() {
             return Ok(());
         }
-        let written = self.write_decisions(planned, proposal, pull, noted, now(pull)).await;
+        let written = self.write_decisions(planned, proposal, pull, noted, draft_of(pull)).await;
         self.attempt(&write, written).await.map(drop)
     }
 

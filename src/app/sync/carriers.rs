@@ -10,7 +10,7 @@ use capstan_model::wording::list;
 use capstan_plan::proposal::{Closer, Decisions, Draft, ProposalId, Wanted, carrier_of};
 use capstan_plan::settings::Mode;
 
-use super::noting::now;
+use super::facts::draft_of;
 use super::outcome::{Outcome, Wrote};
 use super::refusals::Write;
 use super::{Planned, Run, SyncError};
@@ -115,7 +115,7 @@ impl Run<'_> {
             if planned.decided.pause().is_some() || !members.iter().all(is_settled) {
                 let decisions = planned.decided;
                 if members.iter().chain([id]).any(|one| decisions.is_new(one)) {
-                    self.write_decisions(planned, id, pull, decisions.of(id), now(pull)).await?;
+                    self.write_decisions(planned, id, pull, decisions.of(id), draft_of(pull)).await?;
                     outcome.wrote = Wrote::PullRequests;
                 }
                 continue;

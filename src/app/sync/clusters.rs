@@ -28,7 +28,7 @@ use capstan_report::{
 };
 
 use super::refusals::Write;
-use super::requests::{Request, RequestId};
+use super::request::{Request, RequestId};
 use super::{OpenFleet, Planned, PlannerFailed, Run, SyncError};
 use crate::app::ports::{
     AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference, NewPullRequest,

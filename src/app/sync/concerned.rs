@@ -7,7 +7,7 @@ use capstan_plan::verbs::Command;
 use capstan_report::{Answer, Block, BlockPlace, Refusal};
 
 use super::facts::part_id;
-use super::requests::{Origin, Request};
+use super::request::{Origin, Request};
 use super::{Run, Scopes, SyncError};
 use crate::app::ports::PullRequest;
 

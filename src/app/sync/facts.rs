@@ -5,15 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::finding::FileError;
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::proposal::{BRANCH_PREFIX, ProposalId};
+use capstan_plan::proposal::{BRANCH_PREFIX, Draft, ProposalId};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_report::{Block, BlockKey, BlockPart, BlockPlace};
 use secrecy::SecretString;
 
-use super::checks::QUEUE_PREFIX;
 use super::refusals::Refusals;
 use super::{Ports, SyncError, beyond_limits};
 use crate::app::ports::{BranchHead, MirrorError, ProposalRecord, PullRequest, Repository, Snapshot};
+
+/// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
+pub(super) const QUEUE_PREFIX: &str = "gh-readonly-queue/";
+
+/// Whether a pull request is a draft.
+pub(super) const fn draft_of(pull: &PullRequest) -> Draft {
+    if pull.draft { Draft::Draft } else { Draft::Ready }
+}
 
 /// What a run starts from.
 pub(super) struct GitHubFacts {

@@ -15,7 +15,7 @@ use super::approvals::is_automatic;
 use super::checks::NAME;
 use super::outcome::{JudgedProposal, Outcome, Whose};
 use super::refusals::Write;
-use super::requests::{Request, RequestId};
+use super::request::{Request, RequestId};
 use super::{Planned, Run, SyncError};
 use crate::app::ports::{MergeAnswer, MergeCall, PullRequestState};
 

@@ -11,6 +11,7 @@
 //!
 //! *Assumption.* One run at a time for each repository: the queue sees to it.
 
+mod answer_parts;
 mod answers;
 mod approvals;
 mod carriers;
@@ -35,6 +36,7 @@ mod proposals;
 mod publish;
 mod refusals;
 mod reporters;
+mod request;
 mod requests;
 mod rights;
 mod rollbacks;
@@ -69,7 +71,7 @@ pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
-use self::requests::{Request, retargeted};
+use self::request::{Request, retargeted};
 use super::agents::Reconcilers;
 use super::components::Supplier;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};

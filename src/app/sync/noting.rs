@@ -5,10 +5,9 @@ use capstan_plan::settings::Mode;
 use capstan_report::{Block, BlockPart, decided_body, decisions_fingerprint};
 
 use super::deciding::{Decided, plan_of};
-use super::facts::part_id;
+use super::facts::{draft_of, part_id};
 use super::outcome::{Outcome, ProposalState, Wrote};
-use super::refusals::Write;
-use super::states::refused_words;
+use super::refusals::{Write, refused_words};
 use super::{Planned, Run, SyncError};
 use crate::app::ports::{PullRequest, PullRequestEdit};
 
@@ -16,11 +15,6 @@ use crate::app::ports::{PullRequest, PullRequestEdit};
 pub(super) enum Made {
     Yes,
     Refused,
-}
-
-/// Whether a pull request is a draft.
-pub(super) const fn now(pull: &PullRequest) -> Draft {
-    if pull.draft { Draft::Draft } else { Draft::Ready }
 }
 
 impl Run<'_> {
@@ -44,11 +38,11 @@ impl Run<'_> {
             (Standing::Edited { .. } | Standing::Waits { .. }, _) if *leaving == Leaving::Somebody => {
                 Draft::Draft
             }
-            (Standing::Paused { .. }, _) => now(pull),
+            (Standing::Paused { .. }, _) => draft_of(pull),
             (_, Wanted::Offer(offer)) => offer.draft,
-            _ => now(pull),
+            _ => draft_of(pull),
         };
-        let changes = decided.drafted(proposal).change(now(pull), want).is_some();
+        let changes = decided.drafted(proposal).change(draft_of(pull), want).is_some();
         let members = self.facts.members_of(proposal);
         let is_over = |member: &ProposalId| {
             let before = decided.of(member);
@@ -141,7 +135,7 @@ impl Run<'_> {
         was: Drafted,
         want: Draft,
     ) -> Result<(Drafted, Option<Draft>), SyncError> {
-        let now = now(pull);
+        let now = draft_of(pull);
         Ok(match was.change(now, want) {
             None => (was.noted(now, want), None),
             Some(Draft::Draft) => (Drafted::ByCapstan, Some(Draft::Draft)),

@@ -12,7 +12,7 @@ use capstan_report::{Answer, Gate};
 
 use super::Ending;
 use super::facts::GitHubFacts;
-use super::requests::RequestId;
+use super::request::RequestId;
 use crate::app::ports::PullRequest;
 
 /// What became of a repository's proposals.

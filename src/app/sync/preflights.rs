@@ -18,7 +18,7 @@ use ulid::Ulid;
 
 use super::checks::{Comparison, Judging, Subject};
 use super::reporters::Reporters;
-use super::requests::Request;
+use super::request::Request;
 use super::{Planned, Run, SyncError};
 use crate::app::agents::{Reconcilers, content};
 use crate::app::planner::{Planner, PlannerFailed};

@@ -17,7 +17,8 @@ use super::facts::part_id;
 use super::intent::Intent;
 use super::outcome::{Outcome, ProposalState, Wrote};
 use super::publish::Published;
-use super::states::{leave, note, offered, refused_words};
+use super::refusals::refused_words;
+use super::states::{leave, note, offered};
 use super::{Ending, Planned, Run, SyncError};
 use crate::app::ports::{CodeHostError, PullRequest};
 

@@ -12,9 +12,9 @@ use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Needs, Verb};
 use capstan_report::Answer;
 
-use super::requests::{Request, RequestId, right_of};
+use super::request::{Request, RequestId};
 use super::{Run, Scopes, SyncError};
-use crate::app::ports::AuditEntry;
+use crate::app::ports::{AuditEntry, Permission};
 
 /// Who may what in a repository: of the default branch, never of a pull request.
 pub(super) struct Rights<'a> {
@@ -40,6 +40,16 @@ impl<'a> Rights<'a> {
             }
         };
         Self { settings, owners, teams: BTreeMap::new(), people: BTreeMap::new() }
+    }
+}
+
+/// What somebody may do, as the heart calls it.
+pub(super) const fn right_of(permission: Permission) -> Right {
+    match permission {
+        Permission::None => Right::None,
+        Permission::Read => Right::Read,
+        Permission::Write => Right::Write,
+        Permission::Admin => Right::Admin,
     }
 }
 

@@ -13,7 +13,7 @@ use capstan_plan::verbs::{Back, Command};
 use capstan_report::Block;
 
 use super::facts::part_id;
-use super::requests::{Request, RequestId};
+use super::request::{Request, RequestId};
 use super::{Run, SyncError};
 use crate::app::ports::{EarlierPullRequest, PullRequest, PullRequestState};
 

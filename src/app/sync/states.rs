@@ -81,12 +81,6 @@ impl Run<'_> {
     }
 }
 
-/// What is said of a write that GitHub does not take.
-pub(super) fn refused_words(reason: &str, not_before: jiff::Timestamp) -> String {
-    let minute = jiff::Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
-    format!("GitHub does not take it: {reason}. It is tried again after {minute}.")
-}
-
 /// Notes the same of several proposals.
 pub(super) fn note(outcome: &mut Outcome, proposals: &[ProposalId], state: &ProposalState) {
     outcome.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));

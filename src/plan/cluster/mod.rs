@@ -13,14 +13,25 @@ mod tests;
 use std::collections::BTreeSet;
 
 pub use crate::giant_swarm::ReleaseScalar;
-pub use read::{Manifest, is_unread};
+pub use read::is_unread;
 pub use record::{RecordedBy, RecordedRelease};
 
 use crate::layout::TargetFolder;
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
+use capstan_model::tree::TreeEntry;
 use capstan_model::version::KubernetesVersion;
+use capstan_yaml::YamlFile;
+
+/// One file of a base, parsed.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// The file.
+    pub entry: TreeEntry,
+    /// Its content.
+    pub file: YamlFile,
+}
 
 /// A cluster, read. A provider set is read as one, without infrastructure and without a version of Kubernetes.
 #[derive(Debug, Clone)]

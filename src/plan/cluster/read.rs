@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Cluster;
 use super::provider_sets;
 use super::record::{RecordedBy, RecordedRelease};
+use super::{Cluster, Manifest};
 use crate::giant_swarm::{self, ReleaseScalar};
 use crate::layout::TargetFolder;
 use crate::release::{infrastructure_kinds, kubernetes_version};
@@ -17,15 +17,6 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
-
-/// One file of a base, parsed.
-#[derive(Debug, Clone)]
-pub struct Manifest {
-    /// The file.
-    pub entry: TreeEntry,
-    /// Its content.
-    pub file: YamlFile,
-}
 
 impl Cluster {
     /// Reads a cluster or provider set: its settings and every manifest of its base.

@@ -2,15 +2,9 @@
 
 use capstan_model::finding::{Finding, rules};
 
-use super::fitting_set::{self, Fitting};
+use super::fitting_set::{self, Fitting, accepts};
 use super::{Case, found, named};
 use crate::kind::ProviderKind;
-
-/// Whether a core provider of a contract takes a provider of another
-/// (<https://cluster-api.sigs.k8s.io/reference/versions#supported-cluster-api---cluster-api-provider-version-skew>).
-pub(super) fn accepts(core: &str, other: &str) -> bool {
-    core == other || (core, other) == ("v1beta2", "v1beta1")
-}
 
 pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     let Some(core) = case.after.members.iter().find(|member| member.kind == ProviderKind::Core) else {

@@ -5,7 +5,6 @@
 
 use capstan_model::version::ReleaseVersion;
 
-use super::contract::accepts;
 use super::{Case, is_cluster_api, parsed};
 use crate::kind::ProviderKind;
 use crate::state::{Member, Release};
@@ -25,6 +24,12 @@ pub(super) enum Fitting {
 enum Asked {
     Kept,
     Free,
+}
+
+/// Whether a core provider of a contract takes a provider of another
+/// (<https://cluster-api.sigs.k8s.io/reference/versions#supported-cluster-api---cluster-api-provider-version-skew>).
+pub(super) fn accepts(core: &str, other: &str) -> bool {
+    core == other || (core, other) == ("v1beta2", "v1beta1")
 }
 
 pub(super) fn search(case: &Case<'_>) -> Fitting {

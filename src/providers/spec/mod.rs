@@ -5,6 +5,7 @@
 //! definitions; a test holds the fields against those.
 
 mod older;
+mod parts;
 mod read;
 mod workload;
 

@@ -7,30 +7,13 @@ use std::collections::BTreeMap;
 use capstan_kustomize::render::Placed;
 use serde_json::Value;
 
-use super::read;
+use super::parts::{additional_deployments, patches, reference};
 use super::{Patches, Reference, Source, Spec};
 use crate::fields::Fields;
 use crate::refusal::Refusal;
 
 /// What the conversion kept of the newer version, as JSON.
 const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
-
-/// `imageUrl`, or what v1alpha1 had for it.
-pub(super) fn image_url(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
-    let newer = fields.text("imageUrl")?;
-    let Some(image) = fields.nested("image", &["name", "repository", "tag"])? else { return Ok(newer) };
-    if newer.is_some() {
-        return Err(fields.refuse("image", "and `imageUrl` say the same: keep `imageUrl`"));
-    }
-    let part = |key: &str| image.text(key).map(Option::unwrap_or_default);
-    let (repository, name, tag) = (part("repository")?, part("name")?, part("tag")?);
-    let named = [repository.trim_end_matches('/'), &name].into_iter().filter(|part| !part.is_empty());
-    let mut url = named.collect::<Vec<_>>().join("/");
-    if !tag.is_empty() {
-        url = format!("{url}:{tag}");
-    }
-    Ok(Some(url))
-}
 
 /// `secretName` and `secretNamespace`, which are `configSecret` now.
 pub(super) fn config_secret(
@@ -69,13 +52,13 @@ pub(super) fn restore(object: &Placed, namespace: &str, spec: &mut Spec) -> Resu
     let kept_spec = Placed::from_value(kept_spec, &kept.place);
     let fields = Fields::unchecked(&kept_spec, "spec")?;
     if matches!(spec.patches, Patches::None) {
-        spec.patches = read::patches(&fields)?;
+        spec.patches = patches(&fields)?;
     }
     if spec.additional_deployments.is_empty() {
-        spec.additional_deployments = read::additional_deployments(&fields)?;
+        spec.additional_deployments = additional_deployments(&fields)?;
     }
     if spec.additional_manifests.is_none() {
-        spec.additional_manifests = read::reference(&fields, "additionalManifests", namespace)?;
+        spec.additional_manifests = reference(&fields, "additionalManifests", namespace)?;
     }
     if spec.source.is_none()
         && let Some(fetch) = fields.field("fetchConfig")

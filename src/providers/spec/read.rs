@@ -1,15 +1,14 @@
 //! Reading a provider object.
 
-use std::collections::BTreeMap;
-
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::Place;
 use capstan_model::spelling;
 use capstan_model::version::ReleaseVersion;
 
 use super::older;
-use super::workload::{self, AdditionalDeployment, Deployment, Manager};
-use super::{Patch, PatchText, Patches, Provider, Reference, Source, Spec, Target};
+use super::parts::{additional_deployments, deployment, patches, reference};
+use super::workload::{self, Manager};
+use super::{Provider, Source, Spec};
 use crate::fields::Fields;
 use crate::kind::{GROUP, ProviderKind};
 use crate::refusal::Refusal;
@@ -39,10 +38,7 @@ const OLDER_SPEC: &[&str] = &[
     "secretNamespace",
     "version",
 ];
-pub(super) const REFERENCE: &[&str] = &["name", "namespace"];
 pub(super) const FETCH_CONFIG: &[&str] = &["oci", "selector", "url"];
-pub(super) const PATCH: &[&str] = &["patch", "target"];
-pub(super) const TARGET: &[&str] = &["group", "kind", "labelSelector", "name", "namespace", "version"];
 
 /// The versions that are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,19 +140,6 @@ fn refuse_older_fields(spec: &Placed) -> Result<(), Refusal> {
     }
 }
 
-fn deployment(fields: &Fields<'_>, container: &[&str]) -> Result<Option<Deployment>, Refusal> {
-    let deployment = fields.nested("deployment", workload::DEPLOYMENT)?;
-    deployment.as_ref().map(|fields| Deployment::read(fields, container)).transpose()
-}
-
-/// A reference, whose namespace is by default the provider's.
-pub(super) fn reference(fields: &Fields<'_>, key: &str, own: &str) -> Result<Option<Reference>, Refusal> {
-    let Some(fields) = fields.nested(key, REFERENCE)? else { return Ok(None) };
-    let namespace =
-        fields.text("namespace")?.filter(|text| !text.is_empty()).unwrap_or_else(|| own.to_owned());
-    Ok(Some(Reference { namespace, name: fields.wanted_text("name")? }))
-}
-
 fn source(fields: &Fields<'_>) -> Result<Option<Source>, Refusal> {
     let Some(fetch) = fields.nested("fetchConfig", FETCH_CONFIG)? else { return Ok(None) };
     let selector = match fetch.nested("selector", selector::FIELDS)? {
@@ -176,74 +159,6 @@ fn source(fields: &Fields<'_>) -> Result<Option<Source>, Refusal> {
             Err(fetch.refuse_all("names more than one source: keep one of `oci`, `url` and `selector`"))
         }
     }
-}
-
-/// `patches` or `manifestPatches`.
-pub(super) fn patches(fields: &Fields<'_>) -> Result<Patches, Refusal> {
-    let text = |item: &Placed, path: String| match item.as_str() {
-        Some(text) => Ok(PatchText { text: text.to_owned(), place: Place::from(&item.place) }),
-        None => {
-            let message = format!("`{path}` is a patch as one text (`|`): correct it");
-            Err(Refusal::new(message).written(&item.place))
-        }
-    };
-    match (fields.items("manifestPatches")?, fields.items("patches")?) {
-        (Some(_), Some(_)) => {
-            Err(fields.refuse("manifestPatches", "and `patches` cannot both be set: keep `patches`"))
-        }
-        (Some(items), None) => {
-            let read = |(at, item)| text(item, format!("{}[{at}]", fields.path_of("manifestPatches")));
-            items.iter().enumerate().map(read).collect::<Result<_, _>>().map(Patches::Manifests)
-        }
-        (None, Some(items)) => {
-            let read = |(at, item)| {
-                let path = format!("{}[{at}]", fields.path_of("patches"));
-                let entry = Fields::of(item, path, PATCH)?;
-                let patch = match entry.field("patch") {
-                    Some(patch) => text(patch, entry.path_of("patch"))?,
-                    None => return Err(entry.refuse_all("has no `patch`: add it")),
-                };
-                let target = entry.nested("target", TARGET)?.as_ref().map(target).transpose()?;
-                Ok(Patch { patch, target })
-            };
-            items.iter().enumerate().map(read).collect::<Result<_, _>>().map(Patches::Targeted)
-        }
-        (None, None) => Ok(Patches::None),
-    }
-}
-
-fn target(fields: &Fields<'_>) -> Result<Target, Refusal> {
-    let text = |key: &str| fields.text(key).map(Option::unwrap_or_default);
-    let labels = text("labelSelector")?;
-    if capstan_kustomize::render::meets_selector(&labels, &|_| None).is_none() {
-        return Err(fields.refuse("labelSelector", "is no label selector such as `a=b,!c`: correct it"));
-    }
-    Ok(Target {
-        group: text("group")?,
-        version: text("version")?,
-        kind: text("kind")?,
-        name: text("name")?,
-        namespace: text("namespace")?,
-        labels,
-    })
-}
-
-/// `additionalDeployments`, by the name of the Deployment.
-pub(super) fn additional_deployments(
-    fields: &Fields<'_>,
-) -> Result<BTreeMap<String, AdditionalDeployment>, Refusal> {
-    let mut all = BTreeMap::new();
-    for (name, value) in fields.entries("additionalDeployments")?.unwrap_or_default() {
-        let path = format!("{}.{name}", fields.path_of("additionalDeployments"));
-        let entry = Fields::of(value, path, workload::ADDITIONAL_DEPLOYMENT)?;
-        let manager = entry.nested("manager", workload::MANAGER)?;
-        let additional = AdditionalDeployment {
-            manager: manager.as_ref().map(Manager::read).transpose()?,
-            deployment: deployment(&entry, workload::CONTAINER)?,
-        };
-        all.insert(name.clone(), additional);
-    }
-    Ok(all)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::YamlFile;
 use serde_json::Value;
 
+use super::super::Patches;
+use super::super::parts::{PATCH, REFERENCE, TARGET};
 use super::*;
 use crate::duration::Seconds;
 

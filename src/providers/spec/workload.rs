@@ -225,11 +225,28 @@ impl Container {
         }
         Ok(Self {
             name: fields.wanted_text("name")?,
-            image_url: super::older::image_url(fields)?,
+            image_url: image_url(fields)?,
             args: fields.text_map("args")?.unwrap_or_default(),
             env,
             resources: fields.kubernetes("resources", RESOURCES)?,
             command: fields.texts("command")?,
         })
     }
+}
+
+/// `imageUrl`, or what v1alpha1 had for it.
+fn image_url(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
+    let newer = fields.text("imageUrl")?;
+    let Some(image) = fields.nested("image", &["name", "repository", "tag"])? else { return Ok(newer) };
+    if newer.is_some() {
+        return Err(fields.refuse("image", "and `imageUrl` say the same: keep `imageUrl`"));
+    }
+    let part = |key: &str| image.text(key).map(Option::unwrap_or_default);
+    let (repository, name, tag) = (part("repository")?, part("name")?, part("tag")?);
+    let named = [repository.trim_end_matches('/'), &name].into_iter().filter(|part| !part.is_empty());
+    let mut url = named.collect::<Vec<_>>().join("/");
+    if !tag.is_empty() {
+        url = format!("{url}:{tag}");
+    }
+    Ok(Some(url))
 }

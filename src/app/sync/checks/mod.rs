@@ -26,7 +26,7 @@ use capstan_report::{
 use tracing::Instrument as _;
 
 pub(super) use self::judging::{Compared, Comparison};
-pub(super) use self::subjects::{QUEUE_PREFIX, Subject};
+pub(super) use self::subjects::Subject;
 pub(super) use self::telling::is_told;
 pub use self::telling::{SetUp, tell_failure};
 use self::writing::KeptReport;

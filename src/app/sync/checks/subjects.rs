@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use capstan_model::tree::CommitId;
 
+use super::super::facts::QUEUE_PREFIX;
 use super::super::{Run, SyncError};
 use crate::app::ports::PullRequest;
-
-/// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
-pub(in super::super) const QUEUE_PREFIX: &str = "gh-readonly-queue/";
 
 /// What awaits a check: the head of a pull request, or of a merge group, which is the merge itself.
 #[derive(Debug, Clone)]

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use capstan_model::tree::CommitId;
 use capstan_report::{CheckReport, ReportId};
 
+use super::super::facts::QUEUE_PREFIX;
 use super::super::{Ports, Run, SyncError};
 use super::writing::{KeptReport, failure_report};
-use super::{EDITION, NAME, QUEUE_PREFIX, Subject};
+use super::{EDITION, NAME, Subject};
 use crate::app::ports::{CheckConclusion, CheckRecord, CheckVerdict, CodeHostError, NewCheckRun, Repository};
 
 /// So many heads are told at a time: each costs a call or two.

@@ -8,11 +8,12 @@ use capstan_report::{
 };
 use jiff::SignedDuration;
 
-use super::super::answers::in_one_line;
+use super::super::answer_parts::in_one_line;
 use super::super::outcome::Outcome;
 use super::super::refusals::Write;
-use super::super::requests::{Origin, Request};
+use super::super::request::{Origin, Request};
 use super::super::{Planned, Run, SyncError};
+use super::kept::Kept;
 use super::{Board, Standing};
 use crate::app::ports::{AuditEntry, Issue, IssueEdit, IssueState, NewIssue};
 
@@ -21,17 +22,6 @@ const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
 const MOST_NOTICES: usize = 10;
 /// So many characters of an answer to a tick stand there.
 const LONGEST_NOTICE: usize = 1_500;
-
-/// Whether what was decided is noted in the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum Kept {
-    /// All of it is.
-    Done,
-    /// It cannot be, and why.
-    Not(String),
-    /// Somebody was quicker: it is looked at again soon.
-    Later,
-}
 
 /// What is written.
 struct Wanted {

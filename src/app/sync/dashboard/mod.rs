@@ -11,15 +11,16 @@
 //! What GitHub refuses of it (issues switched off, a permission that lacks) is remembered and costs nothing else.
 
 mod keep;
+mod kept;
 mod ticks;
 
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{ClosedDashboard, DashboardReading, DashboardRecord, Notice, read_dashboard};
 
-pub(super) use self::keep::Kept;
+pub(super) use self::kept::Kept;
 
 use super::refusals::Write;
-use super::requests::Request;
+use super::request::Request;
 use super::{Run, SyncError};
 use crate::app::ports::{CodeHostError, Issue, IssueState, KnownDashboard};
 

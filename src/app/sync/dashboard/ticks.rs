@@ -7,7 +7,8 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_report::markdown::code;
 use capstan_report::{Choice, DashboardReading, Notice};
 
-use super::super::requests::{Origin, Request, right_of};
+use super::super::request::{Origin, Request};
+use super::super::rights::right_of;
 use super::super::{Run, SyncError};
 use super::Board;
 use crate::app::ports::{IssueState, IssueText, TextEdit};

@@ -21,7 +21,7 @@ use capstan_report::{
 use self::releases::Asked;
 use super::dashboard::Board;
 use super::facts::part_id;
-use super::requests::{Origin, Request, RequestId};
+use super::request::{Origin, Request, RequestId};
 use super::{Plans, Run};
 use crate::app::planner::OpenFleet;
 

@@ -10,7 +10,7 @@ use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::verbs::Command;
 use capstan_report::{Refusal, refused};
 
-use super::super::requests::{Request, RequestId};
+use super::super::request::{Request, RequestId};
 use super::super::rollbacks::RollBacks;
 use super::super::{Plans, Run};
 use super::Decided;

@@ -1,12 +1,16 @@
 //! `capstan providers render|images|fetch|rights [PATH]`
 
+mod fetch;
+mod rights;
+mod set;
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use self::set::rendered;
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
-use super::provider_inputs::rendered;
-use super::{Connect, Context, Failure, Format, Outcome, output, providers_fetch, providers_rights};
+use super::{Connect, Context, Failure, Format, Outcome, output};
 
 pub(super) fn run(
     context: &Context<'_>,
@@ -15,8 +19,8 @@ pub(super) fn run(
 ) -> Result<Outcome, Failure> {
     match &command.command {
         ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
-        ProvidersCommand::Fetch(command) => providers_fetch::run(context, connect, command),
-        ProvidersCommand::Rights { inputs, output } => providers_rights::run(context, inputs, *output),
+        ProvidersCommand::Fetch(command) => fetch::run(context, connect, command),
+        ProvidersCommand::Rights { inputs, output } => rights::run(context, inputs, *output),
         ProvidersCommand::Images { inputs, output } => print_images(context, inputs, *output),
     }
 }

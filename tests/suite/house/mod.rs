@@ -1,5 +1,6 @@
 //! The tables of rooms in each package's `lib.rs`, held against the imports: a room imports what its line says, and
-//! nothing that stands below it; and the heart names nothing of the outside world.
+//! nothing that stands below it; within a package no files import one another in a circle ([`circles`]); and the heart
+//! names nothing of the outside world.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -8,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
+
+mod circles;
 
 /// The packages, with the table of rooms in each one's `lib.rs`.
 const PACKAGES: &[&str] = &[
@@ -231,42 +234,60 @@ fn impurities(source: &str) -> Vec<String> {
 
 /// Every path that a file names: each leaf of its `use` trees, and every path in types and expressions.
 fn paths(source: &str) -> Vec<Vec<String>> {
-    #[derive(Default)]
-    struct Paths(Vec<Vec<String>>);
+    Paths::of(source).named
+}
 
-    impl Paths {
-        fn add_tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
-            let with = |ident: &syn::Ident| [prefix, &[ident.to_string()]].concat();
-            match tree {
-                syn::UseTree::Path(path) => self.add_tree(&with(&path.ident), &path.tree),
-                syn::UseTree::Name(name) => self.0.push(with(&name.ident)),
-                syn::UseTree::Rename(rename) => self.0.push(with(&rename.ident)),
-                syn::UseTree::Glob(_) => self.0.push(prefix.to_vec()),
-                syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.add_tree(prefix, tree)),
+/// What a file outside of its tests names and hands on.
+#[derive(Default)]
+struct Paths {
+    /// Each leaf of its `use` trees, and every path in types and expressions.
+    named: Vec<Vec<String>>,
+    /// Each leaf of its `pub use` trees, in whatever part of the crate that is seen, and the name that it has there.
+    handed_on: Vec<(String, Vec<String>)>,
+}
+
+impl Paths {
+    fn of(source: &str) -> Self {
+        let mut paths = Self::default();
+        paths.visit_file(&syn::parse_file(source).unwrap_or_else(|error| panic!("not Rust: {error}")));
+        paths
+    }
+
+    /// The leaves of a `use` tree, each with the name that it is known by.
+    fn leaves(prefix: &[String], tree: &syn::UseTree, leaves: &mut Vec<(String, Vec<String>)>) {
+        let with = |ident: &syn::Ident| [prefix, &[ident.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => Self::leaves(&with(&path.ident), &path.tree, leaves),
+            syn::UseTree::Name(name) => leaves.push((name.ident.to_string(), with(&name.ident))),
+            syn::UseTree::Rename(rename) => leaves.push((rename.rename.to_string(), with(&rename.ident))),
+            syn::UseTree::Glob(_) => leaves.push(("*".to_owned(), prefix.to_vec())),
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| Self::leaves(prefix, tree, leaves));
             }
         }
     }
+}
 
-    impl<'ast> Visit<'ast> for Paths {
-        fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-            if !is_for_tests(&item.attrs) {
-                syn::visit::visit_item_mod(self, item);
-            }
-        }
-
-        fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-            self.add_tree(&[], &item.tree);
-        }
-
-        fn visit_path(&mut self, path: &'ast syn::Path) {
-            self.0.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
-            syn::visit::visit_path(self, path);
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_for_tests(&item.attrs) {
+            syn::visit::visit_item_mod(self, item);
         }
     }
 
-    let mut paths = Paths::default();
-    paths.visit_file(&syn::parse_file(source).unwrap_or_else(|error| panic!("not Rust: {error}")));
-    paths.0
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let mut leaves = Vec::new();
+        Self::leaves(&[], &item.tree, &mut leaves);
+        self.named.extend(leaves.iter().map(|(_, path)| path.clone()));
+        if !matches!(item.vis, syn::Visibility::Inherited) {
+            self.handed_on.extend(leaves);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.named.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        syn::visit::visit_path(self, path);
+    }
 }
 
 /// The module path of a file below `root`: `src/git/mirror.rs` -> `[git, mirror]`.

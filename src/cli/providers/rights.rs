@@ -3,9 +3,9 @@
 use capstan_providers::{Installation, installation};
 use serde_json::Value;
 
-use super::arguments::ProviderInputs;
-use super::provider_inputs::rendered;
-use super::{Context, Failure, Format, Outcome, output};
+use super::set::rendered;
+use crate::cli::arguments::ProviderInputs;
+use crate::cli::{Context, Failure, Format, Outcome, output};
 
 pub(super) fn run(
     context: &Context<'_>,

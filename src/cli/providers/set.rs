@@ -1,4 +1,4 @@
-//! What the commands below `capstan providers` begin with: the set at a path, and what its variables are.
+//! The providers of a set, read and rendered with what was typed; or all that is wrong with them.
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +8,9 @@ use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
-use super::arguments::ProviderInputs;
-use super::context::path_in;
-use super::{Context, Failure};
+use crate::cli::arguments::ProviderInputs;
+use crate::cli::context::path_in;
+use crate::cli::{Context, Failure};
 
 /// The set below a path, which has providers.
 pub(super) fn set(tree: &dyn Tree, typed: Option<&str>) -> Result<ProviderSet, Failure> {

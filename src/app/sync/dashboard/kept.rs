@@ -1,0 +1,12 @@
+//! What came of writing down in the dashboard what people decided.
+
+/// Whether what was decided is noted in the dashboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum Kept {
+    /// All of it is.
+    Done,
+    /// It cannot be, and why.
+    Not(String),
+    /// Somebody was quicker: it is looked at again soon.
+    Later,
+}
