@@ -217,7 +217,7 @@ fn refusals(pair: &Pair) {
         });
         let said = (reason.to_owned(), message.to_owned());
         // It prints name and namespace where it means kind and name.
-        let mended = message.replace("a IPAMProvider with name in-cluster", "a in-cluster with name two");
+        let mended = message.replace("a IPAMProvider with name in-cluster", "a in-cluster with name one");
         if reason == "WaitingForCoreProviderReady" {
             // Capstan says what is wrong with the provider itself: that core comes first is the order of its pass.
             assert_eq!(pair.theirs_refusal(looked_at), said);
