@@ -17,7 +17,7 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
-REAL := operator::the_real_operator
+REAL := operator::
 
 test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check

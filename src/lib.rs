@@ -28,7 +28,7 @@
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
-//! | [`state_folder`] | the reconciler's state folder: its lock, and who had it before | nothing |
+//! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
 //! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
 //! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `config` |

@@ -1,9 +1,10 @@
 //! The workers: each takes a job from the queue, brings its repository up to date, keeps its claim alive.
 //!
 //! *Guarantees*: one repository never stops another: a job has a deadline, a panic ends its job and nothing else, a
-//! worker that ends is replaced, and one installation never has all workers of a process.
+//! worker that ends is replaced, and one installation never has all workers of a process for long: of two workers, the
+//! second may be its guest while nobody else waits, and is taken away from a job that stays for longer than a guest may.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long deliveries are known by their id: GitHub redelivers for three days.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// How long a job may take that is the guest of the last worker.
+const GUEST: Duration = Duration::from_secs(10);
+
 /// How many work, and how long a job may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Workforce {
@@ -37,6 +41,54 @@ impl Workforce {
     /// So many jobs of one installation are worked on at once: one worker is left for the others.
     const fn per_installation(self) -> usize {
         if self.workers < 2 { 1 } else { self.workers - 1 }
+    }
+
+    /// Whether the last worker takes guests of an installation that has its share: where the share is a single job, one
+    /// repository whose work takes long would hold up all others of its installation.
+    const fn takes_guests(self) -> bool {
+        self.workers == 2
+    }
+}
+
+/// The repositories whose work took longer than it may: no guests until it ends in time once.
+#[derive(Debug, Clone, Default)]
+struct Overlong(Arc<Mutex<BTreeSet<u64>>>);
+
+impl Overlong {
+    fn all(&self) -> BTreeSet<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, repository: u64, is_late: bool) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_late {
+            all.insert(repository);
+        } else {
+            all.remove(&repository);
+        }
+    }
+}
+
+/// By when a job has to end.
+#[derive(Debug, Clone, Copy)]
+pub enum Deadline {
+    /// What is not done then is a failure.
+    Job(Duration),
+    /// It has the worker as a guest: what is not done then waits for its installation's share.
+    Guest(Duration),
+}
+
+impl From<Duration> for Deadline {
+    fn from(length: Duration) -> Self {
+        Self::Job(length)
+    }
+}
+
+impl Deadline {
+    const fn length(self) -> Duration {
+        match self {
+            Self::Job(length) | Self::Guest(length) => length,
+        }
     }
 }
 
@@ -94,6 +146,7 @@ pub async fn work(
 ) {
     let mut workers = JoinSet::new();
     let mut numbers = HashMap::new();
+    let overlong = Overlong::default();
     let hire = |workers: &mut JoinSet<()>, number: usize| {
         let worker = Worker {
             ports: ports.clone(),
@@ -101,6 +154,7 @@ pub async fn work(
             name: name.to_owned(),
             number,
             workforce,
+            overlong: overlong.clone(),
             heartbeats: heartbeats.clone(),
             stop: stop.clone(),
         };
@@ -137,6 +191,7 @@ struct Worker {
     name: String,
     number: usize,
     workforce: Workforce,
+    overlong: Overlong,
     heartbeats: Heartbeats,
     stop: CancellationToken,
 }
@@ -145,9 +200,9 @@ impl Worker {
     async fn work(self) {
         while !self.stop.is_cancelled() {
             self.heartbeats.beat(self.number);
-            match self.jobs.claim(&self.name, LEASE, self.workforce.per_installation()).await {
-                Ok(Some(job)) => {
-                    if let Err(error) = self.perform(&job).await {
+            match self.claim().await {
+                Ok(Some((job, deadline))) => {
+                    if let Err(error) = self.perform(&job, deadline).await {
                         tracing::error!(repository = %job.name, error = %error, "the job's end could not be recorded");
                     }
                 }
@@ -168,10 +223,22 @@ impl Worker {
         }
     }
 
+    /// A job within its installation's share; where there is none, a guest.
+    async fn claim(&self) -> Result<Option<(ClaimedJob, Deadline)>, RecordsError> {
+        let (most, deadline) = (self.workforce.per_installation(), self.workforce.deadline);
+        if let Some(job) = self.jobs.claim(&self.name, LEASE, most).await? {
+            return Ok(Some((job, Deadline::Job(deadline))));
+        }
+        if !self.workforce.takes_guests() {
+            return Ok(None);
+        }
+        let guest = self.jobs.claim_guest(&self.name, LEASE, most, &self.overlong.all()).await?;
+        Ok(guest.map(|job| (job, Deadline::Guest(GUEST.min(deadline)))))
+    }
+
     /// [`perform`], in a task of its own, so that a panic is the job's and not the worker's.
-    async fn perform(&self, job: &ClaimedJob) -> Result<(), RecordsError> {
+    async fn perform(&self, job: &ClaimedJob, deadline: Deadline) -> Result<(), RecordsError> {
         let (ports, jobs, claimed) = (self.ports.clone(), Arc::clone(&self.jobs), job.clone());
-        let deadline = self.workforce.deadline;
         let mut task = tokio::spawn(async move { perform(&ports, &jobs, &claimed, deadline).await });
         let ended = loop {
             tokio::select! {
@@ -180,7 +247,11 @@ impl Worker {
             }
         };
         match ended {
-            Ok(recorded) => recorded,
+            Ok(Ok(timely)) => {
+                self.overlong.note(job.repository, timely == Timely::No);
+                Ok(())
+            }
+            Ok(Err(error)) => Err(error),
             Err(error) => {
                 tracing::error!(repository = %job.name, error = %error, "the work on a repository stopped in the middle");
                 let reason =
@@ -192,7 +263,16 @@ impl Worker {
     }
 }
 
-/// Does one job and records how it ended. `deadline` is how long it may take.
+/// Whether a job ended by its deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timely {
+    /// It did, well or not.
+    Yes,
+    /// It was ended.
+    No,
+}
+
+/// Does one job and records how it ended.
 ///
 /// # Errors
 /// The queue could not record it; the lease runs out and the job is taken again.
@@ -200,15 +280,16 @@ pub async fn perform(
     ports: &Ports,
     jobs: &Arc<dyn Jobs>,
     job: &ClaimedJob,
-    deadline: Duration,
-) -> Result<(), RecordsError> {
+    deadline: impl Into<Deadline>,
+) -> Result<Timely, RecordsError> {
+    let deadline = deadline.into();
     let started = Instant::now();
     let span = tracing::info_span!("job", repository = %job.name, outcome = tracing::field::Empty);
     let result = tokio::select! {
-        result = tokio::time::timeout(deadline, run(ports, jobs, job)).instrument(span.clone()) => result,
+        result = tokio::time::timeout(deadline.length(), run(ports, jobs, job)).instrument(span.clone()) => result,
         () = keep_alive(jobs, job) => {
             tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
-            return Ok(());
+            return Ok(Timely::Yes);
         }
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -232,13 +313,23 @@ pub async fn perform(
             jobs.fail(job, &error.to_string(), error.retry_after()).await?;
         }
         Err(_) => {
-            let reason = format!("it took more than the {} s that it may", deadline.as_secs());
-            tracing::warn!(repository = %job.name, duration_ms, reason, "repository could not be brought up to date");
-            tell(ports, job, &reason).await;
-            jobs.fail(job, &reason, None).await?;
+            let seconds = deadline.length().as_secs();
+            if let Deadline::Guest(_) = deadline {
+                let reason = format!(
+                    "it took more than {seconds} s of the last worker, while another repository of its owner has the other"
+                );
+                tracing::warn!(repository = %job.name, duration_ms, reason, "repository waits for its turn");
+                jobs.put_off(job, &reason).await?;
+            } else {
+                let reason = format!("it took more than the {seconds} s that it may");
+                tracing::warn!(repository = %job.name, duration_ms, reason, "repository could not be brought up to date");
+                tell(ports, job, &reason).await;
+                jobs.fail(job, &reason, None).await?;
+            }
+            return Ok(Timely::No);
         }
     }
-    Ok(())
+    Ok(Timely::Yes)
 }
 
 /// How a job ended, in a word.

@@ -31,8 +31,8 @@ use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::report_unclaimed;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Ended, FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest, applied_as,
-    fleet_status, reconcile,
+    ADOPTION_NEEDED, Begun, Ended, FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest,
+    Subject, applied_as, fleet_status, pass_over, reconcile,
 };
 
 /// The pause after the Fleet's source could not be opened.
@@ -40,6 +40,9 @@ const REOPEN: Duration = Duration::from_secs(30);
 
 /// The pause after the ManagedClusters could not be listed.
 const RELIST: Duration = Duration::from_secs(5);
+
+/// Clusters at which the process before this one died come that much later than the others.
+const SUSPECTS: Duration = Duration::from_secs(1);
 
 /// The Fleet's status follows its clusters that soon.
 const SAY: Duration = Duration::from_secs(2);
@@ -320,6 +323,10 @@ impl FleetLoop {
                 state.schedule.ask(id, now);
             }
         }
+        let suspects = self.ports.underway.suspects(&self.fleet.key);
+        for id in revision.clusters().filter(|id| suspects.contains(id.as_str())) {
+            state.schedule.put_off(id, now + SUSPECTS);
+        }
         self.drift.keep(&self.fleet.key, |id| revision.claims.contains_key(id));
         for record in records {
             let known = state.names.iter().find(|(_, name)| **name == record.key.name);
@@ -442,11 +449,7 @@ impl FleetLoop {
                     is_over: &is_over,
                 };
                 let mut migrated = migration_sources;
-                let reconciling = reconcile_one(&request, &key, &mut migrated, &migrating);
-                let result = AssertUnwindSafe(reconciling).catch_unwind().await.unwrap_or_else(|_| {
-                    let (doing, reason) = (format!("reconciling {id}"), PANICKED.to_owned());
-                    Err(LiveError::Malformed { doing, reason })
-                });
+                let result = reconcile_one(&request, &key, &mut migrated, &migrating).await;
                 Ran { id: id.clone(), took: started.elapsed(), migration_sources: migrated, result }
             });
         }
@@ -558,7 +561,30 @@ impl FleetLoop {
 }
 
 /// Takes over what renamed folders had of the cluster, and reconciles it; of the sources those stay that it took over.
+/// Noted before it is begun; a panic is its own.
 async fn reconcile_one(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    migration_sources: &mut Vec<ClusterKey>,
+    migrating: &Mutex<()>,
+) -> Result<Option<ReconcileOutcome>, LiveError> {
+    let underway = &request.ports.underway;
+    let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
+    let turn = match underway.begin(&subject).await {
+        Begun::Turn(turn) => turn,
+        Begun::PassedOver(reason) => return pass_over(request, key, reason).await.map(Some),
+    };
+    let reconciling = reconcile_noted(request, key, migration_sources, migrating);
+    let result = AssertUnwindSafe(reconciling).catch_unwind().await;
+    underway.end(turn);
+    result.unwrap_or_else(|_| {
+        let (doing, reason) = (format!("reconciling {}", request.id), PANICKED.to_owned());
+        Err(LiveError::Malformed { doing, reason })
+    })
+}
+
+/// The same, of what was noted.
+async fn reconcile_noted(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     migration_sources: &mut Vec<ClusterKey>,

@@ -101,6 +101,13 @@ impl Schedule {
         }
     }
 
+    /// The cluster is due at that time at the earliest, where it has not begun.
+    pub(super) fn put_off(&mut self, id: &ClusterId, until: Instant) {
+        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.state == State::Waiting) {
+            entry.due = entry.due.max(until);
+        }
+    }
+
     /// Somebody changed a live object of the cluster: it gets a reconciliation soon, and ever later while that goes on.
     pub(super) fn object_changed(&mut self, id: &ClusterId, now: Instant) {
         let Some(entry) = self.entries.get_mut(id) else { return };
@@ -285,6 +292,15 @@ mod tests {
         schedule.keep([&id("a"), &id("b")], now + seconds(1));
         assert_eq!(schedule.begin(now + seconds(2)), Some(id("b")));
         assert_eq!(schedule.begin(now + seconds(2)), Some(id("a")));
+    }
+
+    #[test]
+    fn whoever_is_put_off_comes_behind_the_others() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("a"), &id("b")], now);
+        schedule.put_off(&id("a"), now + seconds(1));
+        assert_eq!(schedule.begin(now + seconds(9)), Some(id("b")));
+        assert_eq!(schedule.begin(now + seconds(9)), Some(id("a")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The durable queue. Every statement is a compare-and-set on one row, so that it does not matter who
 //! else runs at the same time, or dies in the middle.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -54,8 +55,9 @@ const BURY: &str = "
         reason = 'the process that worked on it stopped without an answer, again and again'
     WHERE state = 'running' AND lease_until_ms <= $1 AND lost_leases >= $2";
 
-/// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now, `$5` most of one installation. Of PostgreSQL's workers each skips the row
-/// that another is just taking; SQLite has one writer, and no such words.
+/// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now, `$5` most of one installation, `$6` repositories of which none
+/// is taken, as `,1,,2,`. Of PostgreSQL's workers each skips the row that another is just taking; SQLite has one writer,
+/// and no such words.
 macro_rules! claim {
     ($lock:literal) => {
         concat!(
@@ -72,6 +74,7 @@ macro_rules! claim {
                 WHERE ((due.state = 'queued' AND due.not_before_ms <= $4)
                         OR (due.state = 'running' AND due.lease_until_ms <= $4))
                     AND COALESCE(busy.here, 0) < $5
+                    AND $6 NOT LIKE '%,' || due.repository || ',%'
                 ORDER BY CASE WHEN due.lost_leases > 1 THEN 1 ELSE 0 END, COALESCE(busy.anywhere, 0),
                     due.queued_at_ms, due.repository LIMIT 1",
             $lock,
@@ -141,22 +144,17 @@ impl Jobs for Database {
         lease: Duration,
         per_installation: usize,
     ) -> Result<Option<ClaimedJob>, RecordsError> {
-        const DOING: &str = "claiming a job";
-        let id = Ulid::generate().to_string();
-        let claimed = self.claim_row(&id, worker, lease, per_installation).await.map_err(failed(DOING))?;
-        let Some(((repository, installation, name, attempts), hints)) = claimed else { return Ok(None) };
-        // There may be more for the next worker.
-        self.work.notify_one();
-        let name = RepositoryName::parse(&name)
-            .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?;
-        Ok(Some(ClaimedJob {
-            lease: id,
-            repository: repository.cast_unsigned(),
-            installation: installation.cast_unsigned(),
-            name,
-            attempt: u32::try_from(attempts.saturating_add(1)).unwrap_or(u32::MAX),
-            hints: collect_hints(hints),
-        }))
+        self.claim_one(worker, lease, per_installation, &BTreeSet::new()).await
+    }
+
+    async fn claim_guest(
+        &self,
+        worker: &str,
+        lease: Duration,
+        per_installation: usize,
+        but: &BTreeSet<u64>,
+    ) -> Result<Option<ClaimedJob>, RecordsError> {
+        self.claim_one(worker, lease, per_installation.saturating_add(1), but).await
     }
 
     async fn heartbeat(&self, job: &ClaimedJob, lease: Duration) -> Result<Lease, RecordsError> {
@@ -239,16 +237,43 @@ impl Jobs for Database {
 }
 
 impl Database {
+    async fn claim_one(
+        &self,
+        worker: &str,
+        lease: Duration,
+        most: usize,
+        but: &BTreeSet<u64>,
+    ) -> Result<Option<ClaimedJob>, RecordsError> {
+        const DOING: &str = "claiming a job";
+        let id = Ulid::generate().to_string();
+        let claimed = self.claim_row(&id, worker, lease, most, but).await.map_err(failed(DOING))?;
+        let Some(((repository, installation, name, attempts), hints)) = claimed else { return Ok(None) };
+        // There may be more for the next worker.
+        self.work.notify_one();
+        let name = RepositoryName::parse(&name)
+            .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?;
+        Ok(Some(ClaimedJob {
+            lease: id,
+            repository: repository.cast_unsigned(),
+            installation: installation.cast_unsigned(),
+            name,
+            attempt: u32::try_from(attempts.saturating_add(1)).unwrap_or(u32::MAX),
+            hints: collect_hints(hints),
+        }))
+    }
+
     async fn claim_row(
         &self,
         lease: &str,
         worker: &str,
         length: Duration,
-        per_installation: usize,
+        most: usize,
+        but: &BTreeSet<u64>,
     ) -> Result<Option<(ClaimedRow, Vec<HintRow>)>, sqlx::Error> {
         let now_ms = self.now_ms();
         let until_ms = now_ms.saturating_add(milliseconds(length));
-        let most = i64::try_from(per_installation).unwrap_or(i64::MAX);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let none_of: String = but.iter().map(|id| format!(",{},", id.cast_signed())).collect();
         let claim = match self.engine {
             Engine::Sqlite { .. } => claim!(""),
             Engine::Postgres(_) => claim!(" FOR UPDATE OF due SKIP LOCKED"),
@@ -264,6 +289,7 @@ impl Database {
                 .bind(until_ms)
                 .bind(now_ms)
                 .bind(most)
+                .bind(&none_of)
                 .fetch_optional(&mut *tx)
                 .await?;
             match row {

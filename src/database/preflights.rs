@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId};
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, PreflightState};
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::{is_believed, uid};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    AgentWork, Heard, PreflightRecord, PreflightState, RecordsError, Repository, RepositoryName,
-    WatchedRepository,
+    AgentWork, Heard, PreflightRecord, RecordsError, Repository, RepositoryName, WatchedRepository,
 };
 
 /// How long a question may be answered.

@@ -119,6 +119,7 @@ impl BranchSource {
         let text = serde_json::to_string(&last).map_err(|error| SourceError::Disk(error.to_string()))?;
         let folder = self.last.parent().unwrap_or(Path::new("."));
         let write = || {
+            fs::create_dir_all(folder)?;
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             file.write_all(text.as_bytes())?;
             file.as_file().sync_all()?;

@@ -106,8 +106,7 @@ impl Mirrors {
     /// The mirrors in `<state>/mirrors`, which is made where it is missing.
     pub fn open(state: &Path, limits: MirrorLimits) -> Result<Self, MirrorError> {
         let folder = state.join("mirrors");
-        let private = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        private.map_err(|error| disk(&folder, error))?;
+        make_private(&folder)?;
         Ok(Self {
             shelf: Arc::new(Shelf { folder, limits, places: Mutex::default(), listed: Arc::default() }),
         })
@@ -381,7 +380,12 @@ impl Place {
     /// The mirror on disk, if there is one that opens.
     fn open(&self) -> Option<Arc<Objects>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.is_none() && self.folder.exists() {
+        let is_there = self.folder.exists();
+        if !is_there {
+            // Somebody deleted it.
+            *open = None;
+        }
+        if open.is_none() && is_there {
             match open_isolated(&self.folder) {
                 Ok(repository) => *open = Some(Objects::new(repository)),
                 Err(error) => {
@@ -519,8 +523,16 @@ fn explain_failure(failure: FetchFailure, url: &str, commit: &CommitId) -> Mirro
     }
 }
 
+/// A folder that nobody else looks into.
+fn make_private(folder: &Path) -> Result<(), MirrorError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| disk(folder, error))
+}
+
 /// Locks a mirror against other processes; released when dropped, and when the process dies.
 fn lock(path: &Path, patience: Duration) -> Result<File, MirrorError> {
+    // The state folder may have been deleted since it was opened.
+    path.parent().map_or(Ok(()), make_private)?;
     let file = File::create(path).map_err(|error| disk(path, error))?;
     let begun = Instant::now();
     loop {

@@ -21,6 +21,7 @@
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
 //! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing` |
 //! | [`preflight`] | what reconcilers answered before the merge | `comment`, `markdown`, `pages` |
+//! | [`awaited`] | what the next step of a cluster waits for | `preflight` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
 //! | [`title`] | titles of proposals | `markdown` |
@@ -37,14 +38,17 @@
 //! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
+//! | [`check_run`] | which check run carries a report | `fingerprint` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
 //! | [`rollout_comment`] | what the pull request is told of a rollout | `markdown`, `rollout` |
 
 mod answer;
+mod awaited;
 mod block;
 mod body;
 mod carried;
 mod check;
+mod check_run;
 mod closing;
 mod cluster_pulls;
 mod comment;
@@ -74,6 +78,7 @@ pub use answer::{
     Status, about, denied, edited_refusal, not_noted, not_settled, plan_answer, refusal, refused,
     rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
+pub use awaited::awaited_in_words;
 pub use block::{
     Block, BlockKey, BlockPart, BlockPlace, ClosedBy, PreviousOffer, previous_offers, room_for, room_for_part,
 };
@@ -83,6 +88,7 @@ pub use check::{
     Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis,
     annotated_files, check, check_without_settings, judged_by_itself, untouched,
 };
+pub use check_run::{Calls, Newest, RunDecision, RunFacts, RunId, RunWish, place};
 pub use closing::{closed_body, decided_body};
 pub use cluster_pulls::{
     AskedFor, ClusterPull, IsNew, cluster_pull_answer, creation_pull, is_asked_for_by, not_done,

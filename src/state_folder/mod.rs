@@ -1,12 +1,14 @@
 //! The reconciler's state folder: one process has it at a time, and leaves its name there for the next one, in a file
-//! that is whole or not there, and survives the power.
+//! that is whole or not there, and survives the power. Beside it lies what the process is at, for the one that follows its death.
 //!
 //! Deliberately absent: trees and reports, which lie there too and belong to [`git`](crate::git) and
 //! [`agent_client`](crate::agent_client).
 
 mod lock;
+mod underway;
 
 pub use lock::LockedFolder;
+pub use underway::UnderwayFile;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -25,12 +27,23 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Beside its place first, and then moved there.
+/// Beside its place first, and then moved there: survives the death of the process, and not that of the machine.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    write_beside(&beside, text)?;
+    fs::rename(&beside, path)
+}
+
+fn write_beside(beside: &Path, text: &str) -> io::Result<File> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(beside)?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
+}
+
+/// The same, and survives the power.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
+    write_beside(&beside, text)?.sync_all()?;
     fs::rename(&beside, path)?;
     match path.parent() {
         Some(folder) => File::open(folder)?.sync_all(),

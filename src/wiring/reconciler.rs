@@ -10,14 +10,14 @@ use capstan::app::components::{DownloadLimits, Downloads};
 use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{DryRunCache, Gate, Kinds, Ports, Trial};
+use capstan::app::reconcile::{DryRunCache, Gate, Kinds, Ports, Trial, Underway};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore};
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
-use capstan::state_folder::LockedFolder;
+use capstan::state_folder::{LockedFolder, UnderwayFile};
 use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
@@ -72,6 +72,10 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             kinds: Arc::new(Kinds::default()),
             dry_run_cache: Arc::new(DryRunCache::default()),
             trial: Arc::new(Trial::new(Arc::new(planner))),
+            underway: Arc::new(Underway::new(
+                Arc::new(UnderwayFile::of(&config.state_dir)),
+                Arc::clone(&clock),
+            )),
             claiming: Arc::default(),
             operators: Arc::default(),
             downloads: downloads(&config, &clock)?,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use capstan_live::agent::PreflightState;
 use capstan_live::agent::archive::statement;
 use capstan_model::digest::hex;
 use capstan_model::ids::ClusterId;
@@ -11,7 +12,7 @@ use capstan_model::tree::CommitId;
 
 use super::build::{Wanted, build, claimed};
 use super::{Agents, Denied, settings_name};
-use crate::app::ports::{Agent, PreflightState, WatchedRepository};
+use crate::app::ports::{Agent, WatchedRepository};
 
 /// An archive as it is given out.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ use capstan_kustomize::render::Folders;
 use capstan_live::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
 use capstan_live::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
 use capstan_model::ids::ClusterId;
+use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds};
 use flate2::Compression;
@@ -44,7 +45,8 @@ pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
     pack(wanted, clusters, entries, own_settings.map(|entry| (path, entry)))
 }
 
-/// The clusters of a commit that travel, and what they are made of; the tip's settings say which folders are clusters.
+/// The clusters of a commit that travel, and the provider set that the tip's settings name, and what they are made of; those
+/// settings say which folders are clusters, too.
 pub(super) fn claimed(
     planner: &dyn Planner,
     tree: &Arc<dyn Tree>,
@@ -56,17 +58,19 @@ pub(super) fn claimed(
         planner.scopes(Arc::clone(tree), &settings).map_err(|failed| failed.to_string())
     };
     let (here, at_the_tip) = (scopes(tree)?, scopes(tip)?);
-    let claimed = here.iter().filter_map(|scope| {
-        let cluster = scope.target.cluster().filter(|cluster| is_managed(cluster))?;
-        Some((cluster.clone(), scope.folders()))
-    });
+    // A set that they do not name is nobody's, whatever pattern its folder fits.
+    let own = |target: &Target| -> Option<ClusterId> {
+        let is_meant = |id: &&ClusterId| target.cluster().is_some() || settings.names_providers(id);
+        target.id().filter(is_meant).filter(|id| is_managed(id)).cloned()
+    };
+    let claimed = here.iter().filter_map(|scope| Some((own(&scope.target)?, scope.folders())));
     let (clusters, folders): (Vec<ClusterId>, Vec<Folders>) = claimed.unzip();
     let mut made_of = planner.made_of(Arc::clone(tree), &folders).map_err(|failed| failed.to_string())?;
     // What lies in another cluster's or a provider set's folder is its owner's, whoever names it, and whatever a head makes of it.
     let others: BTreeSet<&RepoPath> = here
         .iter()
         .chain(&at_the_tip)
-        .filter(|scope| !scope.target.cluster().is_some_and(&is_managed))
+        .filter(|scope| own(&scope.target).is_none())
         .filter_map(|scope| scope.target.folder())
         .collect();
     let is_anothers = |path: &RepoPath| {

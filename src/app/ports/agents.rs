@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
+use capstan_live::agent::{
+    AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, PublicKey, RolloutReport,
+};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
@@ -128,17 +130,6 @@ pub struct WatchedRepository {
     pub tip: CommitId,
     /// Who applies what, as the tip says.
     pub managed_by: ManagedBy,
-}
-
-/// How a preflight stands in the records.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PreflightState {
-    /// Asked, and not answered yet.
-    Asked,
-    /// Answered, in time or late.
-    Answered(PreflightAnswer),
-    /// Never asked, and why.
-    NotAsked(String),
 }
 
 /// A preflight of one head by one management cluster.

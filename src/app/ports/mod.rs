@@ -25,8 +25,8 @@ mod workspace;
 
 pub use agents::{
     Agent, AgentRecords, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge,
-    Heard, Invitation, PendingReport, PreflightRecord, PreflightState, ReportedToGitHub, RolloutRecords,
-    Settled, TokenUse, WatchedRepository,
+    Heard, Invitation, PendingReport, PreflightRecord, ReportedToGitHub, RolloutRecords, Settled, TokenUse,
+    WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatus, NewCheckRun};

@@ -7,6 +7,7 @@
 //!
 //! *Assumption.* A job looks at the present state: what it was asked for is only a hint.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -160,6 +161,16 @@ pub trait Jobs: Send + Sync {
         worker: &str,
         lease: Duration,
         per_installation: usize,
+    ) -> Result<Option<ClaimedJob>, RecordsError>;
+
+    /// The same, of an installation of which `worker` holds `per_installation` already: one job more, as a guest. Not of
+    /// the repositories that are `but`.
+    async fn claim_guest(
+        &self,
+        worker: &str,
+        lease: Duration,
+        per_installation: usize,
+        but: &BTreeSet<u64>,
     ) -> Result<Option<ClaimedJob>, RecordsError>;
 
     /// Renews a claim for `lease` from now. To be called at about a third of it.

@@ -39,30 +39,20 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
 
     let installed: BTreeMap<ObjectId, &Value> =
         objects.iter().filter_map(|object| Some((ApiObject::of(object)?.id(), object))).collect();
-    let status =
-        |provider: &Provider, key: &str| installed.get(&provider.id())?.get("status")?.get(key)?.as_str();
-    let checked: Vec<Checked<'_>> = named
-        .providers()
-        .iter()
-        .map(|provider| Checked {
-            kind: provider.kind,
-            namespace: &provider.namespace,
-            name: &provider.name,
-            version: provider.version(),
-            installed: status(provider, "installedVersion"),
-            has_source: provider.has_source(),
-            is_ready: true,
-        })
-        .collect();
-    let mut members = Vec::new();
-    for (provider, checked_one) in named.providers().iter().zip(&checked) {
-        let id = provider.id();
-        let object = installed.get(&id).map(|object| (*object).clone());
-        // That core comes first is the order of the pass, and nobody is told to wait for it.
-        let halted = match check(checked_one, &checked) {
+    let checked: Vec<Checked<'_>> = objects.iter().filter_map(checked).collect();
+    // That core comes first is the order of the pass, and nobody is told to wait for it.
+    let refused = |kind: ProviderKind, namespace: &str, name: &str| {
+        let is_it = |one: &&Checked<'_>| one.kind == kind && one.namespace == namespace && one.name == name;
+        match check(checked.iter().find(is_it)?, &checked) {
             Err(Check::WaitingForCoreProviderReady) | Ok(()) => None,
             Err(check) => Some(Halted::Check(check)),
-        };
+        }
+    };
+    let mut members = Vec::new();
+    for provider in named.providers() {
+        let id = provider.id();
+        let object = installed.get(&id).map(|object| (*object).clone());
+        let halted = refused(provider.kind, &provider.namespace, &provider.name);
         let may_not = forbidden.get(&provider.namespace).cloned();
         let halted = halted.or_else(|| may_not.map(|why| Halted::Check(Check::MissingRights(why))));
         let own = remembered.iter().find(|one| {
@@ -112,6 +102,8 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
             .iter()
             .find(|one| one.kind == kind && one.name == id.name && one.namespace == namespace);
         let message = refusal.message().to_owned();
+        let halted = refused(kind, &namespace, &id.name)
+            .unwrap_or(Halted::Failed(Failure::ComponentsCustomization, message));
         members.push(Member {
             id: id.clone(),
             kind,
@@ -119,8 +111,8 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
             name: id.name.clone(),
             object: installed.get(id).map(|object| (*object).clone()),
             version: None,
-            wanted: Wanted::Halted(message.clone()),
-            halted: Some(Halted::Failed(Failure::ComponentsCustomization, message)),
+            wanted: Wanted::Halted(halted.message()),
+            halted: Some(halted),
             manifests: BTreeMap::new(),
             remembered: own.cloned(),
             deletion: None,
@@ -161,6 +153,21 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
         deleting::settle(ports, &by, member, &all).await?;
     }
     Ok(Members { all: members, config_maps, again })
+}
+
+/// What the operator's checks look at of a provider object, whatever else is wrong with it.
+fn checked(object: &Value) -> Option<Checked<'_>> {
+    let some = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let source = |key: &str| object.pointer("/spec/fetchConfig")?.get(key).filter(|value| !value.is_null());
+    Some(Checked {
+        kind: ProviderKind::parse(text(object, "/kind"))?,
+        namespace: text(object, "/metadata/namespace"),
+        name: text(object, "/metadata/name"),
+        version: some("/spec/version"),
+        installed: some("/status/installedVersion"),
+        has_source: ["oci", "url", "selector"].into_iter().any(|key| source(key).is_some()),
+        is_ready: true,
+    })
 }
 
 /// What is installed, rendered once more; `None` where its components are not at hand any more, or come to something else now.

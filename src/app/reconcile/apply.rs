@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{
-    Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_over,
-    survived, survives_take_over,
+    Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_new,
+    sent_over, survived, survives_take_over,
 };
 use capstan_model::finding::Severity;
 use capstan_model::kinds::is_cluster;
@@ -281,10 +281,13 @@ impl Reconciliation<'_> {
             self.live().take_over(by, &object, from, fields).await?;
         }
         let taken = !from.is_empty() || !fields.is_empty();
-        let manifest = match observed.live.get(&object.id).filter(|_| !taken) {
+        let manifest = match observed.live.get(&object.id) {
+            // It was changed just now, by this.
+            Some(_) if taken => sent(&object.value),
             // What was deleted since the look is not made again, and no version lowered that was raised.
             Some(live) => sent_over(&object.value, live),
-            None => sent(&object.value),
+            // What was made since the look is not written over.
+            None => sent_new(&object.value),
         };
         let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
         self.request.ports.dry_run_cache.note(&object.id, &object.value, &value, self.now);

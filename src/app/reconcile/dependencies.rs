@@ -10,6 +10,7 @@ use super::kinds::Kinds;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
 use super::trial::Trial;
+use super::underway::Underway;
 use crate::app::components::Downloads;
 use crate::app::ports::Clock;
 
@@ -28,6 +29,8 @@ pub struct Ports {
     pub dry_run_cache: Arc<DryRunCache>,
     /// What others wrote is tried with that first.
     pub trial: Arc<Trial>,
+    /// What is reconciled now, for those who come after a death.
+    pub underway: Arc<Underway>,
     /// Held from the look at what other Fleets have until it is written down what this one will have: so that two
     /// that render one object do not both find it free.
     pub claiming: Arc<Mutex<()>>,

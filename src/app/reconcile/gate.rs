@@ -6,7 +6,7 @@
 //!
 //! *Caveat*: between them a process may still be stopped. So what others may have changed meanwhile is written with
 //! what was read of it: a deletion with the resource version, an apply with the UID and, where a version may have been
-//! raised or no controller writes, the resource version too.
+//! raised or no controller writes, the resource version too; what was not there, so that it is made or refused.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

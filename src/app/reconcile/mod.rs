@@ -10,6 +10,7 @@
 
 mod acceptance;
 mod apply;
+mod blocking;
 mod conclude;
 mod dependencies;
 mod dry_run_cache;
@@ -37,6 +38,7 @@ mod take_over;
 mod templates;
 mod trial;
 pub mod unclaimed;
+mod underway;
 mod unwanted;
 mod wanted;
 
@@ -47,6 +49,7 @@ pub use gate::Gate;
 pub use kinds::Kinds;
 pub use outcome::{Ended, Failure, Interruption};
 pub use provider_sets::{Operators, applied_as};
-pub use reconciliation::{ReconcileOutcome, ReconcileRequest, reconcile};
+pub use reconciliation::{ReconcileOutcome, ReconcileRequest, pass_over, reconcile};
 pub use take_over::ADOPTION_NEEDED;
 pub use trial::Trial;
+pub use underway::{Begun, Subject, Turn, Underway};

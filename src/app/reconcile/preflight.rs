@@ -21,6 +21,7 @@ use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
 use super::set_preflight;
 use super::templates::kept_names;
+use super::underway::{Begun, Subject};
 use super::unwanted::Unwanted;
 use crate::app::ports::LiveError;
 
@@ -62,7 +63,19 @@ pub async fn preflight(
             });
             continue;
         }
-        answers.push(try_one(ports, fleet, head, id, &status).await);
+        answers.push(match ports.underway.begin(&Subject::head(&fleet.key, id, head)).await {
+            Begun::Turn(turn) => {
+                let answer = try_one(ports, fleet, head, id, &status).await;
+                ports.underway.end(turn);
+                answer
+            }
+            Begun::PassedOver(reason) => PreflightAnswer {
+                cluster: id.clone(),
+                verdict: PreflightVerdict::NotVerifiable,
+                reasons: vec![Reason { severity: Severity::Warning, ..reason }],
+                names: status.names(),
+            },
+        });
     }
     answers
 }

@@ -90,6 +90,35 @@ pub async fn reconcile(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
 ) -> Result<ReconcileOutcome, LiveError> {
+    let record = record(request, key).await?;
+    let mut reconciliation = Reconciliation::new(request, record);
+    let limit = request.fleet.spec.timeout;
+    let ended = match tokio::time::timeout(limit, reconciliation.run()).await {
+        Ok(ended) => ended,
+        Err(_) => Ended::Failed(Failure {
+            kind: "Timeout",
+            message: format!("reconciling took longer than {} s", limit.as_secs()),
+            reasons: Vec::new(),
+        }),
+    };
+    reconciliation.conclude(ended).await
+}
+
+/// Says why a cluster's folder is not looked at.
+///
+/// # Errors
+/// As [`reconcile`].
+pub async fn pass_over(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    reason: Reason,
+) -> Result<ReconcileOutcome, LiveError> {
+    let record = record(request, key).await?;
+    Reconciliation::new(request, record).conclude(Ended::Refused(vec![reason])).await
+}
+
+/// The cluster's ManagedCluster, made where it is not there; what was asked by it is done now.
+async fn record(request: &ReconcileRequest<'_>, key: &ClusterKey) -> Result<ClusterRecord, LiveError> {
     let (status_store, fleet) = (&request.ports.status_store, request.fleet);
     let mut record = match status_store.cluster(key).await? {
         Some(record) => record,
@@ -107,16 +136,7 @@ pub async fn reconcile(
             record = now;
         }
     }
-    let mut reconciliation = Reconciliation::new(request, record);
-    let ended = match tokio::time::timeout(fleet.spec.timeout, reconciliation.run()).await {
-        Ok(ended) => ended,
-        Err(_) => Ended::Failed(Failure {
-            kind: "Timeout",
-            message: format!("reconciling took longer than {} s", fleet.spec.timeout.as_secs()),
-            reasons: Vec::new(),
-        }),
-    };
-    reconciliation.conclude(ended).await
+    Ok(record)
 }
 
 /// A ManagedCluster stands for one folder of one Fleet.

@@ -8,6 +8,7 @@
 //! [U12]: capstan_plan::templates#u12
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
@@ -15,6 +16,7 @@ use capstan_model::object::ObjectId;
 use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
 use serde_json::Value;
 
+use super::blocking::where_blocking_is_allowed;
 use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster};
 
@@ -42,7 +44,7 @@ pub(super) enum NamingError {
 
 /// Which cluster's templates are named, and whose word counts.
 pub(super) struct Namer<'a> {
-    pub(super) fleet: &'a Fleet,
+    pub(super) fleet: &'a Arc<Fleet>,
     pub(super) cluster: &'a ClusterId,
     pub(super) live: &'a dyn ManagementCluster,
     pub(super) by: &'a As,
@@ -55,8 +57,7 @@ impl Namer<'_> {
         let mut specs = DefaultedSpecs::default();
         // Templates name templates: a name that was found changes the specs of those that hold it.
         loop {
-            let mut rendered = plain.clone();
-            let templates = self.fleet.name_templates(self.cluster, &mut rendered, &names)?;
+            let (rendered, templates) = self.name_by(plain, &names).await?;
             let mut found = Vec::new();
             for template in templates.iter().filter(|template| template.naming == Naming::Content) {
                 let Some(object) = named_object(&rendered, template) else { continue };
@@ -76,6 +77,21 @@ impl Namer<'_> {
             }
             names = with(&names, found);
         }
+    }
+
+    /// Names the templates by what is known. Of a class the whole fleet is read, which takes its time.
+    async fn name_by(
+        &self,
+        plain: &Rendered,
+        names: &TemplateNames,
+    ) -> Result<(Rendered, Vec<NamedTemplate>), Refused> {
+        let (fleet, cluster) = (Arc::clone(self.fleet), self.cluster.clone());
+        let (mut rendered, names) = (plain.clone(), names.clone());
+        where_blocking_is_allowed(move || {
+            let templates = fleet.name_templates(&cluster, &mut rendered, &names)?;
+            Ok((rendered, templates))
+        })
+        .await
     }
 
     /// The live template of that logical name with that very spec.

@@ -1,18 +1,22 @@
 //! What one cluster folder asks for: its render with namespaces filled in, its tombstones, and the rights
 //! with which it is applied.
 
+use std::sync::Arc;
+
 use capstan_kustomize::render::Rendered;
 use capstan_live::applying::{Beyond, Home, Outside, Surroundings, boundary, place_in_namespaces};
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
+use super::blocking::where_blocking_is_allowed;
 use super::kinds::{Kinds, kinds_of};
 use super::provider_sets;
 use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
 use super::revision::Revision;
 use super::unwanted::Unwanted;
+use crate::app::generator::Fleet;
 use crate::app::ports::{As, ManagementCluster, ServiceAccount};
 
 /// What one cluster folder asks for.
@@ -41,7 +45,9 @@ pub(super) async fn read(
     if let Some(Err(reason)) = revision.claims.get(id) {
         return Err(Unwanted::Refused(vec![reason.clone()]));
     }
-    let (mut rendered, tombstones) = render(revision, id).map_err(Unwanted::Refused)?;
+    let (fleet, of) = (Arc::clone(&revision.fleet), id.clone());
+    let rendered = where_blocking_is_allowed(move || render(&fleet, &of)).await;
+    let (mut rendered, tombstones) = rendered.map_err(Unwanted::Refused)?;
     if let Some(reason) = provider_sets::by(revision.fleet.settings(), id)
         .and_then(|_| provider_sets::refuse_tombstones(&tombstones))
     {
@@ -89,8 +95,7 @@ fn applier(account: &ServiceAccountSpec, home: &Home) -> Result<As, Unwanted> {
 }
 
 /// Renders a folder, or says why not.
-fn render(revision: &Revision, id: &ClusterId) -> Result<(Rendered, Deletion), Vec<Reason>> {
-    let fleet = &revision.fleet;
+fn render(fleet: &Fleet, id: &ClusterId) -> Result<(Rendered, Deletion), Vec<Reason>> {
     let failed = |refused| vec![Reason::of_refused("RenderFailed", refused)];
     let tombstones = fleet.tombstones(id).map_err(failed)?;
     let rendered = fleet.render(id).map_err(failed)?;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_kustomize::render::Folders;
-use capstan_live::agent::PreflightId;
 use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Preflight, Standing};
+use capstan_live::agent::{PreflightId, PreflightState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
@@ -22,10 +22,7 @@ use super::request::Request;
 use super::{Planned, Run, SyncError};
 use crate::app::agents::{Reconcilers, content};
 use crate::app::planner::{Planner, PlannerFailed};
-use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PreflightState, PullRequest};
-
-/// A question is not asked again within so long.
-const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
+use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
 
 /// What the live clusters say.
 pub(super) struct Preflights {
@@ -285,25 +282,24 @@ impl Run<'_> {
         };
         let now = self.ports.clock.now();
         let head = question.asker.head();
+        let before = known.map(|known| AskedBefore {
+            state: &known.state,
+            asked_at: known.asked_at,
+            until: known.until,
+            machines: if known.standing == question.standing {
+                MachinesSince::AsThen
+            } else {
+                MachinesSince::MovedOn
+            },
+        });
         // A job that is put off is given the same hint again: what was asked just now is not asked anew.
-        let asked_again = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
-            && known.is_some_and(|known| known.asked_at + JUST_NOW <= now)
+        let is_wished = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
+            && before.is_some_and(|before| !before.is_fresh(now))
             && !self.is_under_way(head).await?;
-        if let Some(known) = known.filter(|known| question.is(known)) {
-            match &known.state {
-                PreflightState::Asked if known.until > now => return Ok((Standing::Asked, true)),
-                _ if asked_again => {}
-                PreflightState::Asked => return Ok((Standing::Unanswered, true)),
-                // Machines that have moved on may have taken away what stood against it.
-                PreflightState::Answered(answer)
-                    if answer.may_change_with_machines() && known.standing != question.standing => {}
-                PreflightState::Answered(answer) => {
-                    return Ok((Standing::Answered(answer.clone()), true));
-                }
-                PreflightState::NotAsked(why) => {
-                    return Ok((Standing::NotAsked(why.clone()), true));
-                }
-            }
+        let wish = if is_wished { AskWish::Anew } else { AskWish::AsItIs };
+        let before = before.filter(|_| known.is_some_and(|known| question.is(known)));
+        if let Some(standing) = before.and_then(|before| before.standing(wish, now)) {
+            return Ok((standing, true));
         }
         let trust = match question.asker {
             Asker::Pull(pull) => self.trust(pull).await?,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::preflight::{Preflight, Standing};
-use capstan_live::agent::{Progress, RolloutState};
+use capstan_live::agent::{LastRollout, NextStep, Progress, SpeaksOf, next_step};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_report::{Fingerprint, not_enrolled};
+use capstan_report::{Fingerprint, awaited_in_words};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Ending, Run, Scopes, SyncError};
@@ -248,45 +248,33 @@ impl Run<'_> {
         scopes: &Scopes,
         cluster: &ClusterId,
     ) -> Result<Option<String>, SyncError> {
-        let Some((name, _)) = reporters.of(cluster) else {
-            // Other tools apply it, or whoever should has not come yet: what is merged then is applied by nobody.
-            let owner = reporters.managed_by.owner(cluster);
-            return Ok(owner.map(|owner| {
-                format!("{} It is offered once one is.", not_enrolled(&owner.name, owner.uid.as_str()))
-            }));
+        let Some(owner) = reporters.managed_by.owner(cluster) else { return Ok(None) };
+        let last = |speaks_of| match reporters.standings.get(cluster) {
+            _ if !reporters.is_enrolled(&owner.uid) => LastRollout::NotEnrolled,
+            None => LastRollout::NotReported,
+            Some(standing) => LastRollout::Reported(&standing.report, speaks_of),
         };
-        let Some(standing) = reporters.standings.get(cluster) else {
-            return Ok(Some(format!(
-                "The reconciler on `{name}` has not reported on this cluster yet: the next step is offered once it reports the last rollout done."
-            )));
-        };
-        let report = &standing.report;
-        if report.state != RolloutState::Done {
-            let how = match report.state {
-                RolloutState::Waiting | RolloutState::Done => {
-                    let words = report.words.as_ref().map(ToString::to_string);
-                    words.unwrap_or_else(|| "no machine is replaced yet".to_owned())
-                }
-                RolloutState::Rolling => {
-                    format!("{} of {} machines are as wished", report.ready, report.wanted)
-                }
-                RolloutState::Stuck => "it is stuck".to_owned(),
-                RolloutState::Refused => "it was refused".to_owned(),
-                RolloutState::Unknown => "nobody can tell about its machines".to_owned(),
-            };
-            return Ok(Some(format!(
-                "The last rollout is not done: {how}, as the reconciler on `{name}` reports. The next step is offered once it is."
-            )));
+        let mut next = next_step(last(SpeaksOf::NotKnown));
+        if let NextStep::Ask(commit) = next {
+            next = next_step(last(self.speaks_of(commit, scopes, cluster).await?));
         }
-        if let Some(reported) = self.snapshot(report.commit()).await? {
-            let target = Target::from(cluster.clone());
-            let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
-            if self.touched(&reported.tree, &self.facts.base.tree, &alone).await?.is_empty() {
-                return Ok(None);
-            }
-        }
-        Ok(Some(format!(
-            "The reconciler on `{name}` has not reported the newest change of this cluster done yet: the next step is offered once it has."
-        )))
+        Ok(match next {
+            NextStep::Offered | NextStep::Ask(_) => None,
+            NextStep::Waits(awaited) => Some(awaited_in_words(awaited, &owner.name, owner.uid.as_str())),
+        })
+    }
+
+    /// Whether a cluster still is what it is made of in that commit.
+    async fn speaks_of(
+        self,
+        commit: &CommitId,
+        scopes: &Scopes,
+        cluster: &ClusterId,
+    ) -> Result<SpeaksOf, SyncError> {
+        let Some(reported) = self.snapshot(commit).await? else { return Ok(SpeaksOf::AnOlder) };
+        let target = Target::from(cluster.clone());
+        let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
+        let touched = self.touched(&reported.tree, &self.facts.base.tree, &alone).await?;
+        Ok(if touched.is_empty() { SpeaksOf::TheNewest } else { SpeaksOf::AnOlder })
     }
 }

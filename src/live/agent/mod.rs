@@ -12,6 +12,7 @@
 //! | [`archive`] | what an archive holds, and what its signature speaks of |
 //! | [`preflight`] | the question "what would the live cluster say", and its answer |
 //! | [`rollout`] | reports on rollouts |
+//! | [`next_step`] | when a cluster is offered its next step |
 //! | [`progress`] | what reports add up to: each turn told once |
 //! | [`wire`] | bodies of requests and answers |
 //!
@@ -24,6 +25,7 @@ pub mod archive;
 mod bounded;
 pub mod identity;
 pub mod limits;
+mod next_step;
 pub mod permission;
 pub mod preflight;
 pub mod progress;
@@ -33,7 +35,8 @@ pub mod wire;
 mod words;
 
 pub use identity::{AgentId, JoinCode, PreflightId, PublicKey, ReportId, is_of_the_future};
-pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict};
+pub use next_step::{Awaited, LastRollout, NextStep, SpeaksOf, next_step};
+pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightState, PreflightVerdict};
 pub use progress::{Announced, Progress, Transition, TransitionKind};
 pub use rollout::{Machine, MachineAge, Reason, RolloutReport, RolloutState};
 pub use token::{Claims, TokenRefusal, judge_claims};

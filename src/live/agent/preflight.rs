@@ -10,9 +10,13 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::templates::LiveTemplate;
+use jiff::{SignedDuration, Timestamp};
 
 /// Reasons that go away when machines have moved on: kinds of the live guards and of Cluster API's webhooks.
 const PASSING: [&str; 4] = ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating"];
+
+/// A question is not asked again within so long.
+const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 
 /// A question of the bot's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +101,72 @@ pub enum Standing {
     Unanswered,
     /// It was not asked, and why: a sentence.
     NotAsked(String),
+}
+
+/// How a preflight stands in the records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreflightState {
+    /// Asked, and not answered yet.
+    Asked,
+    /// Answered, in time or late.
+    Answered(PreflightAnswer),
+    /// Never asked, and why.
+    NotAsked(String),
+}
+
+/// What is known of a question that was asked before.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedBefore<'a> {
+    /// How it stands.
+    pub state: &'a PreflightState,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// Until when an answer is waited for.
+    pub until: Timestamp,
+    /// How the machines of its clusters stand since.
+    pub machines: MachinesSince,
+}
+
+/// How machines stand since a question was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachinesSince {
+    /// As they did.
+    AsThen,
+    /// Otherwise.
+    MovedOn,
+}
+
+/// Whether somebody wants a question asked anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskWish {
+    /// Nobody does.
+    AsItIs,
+    /// Somebody does.
+    Anew,
+}
+
+impl AskedBefore<'_> {
+    /// Whether it was asked just now: a wish that is told twice is not obeyed twice.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.asked_at.saturating_add(JUST_NOW).is_ok_and(|then| now < then)
+    }
+
+    /// What it comes to; `None` where it is to be asked anew.
+    pub fn standing(&self, wish: AskWish, now: Timestamp) -> Option<Standing> {
+        match self.state {
+            PreflightState::Asked if self.until > now => Some(Standing::Asked),
+            _ if wish == AskWish::Anew => None,
+            PreflightState::Asked => Some(Standing::Unanswered),
+            // Machines that have moved on may have taken away what stood against it.
+            PreflightState::Answered(answer)
+                if answer.may_change_with_machines() && self.machines == MachinesSince::MovedOn =>
+            {
+                None
+            }
+            PreflightState::Answered(answer) => Some(Standing::Answered(answer.clone())),
+            PreflightState::NotAsked(why) => Some(Standing::NotAsked(why.clone())),
+        }
+    }
 }
 
 /// The preflight of one head by one management cluster.
@@ -301,5 +371,58 @@ mod tests {
             findings[1].message,
             "The live cluster on `mc-eu` would refuse this for `gauss/peu02`; it gives no reason."
         );
+    }
+
+    #[test]
+    fn a_question_is_asked_anew_when_its_answer_may_be_another_one() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let (asked, until) = (at("2026-11-24T10:00:00Z"), at("2026-11-24T10:01:00Z"));
+        let (in_time, late) = (at("2026-11-24T10:00:59Z"), at("2026-11-24T10:01:00Z"));
+        let accepted = PreflightAnswer::default();
+        let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
+        let (reasons, names) = (Vec::new(), Vec::new());
+        let unsure = ClusterAnswer { cluster, verdict: PreflightVerdict::NotVerifiable, reasons, names };
+        let unsure = PreflightAnswer { clusters: vec![unsure], duration_ms: 5 };
+        let no = "Its head stands in another repository.".to_owned();
+        use AskWish::{Anew, AsItIs};
+        use MachinesSince::{AsThen, MovedOn};
+        for (at, (state, machines, wish, now, standing)) in [
+            (PreflightState::Asked, AsThen, AsItIs, in_time, Some(Standing::Asked)),
+            (PreflightState::Asked, AsThen, Anew, in_time, Some(Standing::Asked)),
+            (PreflightState::Asked, AsThen, AsItIs, late, Some(Standing::Unanswered)),
+            (PreflightState::Asked, AsThen, Anew, late, None),
+            (
+                PreflightState::Answered(accepted.clone()),
+                MovedOn,
+                AsItIs,
+                late,
+                Some(Standing::Answered(accepted.clone())),
+            ),
+            (PreflightState::Answered(accepted), AsThen, Anew, late, None),
+            (
+                PreflightState::Answered(unsure.clone()),
+                AsThen,
+                AsItIs,
+                late,
+                Some(Standing::Answered(unsure.clone())),
+            ),
+            (PreflightState::Answered(unsure), MovedOn, AsItIs, late, None),
+            (
+                PreflightState::NotAsked(no.clone()),
+                MovedOn,
+                AsItIs,
+                late,
+                Some(Standing::NotAsked(no.clone())),
+            ),
+            (PreflightState::NotAsked(no), AsThen, Anew, late, None),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let before = AskedBefore { state: &state, asked_at: asked, until, machines };
+            assert_eq!(before.standing(wish, now), standing, "row {at}");
+        }
+        let before = AskedBefore { state: &PreflightState::Asked, asked_at: asked, until, machines: AsThen };
+        assert!(before.is_fresh(at("2026-11-24T10:00:29Z")) && !before.is_fresh(at("2026-11-24T10:00:30Z")));
     }
 }

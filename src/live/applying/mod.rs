@@ -9,7 +9,7 @@
 //! *Expected flow*: the folders of a commit are rendered and [indexed](OwnerIndex); of each,
 //! [`place_in_namespaces`], [`boundary()`], live names of templates, [`named_outside`] and one read of the live
 //! cluster, [`guards()`], a dry run of everything, [`differs()`], [`plan()`]; [`Inventory::intend`] is stored, then
-//! each step is applied ([`handed_over()`] first, then [`sent_over`]); [`prune()`]; and the rollout is judged.
+//! each step is applied ([`handed_over()`] first, then [`sent_over`] or [`sent_new`]); [`prune()`]; and the rollout is judged.
 //!
 //! *Guarantees*: the same facts give the same decisions; none of them needs another's memory, so a pass may
 //! be broken off anywhere and the next one begins anew.
@@ -66,5 +66,5 @@ pub use prune::{
     Withholding, prune,
 };
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
-pub use sent::{sent, sent_over};
+pub use sent::{sent, sent_new, sent_over};
 pub use taking_over::{TakeOver, speaks_another_version, survives_take_over, take_over};

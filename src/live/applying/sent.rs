@@ -52,6 +52,20 @@ pub fn sent_over(object: &Value, live: &Value) -> Value {
     sent
 }
 
+/// A resource version that no object has: the revision of an empty database, which the first write already leaves.
+const NOWHERE: &str = "1";
+
+/// The object as it is applied where the look found none. It carries a resource version that no object has: the API
+/// server asks for it where there is an object, and not where it makes one. So what somebody else made since the look
+/// (another leader most of all) is not written over; the server answers with a conflict, and the next look judges anew.
+pub fn sent_new(object: &Value) -> Value {
+    let mut sent = sent(object);
+    if let Some(metadata) = sent.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("resourceVersion".to_owned(), NOWHERE.into());
+    }
+    sent
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -69,6 +83,13 @@ mod tests {
         assert_eq!(metadata("MachineHealthCheck", &live), json!({"name": "a", "uid": "u"}));
         live.as_object_mut().unwrap().remove("status");
         assert_eq!(metadata("ConfigMap", &live), whole, "nobody but who means it writes there");
+    }
+
+    #[test]
+    fn what_is_new_is_bound_to_no_object() {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}, "status": {}});
+        let new = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "1"}});
+        assert_eq!(sent_new(&object), new);
     }
 
     #[test]

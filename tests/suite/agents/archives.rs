@@ -89,6 +89,34 @@ async fn an_archive_holds_the_claimed_folders_and_their_sources_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_provider_set_that_the_settings_name_travels_and_no_other() {
+    let set = |namespace: &str| {
+        format!(
+            "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\n\
+             metadata: {{name: cluster-api, namespace: {namespace}}}\nspec: {{version: v1.13.4}}\n"
+        )
+    };
+    let named = "\"both/*\"], providers: {path: mc/providers, by: capstan}}";
+    let settings = SETTINGS.replacen("\"both/*\"]}", named, 1);
+    let town = Town::new(&settings, &["gauss/peu01"]).await;
+    town.push(
+        "main",
+        &[
+            Edit::write("mc/providers/base/providers.yaml", set("capi-system")),
+            // Its folder fits the pattern of the clusters, and nobody names it.
+            Edit::write("gauss/providers/base/providers.yaml", set("other")),
+        ],
+    );
+    town.settle().await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let fetched = agent.fetch().await.unwrap();
+    let travelled = paths(&*fetched.tree);
+    let sets: Vec<&String> = travelled.iter().filter(|path| path.contains("providers")).collect();
+    assert_eq!(sets, ["mc/providers/base/providers.yaml"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_lies_in_another_clusters_folder_does_not_travel_though_a_folder_names_it() {
     let town = Town::new(SETTINGS, &["gauss/peu01", "euler/x"]).await;
     let steals =

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan::app::ports::{Clock, Jobs};
 use capstan::app::sync::Ports;
-use capstan::app::worker::{Heartbeats, Workforce, work};
+use capstan::app::worker::{Deadline, Heartbeats, Timely, Workforce, perform, work};
 use capstan_forge::{Edit, NewPull, Permission, PullState};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
@@ -128,7 +128,13 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_are_answered_while_another_repository_hangs() {
+async fn commands_are_answered_while_another_repository_of_the_owner_hangs() {
+    for workers in [2, 3] {
+        answers_beside_a_repository_that_hangs(workers).await;
+    }
+}
+
+async fn answers_beside_a_repository_that_hangs(workers: usize) {
     let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
     town.forge.create_repository(OTHER).unwrap();
     town.forge.grant(OTHER, "ada", Permission::Write).unwrap();
@@ -148,7 +154,7 @@ async fn commands_are_answered_while_another_repository_hangs() {
 
     let hanging = Hanging::around(&town.ports().planner);
     let ports = Ports { planner: hanging.clone(), ..town.ports().clone() };
-    let office = Office::open(&town, ports, Workforce { workers: 3, deadline: Duration::from_secs(600) });
+    let office = Office::open(&town, ports, Workforce { workers, deadline: Duration::from_secs(600) });
     town.push("main", &[Edit::write("hang", "")]);
     until("the repository hangs", || hanging.is_entered.load(Ordering::SeqCst)).await;
     // More of the same repository takes no further worker.
@@ -164,7 +170,10 @@ async fn commands_are_answered_while_another_repository_hangs() {
     };
     until("an answer", answered).await;
     // Two seconds are wanted; how long it takes is the machine's matter, and that it waits for nobody is not.
-    println!("answered after {} ms beside a repository that hangs", asked.elapsed().as_millis());
+    println!(
+        "answered by {workers} workers after {} ms beside a repository that hangs",
+        asked.elapsed().as_millis()
+    );
     assert!(*hanging.held.lock().unwrap(), "the other one still hangs");
     assert_eq!(office.heartbeats.check(), Ok(()));
     hanging.let_go();
@@ -292,5 +301,33 @@ async fn what_takes_too_long_is_put_back_and_a_panic_is_its_jobs_alone() {
     })
     .await;
     office.close().await;
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_stays_too_long_is_put_off_and_nobody_is_told() {
+    let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
+    town.push("main", &[Edit::write("hang", "")]);
+    town.push("mine", &[Edit::write("README.md", "hello\n")]);
+    let new = NewPull {
+        title: "Mine".to_owned(),
+        head: "mine".to_owned(),
+        base: "main".to_owned(),
+        ..NewPull::default()
+    };
+    let number = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
+    assert!(town.forge.delivered(Duration::from_secs(20)).await);
+    let hanging = Hanging::around(&town.ports().planner);
+    let ports = Ports { planner: hanging.clone(), ..town.ports().clone() };
+    let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
+    let job = jobs.claim("test", Duration::from_secs(60), 1).await.unwrap().unwrap();
+    let ended = perform(&ports, &jobs, &job, Deadline::Guest(Duration::from_secs(1))).await.unwrap();
+    assert_eq!(ended, Timely::No);
+    assert!(town.check_named("capstan", number).is_none(), "it is no failure");
+    hanging.let_go();
+    town.pass(60);
+    let job = jobs.claim("test", Duration::from_secs(60), 1).await.unwrap().unwrap();
+    assert_eq!(job.attempt, 1, "it did not fail");
+    assert_eq!(perform(&ports, &jobs, &job, Duration::from_secs(600)).await.unwrap(), Timely::Yes);
     town.done();
 }

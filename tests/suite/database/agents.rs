@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use capstan::app::ports::{
     Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation,
-    PreflightRecord, PreflightState, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled,
-    TokenUse, WatchedRepository,
+    PreflightRecord, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled, TokenUse,
+    WatchedRepository,
 };
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::{
-    AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, ReportId, RolloutReport, RolloutState,
+    AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, PublicKey, ReportId, RolloutReport,
+    RolloutState,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};

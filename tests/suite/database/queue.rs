@@ -168,6 +168,30 @@ async fn no_installation_has_all_workers_and_who_has_fewest_at_work_comes_first(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_guest_is_one_more_of_an_installation_and_none_of_those_that_may_not_be() {
+    each_engine(async |bench| {
+        let jobs = &bench.database;
+        for repository in [1, 2, 12] {
+            jobs.enqueue(&request(repository, Cause::Event)).await.unwrap();
+        }
+        assert_eq!(jobs.claim("this", LEASE, 1).await.unwrap().unwrap().repository, 1);
+        assert_eq!(jobs.claim("this", LEASE, 1).await.unwrap(), None);
+        let guest = async |but: &[u64]| {
+            let but = but.iter().copied().collect();
+            let job = jobs.claim_guest("this", LEASE, 1, &but).await.unwrap();
+            job.map(|job| job.repository)
+        };
+        assert_eq!(guest(&[2, 12]).await, None);
+        assert_eq!(guest(&[2]).await, Some(12), "another id than 2 and 1");
+        assert_eq!(guest(&[]).await, None, "one guest is enough");
+        let other = JobRequest { installation: 8, ..request(5, Cause::Event) };
+        jobs.enqueue(&other).await.unwrap();
+        assert_eq!(jobs.claim("this", LEASE, 1).await.unwrap().unwrap().repository, 5);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failed_job_is_tried_again_later_and_says_how_often() {
     each_engine(async |bench| {
         let jobs = &bench.database;

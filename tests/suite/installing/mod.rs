@@ -5,6 +5,7 @@
 //! | `town` | a management cluster with provider objects, and what people do there |
 //! | `stub` | what a kubelet, a kube-proxy and managers would do: Deployments become available, webhooks answer |
 //! | `stories` | what becomes of the providers |
+//! | `migrating` | what becomes of objects where a version of their definition goes |
 
 #![expect(
     clippy::panic,
@@ -13,6 +14,7 @@
     reason = "a panic is how tests fail, and they say aloud what they skip"
 )]
 
+mod migrating;
 mod stories;
-mod stub;
-mod town;
+pub(crate) mod stub;
+pub(crate) mod town;

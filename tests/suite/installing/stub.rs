@@ -22,13 +22,13 @@ use tokio_rustls::rustls::{ServerConfig, crypto};
 use crate::plane::{self, Plane};
 
 /// Runs until it is dropped.
-pub(super) struct Stub {
+pub(crate) struct Stub {
     /// Where webhooks are served.
-    pub(super) url: String,
+    pub(crate) url: String,
     /// What their callers trust, in base64.
-    pub(super) ca: String,
+    pub(crate) ca: String,
     /// How often a webhook was called.
-    pub(super) calls: Arc<AtomicUsize>,
+    pub(crate) calls: Arc<AtomicUsize>,
     _certificates: tempfile::TempDir,
     runtime: Option<Runtime>,
 }
@@ -42,7 +42,7 @@ impl Drop for Stub {
 }
 
 impl Stub {
-    pub(super) fn start(plane: &Plane) -> Self {
+    pub(crate) fn start(plane: &Plane) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let certificates = certificates();

@@ -1,7 +1,7 @@
 //! A management cluster with provider objects, their components in ConfigMaps, and the real reconciler.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -16,36 +16,36 @@ use crate::plane::{Parts, Plane};
 
 /// Kind, name, namespace, label and file of a provider.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub(super) kind: &'static str,
-    pub(super) name: &'static str,
-    pub(super) namespace: &'static str,
-    pub(super) label: &'static str,
-    file: &'static str,
+pub(crate) struct Row {
+    pub(crate) kind: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) namespace: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) file: &'static str,
 }
 
-pub(super) const CORE: Row = Row {
+pub(crate) const CORE: Row = Row {
     kind: "CoreProvider",
     name: "cluster-api",
     namespace: "capi-system",
     label: "cluster-api",
     file: "core-components.yaml",
 };
-pub(super) const BOOTSTRAP: Row = Row {
+pub(crate) const BOOTSTRAP: Row = Row {
     kind: "BootstrapProvider",
     name: "kubeadm",
     namespace: "capi-kubeadm-bootstrap-system",
     label: "bootstrap-kubeadm",
     file: "bootstrap-components.yaml",
 };
-pub(super) const CONTROL_PLANE: Row = Row {
+pub(crate) const CONTROL_PLANE: Row = Row {
     kind: "ControlPlaneProvider",
     name: "kubeadm",
     namespace: "capi-kubeadm-control-plane-system",
     label: "control-plane-kubeadm",
     file: "control-plane-components.yaml",
 };
-pub(super) const IPAM: Row = Row {
+pub(crate) const IPAM: Row = Row {
     kind: "IPAMProvider",
     name: "in-cluster",
     namespace: "capi-ipam-in-cluster-system",
@@ -53,10 +53,19 @@ pub(super) const IPAM: Row = Row {
     file: "ipam-components.yaml",
 };
 
-pub(super) struct Town {
-    pub(super) plane: Plane,
-    pub(super) stub: Stub,
-    pub(super) reconciler: Process,
+pub(crate) const AWS: Row = Row {
+    kind: "InfrastructureProvider",
+    name: "aws",
+    namespace: "capa-system",
+    label: "infrastructure-aws",
+    file: "infrastructure-components.yaml",
+};
+
+/// A management cluster with provider objects.
+pub(crate) struct Town {
+    pub(crate) plane: Plane,
+    pub(crate) stub: Stub,
+    pub(crate) reconciler: Process,
     components: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -64,14 +73,23 @@ pub(super) struct Town {
 impl Town {
     /// With Capstan's kinds, the seven kinds and cert-manager's; `None`, said aloud, where something was never built.
     /// What a set takes is another matter: here it may do everything.
-    pub(super) fn build() -> Option<Self> {
-        let town = Self::build_without_rights()?;
+    pub(crate) fn build() -> Option<Self> {
+        Self::build_with(&[])
+    }
+
+    /// The same with flags of the reconciler.
+    pub(crate) fn build_with(flags: &[&str]) -> Option<Self> {
+        let town = Self::found(flags)?;
         town.plane.apply(RIGHTS);
         Some(town)
     }
 
-    /// The same with what `deploy/providers` brings, and nothing besides.
-    pub(super) fn build_without_rights() -> Option<Self> {
+    /// With what `deploy/providers` brings, and nothing besides.
+    pub(crate) fn build_without_rights() -> Option<Self> {
+        Self::found(&[])
+    }
+
+    fn found(flags: &[&str]) -> Option<Self> {
         let tools = crate::plane::tools()?;
         let (components, certificates) = (tools.join("components"), tools.join("cert-manager.crds.yaml"));
         if !components.join("complete").is_file() || !certificates.is_file() {
@@ -90,32 +108,18 @@ impl Town {
         plane.apply(&crate::plane::reconciler::deployed("providers/rbac.yaml"));
         let stub = Stub::start(&plane);
         let folder = tempfile::tempdir().unwrap();
-        let reconciler = process_with(&plane, folder.path(), &["--providers-namespace", HOME]);
+        let reconciler =
+            process_with(&plane, folder.path(), &[&["--providers-namespace", HOME], flags].concat());
         Some(Self { plane, stub, reconciler, components, _folder: folder })
     }
 
     /// Puts the components of a version into a packed ConfigMap of the provider's namespace.
-    pub(super) fn publish(&self, row: Row, version: &str) {
-        let folder = self.components.join(row.label).join(version);
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        packed.write_all(&std::fs::read(folder.join(row.file)).unwrap()).unwrap();
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": row.namespace}});
-        self.plane.apply(&namespace.to_string());
-        let map = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {
-                "name": version, "namespace": row.namespace,
-                "labels": {"for": row.name, "provider.cluster.x-k8s.io/version": version},
-                "annotations": {"provider.cluster.x-k8s.io/compressed": "true"},
-            },
-            "data": {"metadata": std::fs::read_to_string(folder.join("metadata.yaml")).unwrap()},
-            "binaryData": {"components": STANDARD.encode(packed.finish().unwrap())},
-        });
-        self.plane.apply(&map.to_string());
+    pub(crate) fn publish(&self, row: Row, version: &str) {
+        publish(&self.plane, &self.components, row, version);
     }
 
     /// Applies a provider object: nothing of what `spec` has beside the version and the source was said before.
-    pub(super) fn ask(&self, row: Row, version: &str, spec: &Value) {
+    pub(crate) fn ask(&self, row: Row, version: &str, spec: &Value) {
         let text =
             std::fs::read_to_string(self.components.join(row.label).join(version).join(row.file)).unwrap();
         let mut object = json!({
@@ -134,7 +138,7 @@ impl Town {
     }
 
     /// Grants the installer what `capstan providers rights` prints of the provider objects and ConfigMaps that are there.
-    pub(super) fn grant_what_is_printed(&self) {
+    pub(crate) fn grant_what_is_printed(&self) {
         let repository = tempfile::tempdir().unwrap();
         let made = Command::new("git").args(["init", "--quiet"]).current_dir(&repository).status().unwrap();
         assert!(made.success());
@@ -197,24 +201,27 @@ impl Town {
     }
 
     /// A field of the object, at a JSONPath.
-    pub(super) fn field(&self, row: Row, path: &str) -> String {
+    pub(crate) fn field(&self, row: Row, path: &str) -> String {
         let resource = format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase());
         let path = format!("jsonpath={{{path}}}");
         self.plane.kubectl(&["get", &resource, row.name, "-n", row.namespace, "-o", &path])
     }
 
-    /// Waits until these are ready at their versions.
-    pub(super) fn wait_for(&self, wanted: &[(Row, &str)]) {
+    /// Whether a provider is ready at that version.
+    pub(crate) fn is_ready(&self, row: Row, version: &str) -> bool {
         let ready = ".status.conditions[?(@.type==\"Ready\")].status";
+        self.field(row, ".status.installedVersion") == version && self.field(row, ready) == "True"
+    }
+
+    /// Waits until these are ready at their versions.
+    pub(crate) fn wait_for(&self, wanted: &[(Row, &str)]) {
         self.wait("the providers are not ready", || {
-            wanted.iter().all(|(row, version)| {
-                self.field(*row, ".status.installedVersion") == *version && self.field(*row, ready) == "True"
-            })
+            wanted.iter().all(|(row, version)| self.is_ready(*row, version))
         });
     }
 
     /// Waits until something holds.
-    pub(super) fn wait(&self, otherwise: &str, holds: impl Fn() -> bool) {
+    pub(crate) fn wait(&self, otherwise: &str, holds: impl Fn() -> bool) {
         let begun = Instant::now();
         while !holds() {
             self.reconciler.is_well().unwrap();
@@ -227,20 +234,20 @@ impl Town {
         }
     }
 
-    fn kinds(&self) -> String {
-        let all = [CORE, BOOTSTRAP, CONTROL_PLANE, IPAM];
+    pub(crate) fn kinds(&self) -> String {
+        let all = [CORE, BOOTSTRAP, CONTROL_PLANE, IPAM, AWS];
         let kinds: Vec<String> =
             all.iter().map(|row| format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase())).collect();
         kinds.join(",")
     }
 
-    fn statuses(&self) -> String {
+    pub(crate) fn statuses(&self) -> String {
         let path = "jsonpath={range .items[*]}{.kind}{\" \"}{.status.conditions}{\"\\n\"}{end}";
         self.plane.kubectl(&["get", &self.kinds(), "-A", "-o", path])
     }
 
     /// Waits until nobody has written anything as the installer for a while; how many writes there were in all.
-    pub(super) fn settle(&self) -> usize {
+    pub(crate) fn settle(&self) -> usize {
         let (mut writes, mut quiet) = (self.writes().len(), Instant::now());
         while quiet.elapsed() < Duration::from_secs(4) {
             // The log is long, and is read whole each time.
@@ -254,14 +261,14 @@ impl Town {
     }
 
     /// What the installer wrote so far.
-    pub(super) fn writes(&self) -> Vec<String> {
+    pub(crate) fn writes(&self) -> Vec<String> {
         let all = self.plane.audit();
         let own = all.iter().filter(|request| request.is_by(HOME, "capstan-providers") && request.is_write());
         own.map(crate::plane::audit::Request::words).collect()
     }
 
     /// Every object that carries a provider's label, without what the API server sets, Deployments' status included.
-    pub(super) fn objects(&self) -> Vec<String> {
+    pub(crate) fn objects(&self) -> Vec<String> {
         let resources = "deployments,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,\
                          mutatingwebhookconfigurations,validatingwebhookconfigurations,issuers,certificates,customresourcedefinitions";
         let text =
@@ -295,6 +302,26 @@ impl Town {
         objects.sort();
         objects
     }
+}
+
+/// Puts the components of a version into a packed ConfigMap of the provider's namespace.
+pub(crate) fn publish(plane: &Plane, components: &Path, row: Row, version: &str) {
+    let folder = components.join(row.label).join(version);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(&std::fs::read(folder.join(row.file)).unwrap()).unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": row.namespace}});
+    plane.apply(&namespace.to_string());
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": version, "namespace": row.namespace,
+            "labels": {"for": row.name, "provider.cluster.x-k8s.io/version": version},
+            "annotations": {"provider.cluster.x-k8s.io/compressed": "true"},
+        },
+        "data": {"metadata": std::fs::read_to_string(folder.join("metadata.yaml")).unwrap()},
+        "binaryData": {"components": STANDARD.encode(packed.finish().unwrap())},
+    });
+    plane.apply(&map.to_string());
 }
 
 const RIGHTS: &str = "

@@ -1,7 +1,7 @@
 //! Reading, trying, applying.
 
 use capstan::app::ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
-use capstan_live::applying::RefusalKind;
+use capstan_live::applying::{RefusalKind, sent_new};
 use serde_json::{Value, json};
 
 use super::{Ground, config_map, managers};
@@ -33,6 +33,22 @@ async fn a_dry_run_changes_nothing_and_an_apply_is_capstans_alone() {
     let changed = ground.config_map("plain", &json!({"b": "2"}));
     let applied = ground.cluster.apply(&by, &changed, Run::Real, Contested::Refuse).await.unwrap();
     assert_eq!(applied["data"], json!({"b": "2"}), "what is named no longer goes");
+}
+
+#[tokio::test]
+async fn what_is_new_is_made_once_and_written_over_nobody() {
+    let Some(ground) = Ground::prepare("new-objects").await else { return };
+    let by = ground.applier();
+    let apply = async |manifest: &Value| {
+        ground.cluster.apply(&by, &sent_new(manifest), Run::Real, Contested::Take).await
+    };
+    let stale = ground.config_map("new", &json!({"a": "stale"}));
+    let newer = ground.config_map("new", &json!({"a": "newer"}));
+    let made = apply(&newer).await.unwrap();
+    assert_eq!(managers(&made), ["capstan Apply"]);
+    let (kind, words) = refused(apply(&stale).await);
+    assert_eq!(kind, RefusalKind::Conflict, "{words}");
+    assert_eq!(ground.live(&stale).await.unwrap()["data"], json!({"a": "newer"}));
 }
 
 #[tokio::test]

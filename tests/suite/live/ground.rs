@@ -38,6 +38,13 @@ impl Ground {
         Some(Self { plane, world, truths: Mutex::default() })
     }
 
+    /// On a management cluster whose kinds may still have to come.
+    pub(crate) fn on(plane: Plane) -> Self {
+        let kinds = [CLUSTER_API, CAPSTAN_KINDS].concat();
+        let world = World::watch(&plane.admin_kubeconfig(), &kinds, None);
+        Self { plane, world, truths: Mutex::default() }
+    }
+
     /// The machines of a cluster as they are now.
     pub(crate) fn machines(&self, cluster: &Sample) -> Vec<Machine> {
         self.world.machines(&cluster.namespace(), &cluster.name)

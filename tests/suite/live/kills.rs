@@ -14,10 +14,15 @@ const APART: Duration = Duration::from_secs(8);
 
 /// Kills and starts again until the scenarios are over, or often enough; how often it did.
 pub(super) fn spread(process: &Process, seed: u64, over: &AtomicBool) -> u32 {
+    spread_over(process, seed, APART, over)
+}
+
+/// The same, so long apart on average.
+pub(super) fn spread_over(process: &Process, seed: u64, apart: Duration, over: &AtomicBool) -> u32 {
     let mut random = rand::rngs::StdRng::seed_from_u64(seed);
     let kills = AtomicU32::new(0);
     while kills.load(Ordering::Relaxed) < KILLS {
-        let moment = Instant::now() + APART.mul_f64(random.random_range(0.1..1.9));
+        let moment = Instant::now() + apart.mul_f64(random.random_range(0.1..1.9));
         while Instant::now() < moment {
             if over.load(Ordering::Relaxed) {
                 return kills.load(Ordering::Relaxed);

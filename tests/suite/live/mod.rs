@@ -11,6 +11,7 @@
 //! | `prediction` | truth of prediction |
 //! | `verdicts` | what must be true of all requests in the audit log |
 //! | `recording`, `excerpts` | writes down what objects say while they roll, for tests of verdicts |
+//! | `providers` | the management cluster's own providers, upgraded under clusters that are at work |
 //! | `kills`, `waiting` | SIGKILL at random moments; conditions instead of pauses |
 //!
 //! `CAPSTAN_SCENARIOS=upgraded,stuck` plays only those, `CAPSTAN_SEED` repeats the moments of the kills. It needs a
@@ -23,6 +24,7 @@ pub(crate) mod ground;
 mod kills;
 mod offline;
 pub(crate) mod prediction;
+mod providers;
 mod recording;
 pub(crate) mod sample;
 mod scenarios;

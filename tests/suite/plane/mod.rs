@@ -89,6 +89,11 @@ impl Plane {
         &self.state
     }
 
+    /// Where its programs lie.
+    pub(crate) fn programs(&self) -> &Path {
+        &self.programs
+    }
+
     /// A kubeconfig with all rights.
     pub(crate) fn admin_kubeconfig(&self) -> PathBuf {
         self.state.join("admin.kubeconfig")

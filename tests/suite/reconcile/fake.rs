@@ -56,6 +56,8 @@ pub(crate) struct State {
     pub(crate) refuses_deletion: Option<String>,
     /// Removes the object of that name just before the next real write.
     pub(crate) loses_before_write: Option<String>,
+    /// Somebody makes that object just before the next real write.
+    pub(crate) makes_before_write: Option<Value>,
     /// Changes an object just before it is deleted for real.
     pub(crate) touches_before_delete: Option<Touch>,
 }
@@ -412,12 +414,22 @@ impl ManagementCluster for FakeCluster {
             state.objects.retain(|key, _| key.3 != name);
             state.applied.retain(|key, _| key.3 != name);
         }
+        if run == Run::Real
+            && let Some(made) = state.makes_before_write.take()
+        {
+            let key = key_of(&made);
+            state.objects.insert(key.clone(), made);
+            state.written(&key);
+        }
         let mut manifest = manifest.clone();
         if let Some(metadata) = manifest["metadata"].as_object_mut() {
             for field in ["uid", "resourceVersion"] {
                 let wanted = metadata.remove(field);
-                let is = state.objects.get(&key).and_then(|live| live["metadata"].get(field)).cloned();
-                if wanted.is_some() && wanted != is {
+                let live = state.objects.get(&key);
+                let is = live.and_then(|live| live["metadata"].get(field)).cloned();
+                // As the API server does it: a resource version counts where there is an object.
+                let counts = live.is_some() || field == "uid";
+                if counts && wanted.is_some() && wanted != is {
                     let body = json!({"message": "the object has been modified", "reason": "Conflict"});
                     return Err(refused(&doing, (409, body)));
                 }

@@ -86,6 +86,27 @@ async fn an_inventory_that_another_process_wrote_meanwhile_is_not_overwritten() 
 }
 
 #[tokio::test]
+async fn what_another_leader_made_since_the_look_is_not_written_over() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.reconcile("gauss/peu01").await;
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
+    );
+    let newer = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"key": "2"},
+        "metadata": {"name": "more", "namespace": "org", "uid": "theirs", "resourceVersion": "7"}});
+    world.live.state().makes_before_write = Some(newer);
+    let outcome = world.reconcile("gauss/peu01").await;
+    let Ended::Failed(failure) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    assert_eq!(failure.kind, "Conflict");
+    let key = ("ConfigMap", "more");
+    let state = world.live.state();
+    let more = state.objects.iter().find(|(found, _)| (found.1.as_str(), found.3.as_str()) == key).unwrap();
+    assert_eq!(more.1["data"], json!({"key": "2"}));
+}
+
+#[tokio::test]
 async fn whoever_touches_a_managed_cluster_stops_nobody() {
     let world = World::new();
     plain(&world, "peu01");

@@ -8,21 +8,24 @@
 //! | attempt | in memory | on a real API server |
 //! |---|---|---|
 //! | the tree is empty, or its settings cannot be read | `looping` | `real::deletions` |
-//! | a tree without history is pushed by force, or an older one | `git::mirror` (fetched) | `real::deletions` |
+//! | a tree without history is pushed by force, or an older one | `git::mirror` (fetched) | `real::deletions`, `real::interrupted` |
+//! | the branch renamed, or deleted | – | `real::interrupted` |
 //! | conflict markers, no YAML, no UTF-8, a link, a pointer of LFS | rows | rows |
 //! | a kustomization that lists fewer, none, or what is missing; `maxDeletions` | rows | rows |
 //! | base emptied, renamed, removed; the folder removed | rows | rows |
 //! | the folder copied, renamed, renamed and changed at once | rows, `owning`, `moving` | rows, `real::deletions` |
 //! | a tombstone: of a wrong group, of what is rendered, of another's, the right one, of the whole cluster | rows, `pruning` | rows, `real::deletions` |
-//! | the Cluster deleted by hand | `dying`, `machines` | – |
-//! | a downgrade by a revert | `adopting`, `machines` | `live::scenarios::upgraded` |
+//! | the Cluster deleted by hand | `dying`, `machines` | `real::interrupted` |
+//! | a downgrade by a revert | `adopting`, `machines` | `real::interrupted`, `live::scenarios::upgraded` |
 //! | a control plane renamed, given up, or left with a tombstone | `machines` | `real::deletions` |
-//! | a template removed during its rollout | `machines` | – |
-//! | the claim moved away, and back | rows, `owning` | rows |
+//! | a template removed during its rollout | `machines` | `real::interrupted` |
+//! | the claim moved away, and back | rows, `owning` | rows, `real::interrupted` |
 //! | claimed twice, by two folders, by two Fleets | rows, `owning` | rows, `real::deletions` |
-//! | `suspend` | `applying`, `moving` | `real::deletions`, `real::killed` |
+//! | `suspend` | `applying`, `moving` | `real::deletions`, `real::killed`, `real::interrupted` |
+//! | the API server restarted in mid-apply | `dying` | `real::interrupted`, `live::scenarios::restarted` |
+//! | the state folder deleted, full or read-only | – | `real::interrupted` |
 //! | take-over, and beside an autoscaler | `adopting`, `pruning` | `real::adopted`, `k8s::adopting` |
-//! | killed in the middle of any of them | `dying`, `moving` | `real::killed` |
+//! | killed in the middle of any of them | `dying`, `moving` | `real::killed`, `real::interrupted`; of the rows, some at a time |
 //!
 //! In all texts NAME is the row's name. Every folder that a row writes to begins with a `Cluster` NAME and two
 //! ConfigMaps; all lie in the namespace `gauss`.

@@ -12,7 +12,7 @@ use capstan::app::providers;
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
-    TrialFailed, TrialRenders, Work,
+    TrialFailed, TrialRenders, UnderwayNotes, Work,
 };
 use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
 use capstan::app::reconcile::resources::{
@@ -23,7 +23,7 @@ use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
     DryRunCache, Gate, Interruption, Kinds, Operators, Ports, ReconcileOutcome, ReconcileRequest, Trial,
-    reconcile,
+    Underway, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -55,6 +55,7 @@ pub(crate) struct World {
     /// What is asked before each write.
     pub(crate) fence: Mutex<Option<Arc<dyn Fence>>>,
     claiming: Arc<tokio::sync::Mutex<()>>,
+    underway: Arc<Underway>,
     operators: Arc<Operators>,
     /// From no host, unless a test says so.
     pub(crate) downloads: Mutex<Downloads>,
@@ -119,6 +120,19 @@ managementClusters:
   clusters: ["gauss/*"]
 "#;
 
+/// Nobody comes after this process.
+struct Unnoted;
+
+impl UnderwayNotes for Unnoted {
+    fn read(&self) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    fn write(&self, _note: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 impl World {
     /// A repository whose clusters `gauss/*` are this management cluster's, with the namespace `org`.
     pub(crate) fn new() -> Self {
@@ -131,6 +145,7 @@ impl World {
             bot: FakeBot::default(),
             fleet: Mutex::new(fleet()),
             downloads: Mutex::new(super::providers::downloads(&[], clock.clone())),
+            underway: Arc::new(Underway::new(Arc::new(Unnoted), clock.clone())),
             clock,
             kinds: Arc::default(),
             dry_run_cache: Arc::default(),
@@ -198,6 +213,7 @@ impl World {
             kinds: self.kinds.clone(),
             dry_run_cache: self.dry_run_cache.clone(),
             trial: Arc::clone(&self.known_trials),
+            underway: Arc::clone(&self.underway),
             claiming: Arc::clone(&self.claiming),
             operators: Arc::clone(&self.operators),
             downloads: self.downloads.lock().unwrap().clone(),

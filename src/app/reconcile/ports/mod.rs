@@ -2,13 +2,15 @@
 //! status store of its own custom resources.
 //!
 //! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](crate::app::ports::ManagementCluster)), `git` and
-//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`].
+//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`],
+//! `state_folder` [`UnderwayNotes`].
 
 mod bot;
 mod source;
 mod sources;
 mod status_store;
 mod trial_renders;
+mod underway_notes;
 
 pub use bot::{
     Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
@@ -21,3 +23,4 @@ pub use status_store::{
     Tone,
 };
 pub use trial_renders::{TrialFailed, TrialRenders};
+pub use underway_notes::UnderwayNotes;

@@ -5,7 +5,9 @@
 
 use capstan_model::finding::{Finding, rules};
 use capstan_model::tree::CommitId;
-use capstan_report::{CheckReport, Conclusion, Judged, ReportId, check};
+use capstan_report::{
+    Calls, CheckReport, Conclusion, Judged, Newest, ReportId, RunDecision, RunFacts, RunWish, check, place,
+};
 
 use super::super::refusals::Write;
 use super::super::{Run, SyncError};
@@ -88,50 +90,42 @@ impl Run<'_> {
         };
         let known = records.check(self.repository.id, &pull.head, NAME).await?;
         let pressed = known.as_ref().and_then(|record| record.pressed.clone());
-        let told = known.as_ref().map(|record| KeptReport::read(&record.content).output);
+        let told = known.as_ref().map(|record| (record.check_run, KeptReport::read(&record.content).output));
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
-        let is_told = told.as_ref() == Some(&output) && !asked_again;
-        // What is sent once for each annotation is not sent before GitHub was asked what it has: of a process that was
-        // killed the records know less.
-        let is_asked = !is_told && (known.is_none() || !new.annotations.is_empty());
-        let latest = if is_asked { self.latest_run(&pull.head).await? } else { None };
-        let left = latest.as_ref().map(|run| (ReportId::read(&run.external_id), run.conclusion.is_some()));
-        // A run that somebody wants anew counts only where it was made since: it is not the one that is noted.
-        let is_since = told.as_ref() == Some(&output.unfinished())
-            && known.as_ref().map(|record| record.check_run) != latest.as_ref().map(|run| run.id);
-        let id = match (latest.as_ref(), left, known.as_ref()) {
-            (_, _, Some(record)) if is_told => record.check_run,
-            (Some(run), Some((says, false)), _) if several && says == output.unfinished() => {
+        let facts = RunFacts {
+            report: &output,
+            calls: if several { Calls::Several } else { Calls::One },
+            wish: if asked_again { RunWish::Anew } else { RunWish::AsItIs },
+            noted: told.as_ref().map(|(run, says)| (*run, says)),
+            newest: Newest::NotAsked,
+        };
+        let (mut decision, mut latest) = (place(&facts), None);
+        if decision == RunDecision::Ask {
+            latest = self.latest_run(&pull.head).await?;
+            let says = latest.as_ref().map(|run| ReportId::read(&run.external_id));
+            let newest = match latest.as_ref().zip(says.as_ref()) {
+                None => Newest::Absent,
+                Some((run, says)) if run.conclusion.is_some() => Newest::Concluded(run.id, says),
+                Some((run, says)) => Newest::Running(run.id, says),
+            };
+            decision = place(&RunFacts { newest, ..facts });
+        }
+        if several && matches!(decision, RunDecision::Update(_) | RunDecision::Create | RunDecision::Ask) {
+            // Were it killed in between, the next report must not be added to these annotations.
+            let check_run = known.as_ref().map_or(0, |record| record.check_run);
+            let begun = KeptReport { inputs: String::new(), output: output.unfinished() };
+            let begun =
+                CheckRecord { pressed: pressed.clone(), ..self.check_record(pull, check_run, &begun, None) };
+            records.save_check(&begun).await?;
+        }
+        let id = match (decision, &latest) {
+            (RunDecision::Keep(run), _) => run,
+            (RunDecision::Finish(_), Some(run)) => {
                 host.finish_check_run(self.repository, run, &new).await?.id
             }
-            (Some(run), Some((says, true)), _) if says == output && (!asked_again || is_since) => run.id,
-            _ => {
-                if several {
-                    // Were it killed in between, the next report must not be added to these annotations.
-                    let check_run = known.as_ref().map_or(0, |record| record.check_run);
-                    let begun = KeptReport { inputs: String::new(), output: output.unfinished() };
-                    let begun = CheckRecord {
-                        pressed: pressed.clone(),
-                        ..self.check_record(pull, check_run, &begun, None)
-                    };
-                    records.save_check(&begun).await?;
-                }
-                // A run with a conclusion does not go back to work, which one that is sent in parts would have to.
-                let may_replace =
-                    |told: &ReportId| output.may_replace(told) && (!several || told.is_pending());
-                match known {
-                    Some(record) if told.as_ref().is_some_and(may_replace) => {
-                        self.write_again(record.check_run, &new).await?
-                    }
-                    Some(_) => host.create_check_run(self.repository, &new).await?.id,
-                    None => match latest {
-                        Some(run) if ReportId::read(&run.external_id) == output && !asked_again => run.id,
-                        Some(run) if may_replace(&ReportId::read(&run.external_id)) => {
-                            self.write_again(run.id, &new).await?
-                        }
-                        _ => host.create_check_run(self.repository, &new).await?.id,
-                    },
-                }
+            (RunDecision::Update(run), _) => self.write_again(run, &new).await?,
+            (RunDecision::Create | RunDecision::Finish(_) | RunDecision::Ask, _) => {
+                host.create_check_run(self.repository, &new).await?.id
             }
         };
         let kept = KeptReport { inputs: inputs.to_owned(), output };

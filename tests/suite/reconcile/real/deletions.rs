@@ -234,7 +234,7 @@ pub(super) async fn prepare(town: &Town) {
     let pool = ["get", "machinedeployment", "pool-old", "-n", CUSTOMER];
     let missing = town.wait(async || plane.try_kubectl(&pool, "").err().into_iter().collect()).await;
     assert_eq!(missing, [""; 0]);
-    finish_pool(town, "pool-old");
+    finish_pool(town, "pool-old", 1);
     for name in PLANES {
         let plane_of = ["get", "kubeadmcontrolplane", &format!("{name}-old"), "-n", CUSTOMER];
         let missing = town.wait(async || plane.try_kubectl(&plane_of, "").err().into_iter().collect()).await;
@@ -277,7 +277,7 @@ pub(super) async fn prepare(town: &Town) {
 }
 
 /// A machine as Cluster API's controller makes it for a control plane.
-fn machine_of(cluster: &str, control_plane: &str) -> String {
+pub(super) fn machine_of(cluster: &str, control_plane: &str) -> String {
     format!(
         "\
 apiVersion: cluster.x-k8s.io/v1beta2
@@ -297,11 +297,11 @@ spec:
     )
 }
 
-/// Writes the status that Cluster API's controller would.
-fn finish_pool(town: &Town, name: &str) {
+/// Writes the status that Cluster API's controller would once it has seen that generation.
+pub(super) fn finish_pool(town: &Town, name: &str, generation: u32) {
     let condition = |kind: &str, status: &str| {
         format!(
-            r#"{{"type": "{kind}", "status": "{status}", "reason": "Said", "message": "", "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}}"#
+            r#"{{"type": "{kind}", "status": "{status}", "reason": "Said", "message": "", "observedGeneration": {generation}, "lastTransitionTime": "2026-01-01T00:00:00Z"}}"#
         )
     };
     let conditions = [
@@ -312,7 +312,7 @@ fn finish_pool(town: &Town, name: &str) {
         condition("ScalingDown", "False"),
     ];
     let status = format!(
-        r#"{{"status": {{"observedGeneration": 1, "replicas": 0, "upToDateReplicas": 0, "readyReplicas": 0, "availableReplicas": 0, "conditions": [{}]}}}}"#,
+        r#"{{"status": {{"observedGeneration": {generation}, "replicas": 0, "upToDateReplicas": 0, "readyReplicas": 0, "availableReplicas": 0, "conditions": [{}]}}}}"#,
         conditions.join(",")
     );
     let object = ["patch", "machinedeployment", name, "-n", CUSTOMER];
@@ -401,7 +401,7 @@ pub(super) async fn finish(town: &Town, since: Timestamp) {
     plane.kubectl(&["delete", "validatingadmissionpolicybinding", "keep"]);
     let release = r#"{"metadata": {"finalizers": null}}"#;
     plane.kubectl(&["patch", "cluster", "whole", "-n", CUSTOMER, "--type=merge", "-p", release]);
-    finish_pool(town, "pool-new");
+    finish_pool(town, "pool-new", 1);
     let wanted = [("webhook", "True Done", 3), ("whole", "True Removed", 0), ("pool", "True Done", 5)];
     let missing = town
         .wait(async || {

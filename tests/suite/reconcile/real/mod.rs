@@ -2,21 +2,22 @@
 //!
 //! `killed` and `drifting` have a server of their own each, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
 //! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
-//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `poisoned`, `leading`
-//! and `provider_sets` have a server of their own each.
+//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `poisoned`, `leading`,
+//! `interrupted` and `provider_sets` have a server of their own each.
 
 mod adopted;
 mod attempts;
 mod deletions;
 mod drifting;
 mod fleets;
+mod interrupted;
 mod killed;
 mod leading;
 mod poisoned;
 mod provider_sets;
 mod sources;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use capstan::app::ports::{ApiKind, ApiObject, As, ManagementCluster as _};
@@ -34,6 +35,10 @@ use crate::plane::{Parts, Plane, tail};
 
 /// The other customer of this management cluster.
 const OTHER_CUSTOMER: &str = "newton";
+
+/// So often, and for so long at most, a process is killed while it applies what folders try.
+const KILLS: usize = 8;
+const KILLING: Duration = Duration::from_secs(60);
 
 /// As long as the slowest machine may take.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -59,6 +64,8 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     deletions::make(&town);
     town.commit("What folders try, and what becomes of them", &deletions::claims());
     town.opened().await;
+    let begun = town.kill_while_applying(since).await;
+    println!("killed while these were begun: {}", begun.into_iter().collect::<Vec<_>>().join(", "));
     deletions::resume(&town);
     let wrong = town
         .wait(async || {
@@ -208,6 +215,35 @@ impl Town {
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
+    }
+
+    /// Kills the process and starts the next one, some times, each time as soon as it has begun with folders that none
+    /// before it had. Gives those: of each something was written and nothing told yet that came after it.
+    async fn kill_while_applying(&self, since: Timestamp) -> BTreeSet<String> {
+        let (begun, mut all, mut started) = (Instant::now(), BTreeSet::new(), since);
+        for _ in 0..KILLS {
+            loop {
+                let written = self.plane.audit().into_iter().filter(|request| {
+                    request.at >= started
+                        && request.is_write()
+                        && request.resource == "managedclusters/status"
+                });
+                let new: BTreeSet<String> =
+                    written.map(|request| request.name).filter(|name| !all.contains(name)).collect();
+                if !new.is_empty() {
+                    all.extend(new);
+                    break;
+                }
+                if begun.elapsed() > KILLING {
+                    return all;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            self.reconciler.kill();
+            started = Timestamp::now();
+            self.reconciler.start();
+        }
+        all
     }
 
     /// Waits until every cluster that is applied was looked at once more.

@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use self::table::Wall::{None as Nowhere, Rights};
-use self::table::{ATTEMPTS, Attempt, BASES, FLUX_RIGHTS, INTRUDER, KINDS, NEIGHBOURS, SERVICE};
+use self::table::{ATTEMPTS, Attempt, BASES, FLUX_KINDS, FLUX_RIGHTS, INTRUDER, KINDS, NEIGHBOURS, SERVICE};
 use super::{CUSTOMER, OTHER_CUSTOMER, Statuses, Town, document, rows};
+use crate::plane::tools;
 
 impl Attempt {
     fn fill(&self, text: &str) -> String {
@@ -47,7 +48,24 @@ impl Attempt {
 
 /// The folders as they are at first, and two neighbours.
 pub(super) fn settle(town: &Town) {
-    for (group, version, kind, plural, scope) in KINDS {
+    let flux = tools().map(|tools| tools.join("flux.crds.yaml")).filter(|file| file.is_file());
+    let made = match &flux {
+        Some(definitions) => {
+            town.plane.apply(&std::fs::read_to_string(definitions).unwrap());
+            for (group, _, _, plural, _) in FLUX_KINDS {
+                let name = format!("crd/{plural}.{group}");
+                town.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]);
+            }
+            &[][..]
+        }
+        None => {
+            println!(
+                "SKIPPED: Flux's definitions are not at hand (`make components` fetches them where Go is): what overlays try with them is tried with definitions that take anything"
+            );
+            FLUX_KINDS
+        }
+    };
+    for (group, version, kind, plural, scope) in KINDS.iter().chain(made) {
         let schema =
             json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
         let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -417,7 +417,7 @@ spec:
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: NAME}
-spec: {path: ./}
+spec: {interval: 1m, prune: true, path: ./, sourceRef: {kind: GitRepository, name: mine}}
 ",
         says: &[(
             1,
@@ -445,7 +445,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}}
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: NAME}
-spec: {path: ./, serviceAccountName: capstan-applier}
+spec: {interval: 1m, prune: true, path: ./, sourceRef: {kind: GitRepository, name: mine}, serviceAccountName: capstan-applier}
 ",
         says: &[(
             1,
@@ -459,18 +459,68 @@ spec: {path: ./, serviceAccountName: capstan-applier}
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: NAME, namespace: gauss}
-spec: {kubeConfig: null}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}}
 ",
-        says: &[
-            (
-                4,
-                "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/chartRef` as the base has it",
-            ),
-            (
-                4,
-                "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
-            ),
-        ],
+        says: &[(
+            4,
+            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "emptied-kubeconfig",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: gauss}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {secretRef: {name: ''}}}
+",
+        says: &[(
+            4,
+            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "release-aside",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: gauss}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {secretRef: {name: NAME-kubeconfig}}, targetNamespace: kube-system}
+",
+        says: &[(
+            4,
+            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/targetNamespace` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "release-with-account",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: gauss}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {secretRef: {name: NAME-kubeconfig}}, serviceAccountName: capstan-applier}
+",
+        says: &[(
+            4,
+            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "other-chart",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: gauss}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}, kubeConfig: {secretRef: {name: NAME-kubeconfig}}}
+",
+        says: &[(
+            4,
+            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/chartRef` as the base has it",
+        )],
         wall: Nowhere,
     },
     Attempt {
@@ -480,18 +530,16 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: NAME, namespace: gauss}
 spec:
+  interval: 1m
+  prune: true
+  path: ./ours
+  sourceRef: {kind: GitRepository, name: ours}
   serviceAccountName: capstan-applier
 ",
-        says: &[
-            (
-                5,
-                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/path` as the base has it",
-            ),
-            (
-                5,
-                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
-            ),
-        ],
+        says: &[(
+            9,
+            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+        )],
         wall: Nowhere,
     },
     Attempt {
@@ -501,18 +549,73 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: NAME, namespace: gauss}
 spec:
+  interval: 1m
+  prune: true
+  path: ./ours
+  sourceRef: {kind: GitRepository, name: ours}
   serviceAccountName: ''
 ",
-        says: &[
-            (
-                5,
-                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/path` as the base has it",
-            ),
-            (
-                5,
-                "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
-            ),
-        ],
+        says: &[(
+            9,
+            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "without-account",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: gauss}
+spec:
+  interval: 1m
+  prune: true
+  path: ./ours
+  sourceRef: {kind: GitRepository, name: ours}
+",
+        says: &[(
+            5,
+            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "kustomization-aside",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: gauss}
+spec:
+  interval: 1m
+  prune: true
+  path: ./ours
+  sourceRef: {kind: GitRepository, name: ours}
+  serviceAccountName: restricted
+  targetNamespace: kube-system
+",
+        says: &[(
+            10,
+            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/targetNamespace` as the base has it",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "other-source",
+        overlay: "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: gauss}
+spec:
+  interval: 1m
+  prune: true
+  path: ./ours
+  sourceRef: {kind: GitRepository, name: mine}
+  serviceAccountName: restricted
+",
+        says: &[(
+            8,
+            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/sourceRef` as the base has it",
+        )],
         wall: Nowhere,
     },
     Attempt {
@@ -684,8 +787,18 @@ spec:
 ];
 
 /// What lies in the base of rows besides, in `base/flux.yaml`.
-pub(super) const BASES: &[(&str, &str)] =
-    &[("release-brought-home", RELEASE), ("other-account", KUSTOMIZATION), ("no-account", KUSTOMIZATION)];
+pub(super) const BASES: &[(&str, &str)] = &[
+    ("release-brought-home", RELEASE),
+    ("emptied-kubeconfig", RELEASE),
+    ("release-aside", RELEASE),
+    ("release-with-account", RELEASE),
+    ("other-chart", RELEASE),
+    ("other-account", KUSTOMIZATION),
+    ("no-account", KUSTOMIZATION),
+    ("without-account", KUSTOMIZATION),
+    ("kustomization-aside", KUSTOMIZATION),
+    ("other-source", KUSTOMIZATION),
+];
 
 const RELEASE: &str = "\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -697,7 +810,12 @@ const KUSTOMIZATION: &str = "\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: NAME}
-spec: {path: ./ours, serviceAccountName: restricted}
+spec:
+  interval: 1m
+  prune: true
+  path: ./ours
+  sourceRef: {kind: GitRepository, name: ours}
+  serviceAccountName: restricted
 ";
 
 /// What the neighbour brings besides.
@@ -742,8 +860,11 @@ metadata: {name: intruder, namespace: kube-system}
 spec: {paused: true}
 ";
 
-/// Kinds that overlays try and that Cluster API does not bring: group, version, kind, plural, scope.
-pub(super) const KINDS: &[(&str, &str, &str, &str, &str)] = &[
+/// Group, version, kind, plural, scope.
+pub(super) type Kind = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+/// Kinds that overlays try and that Cluster API does not bring.
+pub(super) const KINDS: &[Kind] = &[
     (
         "infrastructure.cluster.x-k8s.io",
         "v1beta2",
@@ -752,8 +873,6 @@ pub(super) const KINDS: &[(&str, &str, &str, &str, &str)] = &[
         "Cluster",
     ),
     ("operator.cluster.x-k8s.io", "v1alpha2", "CoreProvider", "coreproviders", "Namespaced"),
-    ("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations", "Namespaced"),
-    ("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases", "Namespaced"),
     ("addons.cluster.x-k8s.io", "v1alpha1", "HelmChartProxy", "helmchartproxies", "Namespaced"),
     ("config.projectsveltos.io", "v1beta1", "ClusterProfile", "clusterprofiles", "Cluster"),
     ("infrastructure.cluster.x-k8s.io", "v1beta2", "AcmeCluster", "acmeclusters", "Namespaced"),
@@ -764,4 +883,10 @@ pub(super) const KINDS: &[(&str, &str, &str, &str, &str)] = &[
         "acmeclusteridentities",
         "Namespaced",
     ),
+];
+
+/// Flux's, where its own definitions are not at hand.
+pub(super) const FLUX_KINDS: &[Kind] = &[
+    ("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations", "Namespaced"),
+    ("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases", "Namespaced"),
 ];

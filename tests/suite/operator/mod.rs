@@ -3,18 +3,25 @@
 //!
 //! What it keeps is the Secret `<type>-<name>-<version>-cache`: the objects that it applies, before they are.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a panic is how tests fail, and they say what they compared"
+)]
 
-#[path = "../../src/providers/tests/operator/operator.rs"]
+#[path = "../../../src/providers/tests/operator/operator.rs"]
 #[expect(dead_code, reason = "the operator itself renders here")]
 mod rendering;
 
+mod differences;
+mod figures;
+mod pair;
+mod running;
+mod stories;
+
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Read as _;
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -26,60 +33,12 @@ use capstan_model::tree::RepoPath;
 use capstan_providers::{Inputs, OciArtifact, ProviderSet, Published, Values, render};
 use capstan_test_support::Files;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::components::registry::{Asks, Registry};
 use crate::k8s::provider_definitions;
 use crate::plane::{Parts, Plane};
 use rendering::{Operator, built, released};
-
-/// A real operator as a process; ends when it is dropped.
-struct Running {
-    child: Child,
-    folder: TempDir,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ended = (self.child.kill(), self.child.wait());
-    }
-}
-
-impl Running {
-    fn start(program: &Path, kubeconfig: &Path) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name).display().to_string();
-        let made = Command::new("openssl")
-            .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"])
-            .args(["-keyout", &at("tls.key"), "-out", &at("tls.crt")])
-            .output()
-            .unwrap();
-        assert!(made.status.success());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = Command::new(program)
-            .args(["--kubeconfig", &kubeconfig.display().to_string()])
-            .args(["--webhook-port", &port.to_string(), "--webhook-cert-dir", &at("")])
-            .args(["--health-addr", "127.0.0.1:0", "--diagnostics-address", "127.0.0.1:0"])
-            .args([
-                "--insecure-diagnostics",
-                "--profiler-address=",
-                "--watch-configmap",
-                "--watch-configsecret",
-            ])
-            .env("NO_PROXY", "127.0.0.1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(at("log")).unwrap())
-            .spawn()
-            .unwrap();
-        Self { child, folder }
-    }
-
-    fn log(&self) -> String {
-        let text = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-        crate::plane::tail(&text, 30)
-    }
-}
+use running::Running;
 
 /// Kind, name, namespace, label, version and file of what is installed.
 const SET: [(&str, &str, &str, &str, &str, &str); 4] = [

@@ -1,0 +1,168 @@
+//! The operator and Capstan, each on a management cluster of its own, with the same API server, provider objects and ConfigMaps.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::differences::{Meant, Objects, assert_same, objects};
+use super::figures::{Figures, down};
+use super::rendering::built;
+use super::running::Running;
+use crate::installing::town::{Row, Town};
+use crate::plane::audit::Request;
+use crate::plane::reconciler::HOME;
+use crate::plane::tail;
+
+/// The service account of the operator.
+pub(super) const ACCOUNT: (&str, &str) = ("capi-operator-system", "capi-operator-manager");
+
+const ADMIN: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: capi-operator-system}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: capi-operator-manager, namespace: capi-operator-system}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: capi-operator-manager-for-tests}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: capi-operator-manager, namespace: capi-operator-system}]
+";
+
+/// Starts the operator on a management cluster, with rights of its own name: the audit log tells what is its.
+pub(super) fn operate(town: &Town) -> Option<Running> {
+    let programs = built()?;
+    town.plane.apply(ADMIN);
+    let kubeconfig = town.plane.kubeconfig_of(ACCOUNT.0, ACCOUNT.1);
+    Some(Running::start(&programs.join("operator"), &kubeconfig))
+}
+
+/// Both.
+pub(super) struct Pair {
+    pub(super) theirs: Town,
+    pub(super) ours: Town,
+    operator: Running,
+}
+
+impl Pair {
+    /// With these flags of the reconciler; `None`, said aloud, where something was never built.
+    pub(super) fn start(flags: &[&str]) -> Option<Self> {
+        built()?;
+        let (theirs, ours) = (Town::build()?, Town::build_with(flags)?);
+        let operator = operate(&theirs)?;
+        ours.reconciler.start();
+        Some(Self { theirs, ours, operator })
+    }
+
+    pub(super) fn each(&self, act: impl Fn(&Town)) {
+        act(&self.theirs);
+        act(&self.ours);
+    }
+
+    /// Waits until something holds on both.
+    pub(super) fn wait(&self, otherwise: &str, holds: impl Fn(&Town) -> bool) {
+        self.ours.wait(&format!("with Capstan: {otherwise}"), || holds(&self.ours));
+        let begun = Instant::now();
+        while !holds(&self.theirs) {
+            let stands = self.theirs.statuses();
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "with the operator: {otherwise}:\n{stands}\n{}",
+                self.operator.log()
+            );
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+
+    /// Waits until all of them are ready at their versions, and nobody writes any more.
+    pub(super) fn wait_for(&self, wanted: &[(Row, &str)]) {
+        self.wait("the providers are not ready", |town| {
+            wanted.iter().all(|(row, version)| town.is_ready(*row, version))
+        });
+        self.settle();
+    }
+
+    /// Waits until neither of them has written anything for a while.
+    pub(super) fn settle(&self) {
+        self.ours.settle();
+        let (mut known, mut quiet) = (self.written_by_operator().len(), Instant::now());
+        while quiet.elapsed() < Duration::from_secs(4) {
+            std::thread::sleep(Duration::from_secs(2));
+            let now = self.written_by_operator().len();
+            if now != known {
+                (known, quiet) = (now, Instant::now());
+            }
+        }
+    }
+
+    /// What it cost both since then.
+    pub(super) fn print_figures(&self, what: &str, since: Timestamp) {
+        let audit = [self.theirs.plane.audit(), self.ours.plane.audit()];
+        let [theirs, ours] = [(0, ACCOUNT), (1, (HOME, "capstan-providers"))].map(|(at, account)| {
+            let own = audit[at].iter().filter(|one| one.is_by(account.0, account.1));
+            own.cloned().collect::<Vec<_>>()
+        });
+        Figures::of(&theirs, since, self.operator.peak_memory()).print(&format!("{what}, the operator"));
+        Figures::of(&ours, since, self.ours.reconciler.peak_memory()).print(&format!("{what}, Capstan"));
+        for (who, requests) in [("the operator", &theirs), ("Capstan", &ours)] {
+            let (times, most) = down(requests, since);
+            if !times.is_empty() {
+                let times: Vec<String> =
+                    times.iter().map(|(who, time)| format!("{who} {:.1} s", time.as_secs_f64())).collect();
+                println!("  down with {who}: {}; {most} at once at most", times.join(", "));
+            }
+        }
+    }
+
+    pub(super) fn written_by_operator(&self) -> Vec<Request> {
+        let all = self.theirs.plane.audit().into_iter();
+        all.filter(|one| one.is_by(ACCOUNT.0, ACCOUNT.1) && one.is_write()).collect()
+    }
+
+    /// What stands on both.
+    pub(super) fn objects(&self, namespaces: &[&str]) -> (Objects, Objects) {
+        (objects(&self.theirs, namespaces), objects(&self.ours, namespaces))
+    }
+
+    /// Both stand alike, but for what is meant to differ.
+    pub(super) fn compare(&self, what: &str, namespaces: &[&str], meant: &[&[Meant]]) {
+        let (theirs, ours) = self.objects(namespaces);
+        assert_same(what, &theirs, &ours, meant);
+    }
+
+    /// Reason and message of `PreflightCheckPassed`, where it is False: the operator's, and Capstan's.
+    pub(super) fn refusal(&self, row: Row) -> [(String, String); 2] {
+        self.wait(&format!("nothing is said of {} {}/{}", row.kind, row.namespace, row.name), |town| {
+            refused(town, row).is_some()
+        });
+        [&self.theirs, &self.ours].map(|town| refused(town, row).unwrap())
+    }
+
+    /// The same of the operator alone.
+    pub(super) fn theirs_refusal(&self, row: Row) -> (String, String) {
+        self.theirs.wait("the operator says nothing", || refused(&self.theirs, row).is_some());
+        refused(&self.theirs, row).unwrap()
+    }
+}
+
+fn refused(town: &Town, row: Row) -> Option<(String, String)> {
+    let field = |field: &str| {
+        town.field(row, &format!(".status.conditions[?(@.type==\"PreflightCheckPassed\")].{field}"))
+    };
+    (field("status") == "False").then(|| (field("reason"), field("message")))
+}
+
+/// What the operator said last.
+pub(super) fn log(running: &Running) -> String {
+    tail(&running.log(), 20)
+}
+
+/// A list of objects, as kubectl prints it.
+pub(super) fn items(town: &Town, arguments: &[&str]) -> Vec<Value> {
+    let text = town.plane.kubectl(&[&["get", "-o", "json"], arguments].concat());
+    serde_json::from_str::<Value>(&text).unwrap()["items"].as_array().unwrap().clone()
+}

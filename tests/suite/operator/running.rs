@@ -1,0 +1,64 @@
+//! The real operator as a process.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::plane::process::peak_memory;
+use crate::plane::tail;
+
+/// A real operator as a process; ends when it is dropped.
+pub(crate) struct Running {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended = (self.child.kill(), self.child.wait());
+    }
+}
+
+impl Running {
+    pub(crate) fn start(program: &Path, kubeconfig: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"])
+            .args(["-keyout", &at("tls.key"), "-out", &at("tls.crt")])
+            .output()
+            .unwrap();
+        assert!(made.status.success());
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let child = Command::new(program)
+            .args(["--kubeconfig", &kubeconfig.display().to_string()])
+            .args(["--webhook-port", &port.to_string(), "--webhook-cert-dir", &at("")])
+            .args(["--health-addr", "127.0.0.1:0", "--diagnostics-address", "127.0.0.1:0"])
+            .args([
+                "--insecure-diagnostics",
+                "--profiler-address=",
+                "--watch-configmap",
+                "--watch-configsecret",
+            ])
+            .env("NO_PROXY", "127.0.0.1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(at("log")).unwrap())
+            .spawn()
+            .unwrap();
+        Self { child, folder }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        let text = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        tail(&text, 30)
+    }
+
+    /// The most memory that it had so far, in MiB.
+    pub(crate) fn peak_memory(&self) -> Option<f64> {
+        peak_memory(self.child.id())
+    }
+}
