@@ -26,6 +26,8 @@ use crate::app::ports::Clock;
 const DEATHS: u32 = 3;
 /// So long it is passed over.
 const PASSED_OVER: SignedDuration = SignedDuration::from_hours(1);
+/// What was not begun for so long is not suspected any more: a head that nobody asks about again, say.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 /// How often is looked whether nothing else runs.
 const LOOK: Duration = Duration::from_millis(50);
 /// So long is looked; after that nothing else is begun until what runs has ended.
@@ -71,18 +73,14 @@ impl Subject {
     /// A cluster's folder, as it is applied.
     pub fn applied(fleet: &FleetKey, cluster: &ClusterId, revision: &Revision) -> Self {
         let content = revision.folder_id(cluster).map(|id| id.as_str().to_owned()).unwrap_or_default();
-        Self { key: format!("{} {cluster}", begins(fleet)), content }
+        Self { key: format!("{fleet} {cluster}"), content }
     }
 
     /// A cluster's folder in a head that is tried before the merge.
     pub fn head(fleet: &FleetKey, cluster: &ClusterId, head: &Revision) -> Self {
         let content = head.commit.to_string();
-        Self { key: format!("{}@{content} {cluster}", begins(fleet)), content }
+        Self { key: format!("{fleet}@{content} {cluster}"), content }
     }
-}
-
-fn begins(fleet: &FleetKey) -> String {
-    fleet.to_string()
 }
 
 /// What may be done with a folder.
@@ -121,7 +119,7 @@ impl Underway {
 
     /// The clusters of a Fleet at which a process died: they come behind the others. Blocks for a moment, once.
     pub fn suspects(&self, fleet: &FleetKey) -> BTreeSet<String> {
-        let begins = format!("{} ", begins(fleet));
+        let begins = format!("{fleet} ");
         let mut all = self.entries();
         let suspects = self.known(&mut all).iter().filter(|(_, entry)| !entry.runs);
         suspects.filter_map(|(key, _)| key.strip_prefix(&begins)).map(str::to_owned).collect()
@@ -206,6 +204,8 @@ impl Underway {
                 tracing::warn!(error, "what an earlier process was at when it ended cannot be read");
                 Entries::default()
             });
+            let now = self.clock.now();
+            found.retain(|_, entry| now.duration_since(at(entry.begun)) < REMEMBERED);
             for (key, entry) in &mut found {
                 if entry.runs {
                     entry.runs = false;
@@ -308,11 +308,11 @@ mod tests {
             assert_eq!(suspects(&next), expected);
             let turn_of_good = turn(&next, &good).await;
             // Alone: as long as another one runs it is not begun.
-            let waiting = tokio::time::timeout(Duration::from_millis(50), next.begin(&bad)).await;
+            let waiting = tokio::time::timeout(Duration::from_millis(200), next.begin(&bad)).await;
             assert!(waiting.is_err());
             next.end(turn_of_good);
             let _it_dies = turn(&next, &bad).await;
-            assert!(tokio::time::timeout(Duration::from_millis(50), next.begin(&good)).await.is_err());
+            assert!(tokio::time::timeout(Duration::from_millis(200), next.begin(&good)).await.is_err());
         }
         let next = process(&memory);
         let Begun::PassedOver(reason) = next.begin(&bad).await else { panic!("it is begun") };

@@ -494,3 +494,29 @@ async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
     assert_eq!(answers[0].verdict, PreflightVerdict::Accepted, "{:?}", answers[0].reasons);
     running.stop().await;
 }
+
+#[tokio::test]
+async fn a_folder_at_which_processes_ended_is_passed_over_and_told_for_an_hour() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    remote.push(&world);
+    let content = world.revision().await.folder_id(&id("gauss/peu01"));
+    let content = content.map(|id| id.as_str().to_owned()).unwrap_or_default();
+    let died = serde_json::json!({"capstan-system/fleet gauss/peu01":
+        {"content": content, "runs": true, "alone": true, "deaths": 2, "begun": 1_800_000_000}});
+    *world.underway.0.lock().unwrap() = Some(died.to_string());
+    let running = Running::start(&world, &remote);
+    eventually("the neighbour is done", || ready(&world, "gauss-peu02") == "True Done").await;
+    eventually("it is told", || ready(&world, "gauss-peu01") == "False Refused").await;
+    running.stop().await;
+    let refused = world.status("gauss-peu01").refused;
+    assert_eq!(refused.iter().map(|reason| reason.reason.as_str()).collect::<Vec<_>>(), ["EndsReconciler"]);
+    assert_eq!(world.live.names("Cluster"), ["peu02"]);
+
+    world.pass_time(3_601);
+    let running = Running::start(&world, &remote);
+    eventually("it is tried again", || ready(&world, "gauss-peu01") == "True Done").await;
+    running.stop().await;
+    assert_eq!(world.underway.0.lock().unwrap().as_deref(), Some("{}"), "it did no harm");
+}

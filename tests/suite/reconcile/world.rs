@@ -55,7 +55,8 @@ pub(crate) struct World {
     /// What is asked before each write.
     pub(crate) fence: Mutex<Option<Arc<dyn Fence>>>,
     claiming: Arc<tokio::sync::Mutex<()>>,
-    underway: Arc<Underway>,
+    /// What the process that ran last was at.
+    pub(crate) underway: Arc<Noted>,
     operators: Arc<Operators>,
     /// From no host, unless a test says so.
     pub(crate) downloads: Mutex<Downloads>,
@@ -120,15 +121,17 @@ managementClusters:
   clusters: ["gauss/*"]
 "#;
 
-/// Nobody comes after this process.
-struct Unnoted;
+/// A note in memory.
+#[derive(Default)]
+pub(crate) struct Noted(pub(crate) Mutex<Option<String>>);
 
-impl UnderwayNotes for Unnoted {
+impl UnderwayNotes for Noted {
     fn read(&self) -> Result<Option<String>, String> {
-        Ok(None)
+        Ok(self.0.lock().unwrap().clone())
     }
 
-    fn write(&self, _note: &str) -> Result<(), String> {
+    fn write(&self, note: &str) -> Result<(), String> {
+        *self.0.lock().unwrap() = Some(note.to_owned());
         Ok(())
     }
 }
@@ -145,7 +148,7 @@ impl World {
             bot: FakeBot::default(),
             fleet: Mutex::new(fleet()),
             downloads: Mutex::new(super::providers::downloads(&[], clock.clone())),
-            underway: Arc::new(Underway::new(Arc::new(Unnoted), clock.clone())),
+            underway: Arc::default(),
             clock,
             kinds: Arc::default(),
             dry_run_cache: Arc::default(),
@@ -213,7 +216,8 @@ impl World {
             kinds: self.kinds.clone(),
             dry_run_cache: self.dry_run_cache.clone(),
             trial: Arc::clone(&self.known_trials),
-            underway: Arc::clone(&self.underway),
+            // Of a process that begins.
+            underway: Arc::new(Underway::new(self.underway.clone(), self.clock.clone())),
             claiming: Arc::clone(&self.claiming),
             operators: Arc::clone(&self.operators),
             downloads: self.downloads.lock().unwrap().clone(),

@@ -200,7 +200,7 @@ fn is_applied(request: &Request) -> bool {
 
 /// A status of the Fleet.
 fn is_fleet_status(request: &Request) -> bool {
-    request.is_write() && request.resource == "fleets/status"
+    request.is_write() && request.resource == "fleets/status" && request.code < 300
 }
 
 /// A status of the ManagedCluster of a folder.

@@ -1,5 +1,7 @@
 //! What befalls the state folder.
 
+#![expect(clippy::print_stdout, reason = "tests say aloud what they skip")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
