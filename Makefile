@@ -18,19 +18,21 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
 REAL := operator::
+MANAGERS := live::providers
 
 test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL)
+	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS)
 	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
-	@echo "left out: rendering of providers beside the Cluster API operator itself, \`make test-real\` (needs Go; builds for some minutes once)"
+	@echo "left out: providers beside the Cluster API operator itself and with their real managers, \`make test-real\` (needs Go; builds for some minutes once)"
 
-test-real: prepare-test plane operator ## rendering of providers, held against the Cluster API operator itself; needs Go, once, for some minutes
+test-real: prepare-test plane components operator ## providers, held against the Cluster API operator itself, and upgraded with their real managers; needs Go, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
+	$(CARGO) test --locked --features otlp --test suite $(MANAGERS) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -94,9 +96,10 @@ plane:
 helm:
 	@tests/helm/build
 
-# The real Cluster API operator, and real components of providers: by `make test-real` alone.
+# The real Cluster API operator, real components of providers, and older managers of Cluster API: by `make test-real` alone.
 operator:
 	@tests/operator/build
+	@tests/operator/managers/build
 
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:

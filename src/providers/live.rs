@@ -16,7 +16,7 @@ use super::refusal::Refusal;
 use super::rendering::{Inputs, Rendered, render};
 use super::set::ProviderSet;
 use super::source;
-use super::spec::{Provider, Reference};
+use super::spec::{Provider, Reference, Source};
 use super::variables::Values;
 
 /// The providers of a management cluster, as its API server holds them.
@@ -206,6 +206,14 @@ impl Provider {
     /// Whether `spec.fetchConfig` says where its components come from.
     pub fn has_source(&self) -> bool {
         self.spec.source.is_some()
+    }
+
+    /// `spec.fetchConfig.oci`, as it is written.
+    pub fn oci_address(&self) -> Option<&str> {
+        match self.spec.source.as_ref()? {
+            Source::Oci(address) => Some(address),
+            _ => None,
+        }
     }
 
     /// The config Secret that is read: one of its own namespace.

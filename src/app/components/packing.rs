@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_providers::{Origin, Provider, Published};
+use capstan_providers::{Provider, Published};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -29,15 +29,17 @@ pub fn config_map(provider: &Provider, published: &Published) -> Value {
             labels["provider.cluster.x-k8s.io/type"] = json!(provider.kind.word());
             labels["provider.cluster.x-k8s.io/name"] = json!(provider.name);
             labels["managed-by.operator.cluster.x-k8s.io"] = json!("true");
-            if let Ok(Some(Origin::Oci(_))) = provider.origin() {
+            if let Some(address) = provider.oci_address() {
                 labels["provider.cluster.x-k8s.io/source"] = json!("oci");
+                annotations["provider.cluster.x-k8s.io/source"] = json!(address);
             }
         }
     }
     let mut data = json!({"metadata": published.metadata});
     let mut binary = json!({});
     if published.metadata.len() + published.components.len() > PLAIN_BYTES {
-        annotations["provider.cluster.x-k8s.io/compressed"] = json!("true");
+        // As the operator has it: this one alone, without the source.
+        annotations = json!({"provider.cluster.x-k8s.io/compressed": "true"});
         binary["components"] = json!(STANDARD.encode(packed(published.components.as_bytes())));
     } else {
         data["components"] = json!(published.components);
@@ -124,6 +126,7 @@ mod tests {
                         "managed-by.operator.cluster.x-k8s.io": "true",
                         "provider.cluster.x-k8s.io/source": "oci",
                     },
+                    "annotations": {"provider.cluster.x-k8s.io/source": "r/own"},
                 },
                 "data": {"metadata": "m: 1\n", "components": "a: 1\n"},
             })

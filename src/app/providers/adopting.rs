@@ -73,7 +73,8 @@ pub(super) async fn clear(ports: &Ports, by: &As, members: &Members) -> Result<(
                 // Somebody wrote it meanwhile: it is looked at again.
                 Ok(Deleted::Changed) => is_done = false,
                 Ok(Deleted::Gone | Deleted::Terminating | Deleted::Absent | Deleted::Replaced) => {}
-                Err(error) if error.refusal().is_some_and(|no| no.kind == RefusalKind::Forbidden) => {
+                // The mark stays, and with it the warning, until it is gone.
+                Err(error @ LiveError::Refused { .. }) => {
                     is_done = false;
                     tracing::warn!(%secret, %error, "a cache of the operator may hold credentials and cannot be deleted: delete it");
                 }

@@ -166,7 +166,7 @@ async fn the_real_operator_renders_what_capstan_renders() {
     let ours = config_map(provider, &published);
     let theirs =
         objects.iter().find(|object| object["metadata"]["name"] == ours["metadata"]["name"]).unwrap();
-    for path in ["/metadata/namespace", "/metadata/labels", "/data", "/binaryData"] {
+    for path in ["/metadata/namespace", "/metadata/labels", "/metadata/annotations", "/data", "/binaryData"] {
         assert_eq!(ours.pointer(path), theirs.pointer(path), "{path}");
     }
 }

@@ -1,11 +1,12 @@
 //! The operator and Capstan, each on a management cluster of its own, with the same API server, provider objects and ConfigMaps.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::differences::{Meant, Objects, assert_same, objects};
+use super::differences::{Meant, held, objects};
 use super::figures::{Figures, down};
 use super::rendering::built;
 use super::running::Running;
@@ -46,6 +47,8 @@ pub(super) struct Pair {
     pub(super) theirs: Town,
     pub(super) ours: Town,
     operator: Running,
+    /// What was not as it is written down.
+    strays: Mutex<Vec<String>>,
 }
 
 impl Pair {
@@ -55,7 +58,7 @@ impl Pair {
         let (theirs, ours) = (Town::build()?, Town::build_with(flags)?);
         let operator = operate(&theirs)?;
         ours.reconciler.start();
-        Some(Self { theirs, ours, operator })
+        Some(Self { theirs, ours, operator, strays: Mutex::default() })
     }
 
     pub(super) fn each(&self, act: impl Fn(&Town)) {
@@ -123,15 +126,18 @@ impl Pair {
         all.filter(|one| one.is_by(ACCOUNT.0, ACCOUNT.1) && one.is_write()).collect()
     }
 
-    /// What stands on both.
-    pub(super) fn objects(&self, namespaces: &[&str]) -> (Objects, Objects) {
-        (objects(&self.theirs, namespaces), objects(&self.ours, namespaces))
+    /// Both stand alike, but for what is meant to differ: told in the end, all of it.
+    pub(super) fn compare(&self, what: &str, namespaces: &[&str], meant: &[&[Meant]]) {
+        let (theirs, ours) = (objects(&self.theirs, namespaces), objects(&self.ours, namespaces));
+        if let Err(strays) = held(what, &theirs, &ours, meant) {
+            self.strays.lock().unwrap().push(strays);
+        }
     }
 
-    /// Both stand alike, but for what is meant to differ.
-    pub(super) fn compare(&self, what: &str, namespaces: &[&str], meant: &[&[Meant]]) {
-        let (theirs, ours) = self.objects(namespaces);
-        assert_same(what, &theirs, &ours, meant);
+    /// Everything that was compared was alike.
+    pub(super) fn end(self) {
+        let strays = self.strays.into_inner().unwrap();
+        assert!(strays.is_empty(), "{}", strays.join("\n\n"));
     }
 
     /// Reason and message of `PreflightCheckPassed`, where it is False: the operator's, and Capstan's.

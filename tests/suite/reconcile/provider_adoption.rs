@@ -126,6 +126,13 @@ async fn what_the_operator_installed_is_shown_first_and_taken_without_a_restart(
 
     let before = ground.live.object("Deployment", DEPLOYMENT).unwrap();
     allow(&ground);
+    // While a cache may not be deleted, the mark stays by which it is found again.
+    ground.live.state().refuses_deletion = Some("infrastructure-own-v1.0.0-cache".to_owned());
+    ground.pass().await;
+    assert_eq!(ground.live.names("Secret"), ["infrastructure-own-v1.0.0-cache"]);
+    let object = ground.live.object("InfrastructureProvider", "own").unwrap();
+    assert_eq!(object["metadata"]["annotations"]["operator.cluster.x-k8s.io/applied-spec-hash"], "ab");
+    ground.live.state().refuses_deletion = None;
     ground.pass().await;
     assert_eq!(ground.condition("PreflightCheckPassed").0, "PreflightChecksPassed");
     assert_eq!(ground.condition("Ready").0, "MinimumReplicasAvailable");
