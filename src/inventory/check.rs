@@ -77,17 +77,18 @@ impl Checker<'_> {
     /// Whether a scalar is of its type.
     fn scalar(&mut self, path: &FieldPath, value: &Merged, scalar: &Scalar, schema: &ValueSchema) -> bool {
         let reading = scalar.reading();
-        let fits = match (schema.kind, reading) {
-            (_, Reading::Null) | (Type::Any, _) => true,
-            (Type::String | Type::IntOrString, Reading::String(_))
-            | (Type::Boolean, Reading::Bool(_))
-            | (
-                Type::Integer | Type::Number | Type::IntOrString,
-                Reading::Integer(_) | Reading::Unsigned(_),
-            )
-            | (Type::Number, Reading::Float(_)) => true,
-            _ => false,
-        };
+        let fits = matches!(
+            (schema.kind, reading),
+            (_, Reading::Null)
+                | (Type::Any, _)
+                | (Type::String | Type::IntOrString, Reading::String(_))
+                | (Type::Boolean, Reading::Bool(_))
+                | (
+                    Type::Integer | Type::Number | Type::IntOrString,
+                    Reading::Integer(_) | Reading::Unsigned(_)
+                )
+                | (Type::Number, Reading::Float(_))
+        );
         if !fits {
             let found = match reading {
                 Reading::Null => "nothing".to_owned(),

@@ -10,7 +10,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr};
 use minijinja::{Environment, Error, ErrorKind};
 
 use super::braces::Segment;
-use super::engine::to_json;
+use super::engine::{Given, to_json};
 
 /// How many expressions may depend on one another in a row (I8).
 pub(crate) const LINKS: usize = 32;
@@ -333,6 +333,10 @@ impl Object for Reference {
         }
     }
 }
+
+/// What the engine is told of values of a context.
+pub(crate) const GIVEN: Given =
+    Given { is: |value| value.downcast_object_ref::<Reference>().is_some(), json: plain };
 
 /// A mapping or list of a context as JSON, without the engine's detours; `None` for anything else.
 pub(crate) fn plain(value: &minijinja::Value) -> Option<Result<Value, Error>> {

@@ -8,7 +8,7 @@ use capstan_model::object::FieldPath;
 use minijinja::Environment;
 
 use super::braces::segments;
-use super::context::{Context, Failure, FailureKind, LINKS, Shape};
+use super::context::{Context, Failure, FailureKind, GIVEN, LINKS, Shape};
 use super::engine::{EXPRESSION_FUEL, environment};
 use super::merge::{Kind, Merged};
 use super::origin::Origin;
@@ -70,7 +70,7 @@ pub(crate) fn evaluate(merged: &mut Merged) -> (Dependencies, Vec<Finding>) {
 /// The environment in which values' expressions are evaluated.
 fn engine() -> Option<&'static Environment<'static>> {
     static ENGINE: OnceLock<Option<Environment<'static>>> = OnceLock::new();
-    ENGINE.get_or_init(|| environment(EXPRESSION_FUEL).ok()).as_ref()
+    ENGINE.get_or_init(|| environment(EXPRESSION_FUEL, GIVEN).ok()).as_ref()
 }
 
 fn shape(merged: &Merged) -> Shape<'_> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::digest::sha256;
-use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_yaml::{Node, Value, YamlFile, write};
 use serde_json::{Map, json};
@@ -71,12 +71,12 @@ impl ValuesRecord {
     ///
     /// # Errors
     /// It cannot be read, or is not what Capstan wrote.
-    pub fn read(path: &RepoPath, bytes: &[u8]) -> Result<Self, Finding> {
+    pub fn read(path: &RepoPath, bytes: &[u8]) -> Result<Self, FileError> {
         let wrong = |place: Place, what: &str| {
             let message = format!(
                 "{what}: Capstan writes this file and nobody else. Take it back from the commit that changed it, and change the values in the inventory"
             );
-            Finding::new(rules::VALUES_EDITED, message).place(place)
+            FileError::new(rules::VALUES_EDITED, place, message)
         };
         let whole = || Place::whole(path.clone());
         let file = YamlFile::read_bytes(bytes)
@@ -222,7 +222,8 @@ mod tests {
             ),
             (text.replace("levels:", "levels: ["), "c/capstan-values.yaml:", "this is no YAML"),
         ] {
-            let found = lines(&[ValuesRecord::read(&path, edited.as_bytes()).unwrap_err()]);
+            let error = ValuesRecord::read(&path, edited.as_bytes()).unwrap_err();
+            let found = lines(&[(&error).into()]);
             assert!(
                 found[0].starts_with(&format!("values-edited {place}")) && found[0].contains(said),
                 "{found:?}"

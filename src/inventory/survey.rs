@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::finding::{Finding, Place, Severity, rules};
+use capstan_model::finding::{FileError, Finding, Place, Severity, rules};
 use capstan_model::ids::ReleaseId;
 use capstan_model::object::FieldPath;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -96,7 +96,7 @@ impl Survey {
     ///
     /// # Errors
     /// Why it has none.
-    pub fn folder(&self, member: &Member<'_>) -> Result<RepoPath, Finding> {
+    pub fn folder(&self, member: &Member<'_>) -> Result<RepoPath, FileError> {
         if let Some((folder, _)) = &member.wishes.folder {
             return Ok(folder.clone());
         }
@@ -106,7 +106,7 @@ impl Survey {
         let made = self.inventory.settings.folder.folder(member.name(), &member.levels);
         made.map_err(|message| {
             let place = member.definition.level.place(member.definition.offset);
-            Finding::new(rules::INVENTORY_REFERENCE, message).place(place)
+            FileError::new(rules::INVENTORY_REFERENCE, place, message)
         })
     }
 
@@ -138,7 +138,7 @@ impl Survey {
             return Err(parts.findings.clone());
         }
         let Some(templates) = &parts.templates else { return Ok(Rendered::default()) };
-        let folder = self.folder(member).map_err(|finding| vec![finding])?;
+        let folder = self.folder(member).map_err(|error| vec![Finding::from(&error)])?;
         let clusters = self.subordinates(member);
         let cluster = Cluster {
             name: member.name(),
@@ -171,7 +171,7 @@ impl Survey {
         for parts in self.releases.values() {
             findings.extend(parts.findings.iter().cloned());
         }
-        let mut below: BTreeMap<(LevelKind, &str), (Vec<&Object>, BTreeSet<ReleaseId>)> = BTreeMap::new();
+        let mut below: BTreeMap<(LevelKind, &str), Below<'_>> = BTreeMap::new();
         let mut folders: BTreeMap<RepoPath, Place> = BTreeMap::new();
         let mut unused: BTreeMap<Place, (FieldPath, Origin)> = BTreeMap::new();
         let mut used: BTreeSet<Place> = BTreeSet::new();
@@ -184,13 +184,11 @@ impl Survey {
                 }
             };
             let release = self.release(&member);
-            for object in &member.objects {
-                let (objects, releases) =
-                    below.entry((object.level.kind, object.level.name.as_str())).or_default();
-                if objects.is_empty() {
-                    objects.push(object);
-                }
-                releases.extend(release.clone());
+            for object in member.objects.iter().copied() {
+                let below = below
+                    .entry((object.level.kind, object.level.name.as_str()))
+                    .or_insert_with(|| Below { object, releases: BTreeSet::new() });
+                below.releases.extend(release.clone());
             }
             match self.folder(&member) {
                 Ok(folder) => {
@@ -205,7 +203,7 @@ impl Survey {
                         folders.insert(folder, place);
                     }
                 }
-                Err(finding) => findings.push(finding),
+                Err(error) => findings.push(Finding::from(&error)),
             }
             let values = self.values(&member);
             match self.render(&member, &values) {
@@ -231,12 +229,10 @@ impl Survey {
                 }
             }
         }
-        for (objects, releases) in below.values() {
+        for below in below.values() {
             let schemas: Option<Vec<&ReleaseSchema>> =
-                releases.iter().map(|release| self.releases.get(release)?.schema.as_ref()).collect();
-            if let (Some(object), Some(schemas)) = (objects.first(), schemas) {
-                findings.extend(unknown_values(object, &schemas));
-            }
+                below.releases.iter().map(|release| self.releases.get(release)?.schema.as_ref()).collect();
+            findings.extend(schemas.iter().flat_map(|schemas| unknown_values(below.object, schemas)));
         }
         for (place, (path, origin)) in unused.into_iter().filter(|(place, _)| !used.contains(place)) {
             let message =
@@ -248,6 +244,12 @@ impl Survey {
             .retain(|finding| seen.insert((finding.rule, finding.place.clone(), finding.message.clone())));
         findings
     }
+}
+
+/// An object that says values, and the releases of the clusters below it.
+struct Below<'i> {
+    object: &'i Object,
+    releases: BTreeSet<ReleaseId>,
 }
 
 impl ReleaseParts {

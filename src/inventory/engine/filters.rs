@@ -8,6 +8,7 @@ use minijinja::value::{Kwargs, Object, ObjectRepr, Rest, from_args};
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::convert::to_json;
+use super::count::Given;
 
 /// How a structure is written where it stands as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,31 +117,38 @@ fn write_json(out: &mut String, value: &Value, indent: Option<usize>, depth: usi
 }
 
 /// Adds the filters to an environment.
-pub(super) fn add(environment: &mut Environment<'static>) {
-    let yaml = |state: &State<'_, '_>, value: &minijinja::Value, _: Rest<minijinja::Value>| {
-        structured(state, value, Format::Yaml)
+pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
+    let yaml = move |state: &State<'_, '_>, value: &minijinja::Value, _: Rest<minijinja::Value>| {
+        structured(state, given, value, Format::Yaml)
     };
     environment.add_filter("to_yaml", yaml);
     environment.add_filter("to_nice_yaml", yaml);
     environment.add_filter("toyaml", yaml);
-    let json = |state: &State<'_, '_>, value: &minijinja::Value, indent: Option<usize>, kwargs: Kwargs| {
-        let indent = indent.or(kwargs.get::<Option<usize>>("indent")?).filter(|columns| *columns > 0);
-        structured(state, value, indent.map_or(Format::Json, |columns| Format::IndentedJson(columns.min(16))))
-    };
+    let json =
+        move |state: &State<'_, '_>, value: &minijinja::Value, indent: Option<usize>, kwargs: Kwargs| {
+            let indent = indent.or(kwargs.get::<Option<usize>>("indent")?).filter(|columns| *columns > 0);
+            structured(
+                state,
+                given,
+                value,
+                indent.map_or(Format::Json, |columns| Format::IndentedJson(columns.min(16))),
+            )
+        };
     environment.add_filter("tojson", json);
     environment.add_filter("to_json", json);
-    environment.add_filter("to_nice_json", |state: &State<'_, '_>, value: &minijinja::Value| {
-        structured(state, value, Format::IndentedJson(4))
+    environment.add_filter("to_nice_json", move |state: &State<'_, '_>, value: &minijinja::Value| {
+        structured(state, given, value, Format::IndentedJson(4))
     });
     environment.add_filter("indent", indent);
 }
 
 fn structured(
     state: &State<'_, '_>,
+    given: Given,
     value: &minijinja::Value,
     format: Format,
 ) -> Result<minijinja::Value, Error> {
-    let value = to_json(value, &|value| super::super::context::plain(value))?;
+    let value = to_json(value, &given.json)?;
     state.consume_fuel(weight(&value) / 16)?;
     Ok(minijinja::Value::from_object(Structured { value, format }))
 }

@@ -4,16 +4,17 @@
 //! (`minijinja` 3.1: <https://github.com/mitsuhiko/minijinja/blob/main/CHANGELOG.md>), so that one number bounds time
 //! and memory. What Capstan adds to the engine pays from the same tank.
 //!
-//! Not bounded by it: lists that hold one another more than once, when they are added, compared or made text, for
-//! their items are not counted through. Whoever renders what strangers wrote does so in a process with limits.
+//! Lists that hold one another more than once are bounded where they are bound to a name, see `templates/guard.rs`.
 
 mod convert;
+mod count;
 mod filters;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
 pub(crate) use convert::to_json;
+pub(crate) use count::{Given, WEIGH};
 pub(crate) use filters::{Structured, weight};
 
 /// Steps of one render. One pays for 64 bytes, so that no render makes more than 128 MiB.
@@ -47,7 +48,7 @@ pub(crate) fn syntax() -> Result<SyntaxConfig, Error> {
 ///
 /// # Errors
 /// Never, see [`syntax`].
-pub(crate) fn environment(fuel: u64) -> Result<Environment<'static>, Error> {
+pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_syntax(syntax()?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -68,7 +69,8 @@ pub(crate) fn environment(fuel: u64) -> Result<Environment<'static>, Error> {
     for (name, _) in REFUSED_FILTERS {
         environment.remove_filter(name);
     }
-    filters::add(&mut environment);
+    filters::add(&mut environment, given);
+    count::add(&mut environment, given);
     Ok(environment)
 }
 

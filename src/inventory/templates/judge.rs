@@ -222,6 +222,11 @@ impl<'t> Walker<'t> {
             }
             ast::Expr::UnaryOp(operation) => self.computed(&operation.expr, "in a computation"),
             ast::Expr::BinOp(operation) => {
+                let product = matches!(operation.op, ast::BinOpKind::Mul);
+                if product && [&operation.left, &operation.right].into_iter().any(is_literal_of_values) {
+                    let message = "a list is not repeated: loop over `range` instead";
+                    self.wrong(begin(&operation.left), message);
+                }
                 use ast::BinOpKind::{Eq, Gt, Gte, In, Lt, Lte, Ne};
                 let how = match operation.op {
                     Eq | Ne | Lt | Lte | Gt | Gte | In => "in a comparison",
@@ -266,6 +271,10 @@ impl<'t> Walker<'t> {
                 self.computed(&item.subscript_expr, "for an item");
             }
             ast::Expr::Call(call) => self.call(call),
+            ast::Expr::List(list) if list.items.iter().any(holds_product) => {
+                let message = "a list that holds a product is refused: give the product a name first, `{% set n = … %}`";
+                self.wrong(start(list.span()), message);
+            }
             ast::Expr::List(list) => list.items.iter().for_each(|item| self.computed(item, "in a list")),
             ast::Expr::Tuple(tuple) => tuple.items.iter().for_each(|item| self.computed(item, "in a list")),
             ast::Expr::Map(map) => {
@@ -336,6 +345,10 @@ impl<'t> Walker<'t> {
                 self.passed(&emit.expr);
             }
             ast::Stmt::ForLoop(each) => {
+                if each.recursive {
+                    let message = "a recursive loop is refused: nobody knows how deep it goes. Write the levels that there are";
+                    self.wrong(begin(&each.iter), message);
+                }
                 self.computed(&each.iter, "in a loop");
                 if let Some(filter) = &each.filter_expr {
                     self.computed(filter, "in a condition");
@@ -387,6 +400,29 @@ fn begin(expression: &ast::Expr<'_>) -> usize {
         ast::Expr::Compare(compare) => begin(&compare.expr),
         ast::Expr::IfExpr(either) => begin(&either.true_expr),
         other => start(other.span()),
+    }
+}
+
+/// A list, tuple or mapping that is written out.
+fn is_literal_of_values(expression: &ast::Expr<'_>) -> bool {
+    matches!(expression, ast::Expr::List(_) | ast::Expr::Tuple(_) | ast::Expr::Map(_))
+}
+
+/// A product of something that is no number for certain.
+fn holds_product(expression: &ast::Expr<'_>) -> bool {
+    match expression {
+        ast::Expr::BinOp(operation) => {
+            let number = |part: &ast::Expr<'_>| part.as_const().is_some_and(|value| value.is_number());
+            let unknown = matches!(operation.op, ast::BinOpKind::Mul)
+                && !(number(&operation.left) && number(&operation.right));
+            unknown || holds_product(&operation.left) || holds_product(&operation.right)
+        }
+        ast::Expr::List(list) => list.items.iter().any(holds_product),
+        ast::Expr::Tuple(tuple) => tuple.items.iter().any(holds_product),
+        ast::Expr::IfExpr(either) => {
+            holds_product(&either.true_expr) || either.false_expr.as_ref().is_some_and(holds_product)
+        }
+        _ => false,
     }
 }
 

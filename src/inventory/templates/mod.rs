@@ -7,6 +7,7 @@
 //!
 //! Deliberately absent: what becomes of the objects.
 
+mod guard;
 mod judge;
 mod known;
 mod layout;
@@ -24,8 +25,10 @@ use minijinja::Environment;
 
 pub use render::{Cluster, Placement, Rendered, RenderedFile, RenderedObject, Subordinate};
 
+use super::context::GIVEN;
 use super::engine::{FUEL, environment, is_limit, reason};
 use super::kinds::SourceText;
+use guard::{Guarded, guard};
 use names::position_in;
 
 /// Name of the folder in a release's.
@@ -59,6 +62,8 @@ pub struct Templates {
 struct TemplateFile {
     path: RepoPath,
     text: String,
+    /// What is compiled.
+    guarded: Guarded,
     /// Its expressions, ordered by where they begin.
     emissions: Vec<judge::Emission>,
 }
@@ -102,17 +107,18 @@ impl Templates {
             let finding = Finding::new(rules::TEMPLATE_LIMIT, message).place(Place::whole(folder.clone()));
             return Err(vec![finding]);
         }
-        let Ok(mut environment) = environment(FUEL) else { return Err(findings) };
+        let Ok(mut environment) = environment(FUEL, GIVEN) else { return Err(findings) };
         let mut read = BTreeMap::new();
         for (name, (path, text)) in known {
-            let mut file = TemplateFile { path, text, emissions: Vec::new() };
+            let mut file = TemplateFile { path, text, guarded: Guarded::default(), emissions: Vec::new() };
             if let Some(offset) = file.text.find([OPEN, CLOSE]) {
                 let message =
                     "this character is for private use, and Capstan uses it to mark values: take it out";
                 findings.push(Finding::new(rules::TEMPLATE_ERROR, message).place(file.place(offset)));
                 continue;
             }
-            match environment.add_template_owned(name.clone(), file.text.clone()) {
+            file.guarded = guard(&file.text);
+            match environment.add_template_owned(name.clone(), file.guarded.text.clone()) {
                 Ok(()) => {
                     let judged = judge::judge(&name, &file.text);
                     findings.extend(judged.findings.into_iter().map(|(offset, message)| {
@@ -122,7 +128,7 @@ impl Templates {
                     read.insert(name, (file, judged.names));
                 }
                 Err(error) => {
-                    let offset = error.range().map_or(0, |range| range.start);
+                    let offset = error.range().map_or(0, |range| file.guarded.written(range.start));
                     let rule = if is_limit(&error) { rules::TEMPLATE_LIMIT } else { rules::TEMPLATE_ERROR };
                     let message = format!("this is no template: {}", reason(&error));
                     findings.push(Finding::new(rule, message).place(file.place(offset)));

@@ -147,9 +147,9 @@ impl Templates {
         self.files.get(name).map(|file| Place::whole(file.path.clone()))
     }
 
-    /// The template's place of a byte of it.
-    pub(super) fn place(&self, name: &str, offset: usize) -> Option<Place> {
-        self.files.get(name).map(|file| file.place(offset))
+    /// The template's place of a byte of what was compiled.
+    fn place_of(&self, name: &str, compiled: usize) -> Option<Place> {
+        self.files.get(name).map(|file| file.place(file.guarded.written(compiled)))
     }
 }
 
@@ -307,7 +307,8 @@ impl Run<'_> {
         while let Some(cause) = current {
             if let Some(inner) = cause.downcast_ref::<Error>()
                 && let Some(named) = inner.name()
-                && let Some(found) = inner.range().and_then(|range| self.templates.place(named, range.start))
+                && let Some(found) =
+                    inner.range().and_then(|range| self.templates.place_of(named, range.start))
             {
                 place = Some(found);
             }
@@ -382,23 +383,30 @@ impl Origins<'_> {
         self.spans.get(at.checked_sub(1)?)
     }
 
+    /// Where a span begins in the template as it was written.
+    fn written(&self, span: &OutputSpan) -> Option<usize> {
+        let file = self.run.templates.files.get(span.name())?;
+        Some(file.guarded.written(span.source_range().start))
+    }
+
     fn emission(&self, span: &OutputSpan) -> Option<&Emission> {
         let file = self.run.templates.files.get(span.name())?;
-        let begin = span.source_range().start;
+        let begin = self.written(span)?;
         // The engine's span of an expression begins at its beginning, or at the name of its last filter.
         file.emissions.iter().find(|emission| emission.start == begin || emission.begin == begin)
     }
 
     fn place(&self, offset: usize) -> Option<Place> {
-        let Some(span) = self.span(offset) else { return self.run.templates.place(self.name, 0) };
-        let begin = span.source_range().start;
+        let Some(span) = self.span(offset) else { return self.run.templates.place_of(self.name, 0) };
+        let begin = self.written(span)?;
         let at = match span.kind() {
             OutputSpanKind::Raw => {
                 begin + (offset - span.output_range().start).min(span.source_range().len())
             }
             _ => self.emission(span).map_or(begin, |emission| emission.begin),
         };
-        self.run.templates.place(span.name(), at)
+        let file = self.run.templates.files.get(span.name())?;
+        Some(file.place(at))
     }
 }
 

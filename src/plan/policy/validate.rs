@@ -130,9 +130,9 @@ impl Checked<'_> {
             let record = folder.id.folder().join(record::FILE).ok().and_then(|path| now.tree.entry(&path));
             let Some(entry) = record.filter(|entry| entry.is_file()) else { continue };
             if let Ok(bytes) = now.tree.read(entry)
-                && let Err(finding) = ValuesRecord::read(&entry.path, &bytes)
+                && let Err(error) = ValuesRecord::read(&entry.path, &bytes)
             {
-                self.findings.push(finding);
+                self.findings.push(Finding::from(&error));
             }
         }
     }

@@ -19,6 +19,61 @@ fn hostile_templates_end_at_their_limit() {
         ("doubling", doubling),
         ("doubling by plus", &doubling.replace('~', "+")),
         (
+            "doubling of lists",
+            "{% set n = namespace(x=[1]) %}{% for i in range(64) %}{% set n.x = n.x + n.x %}{% endfor %}d: {{ n.x | length }}",
+        ),
+        ("doubling of lists, line by line", &"{% set x = x | default([1]) %}{% set x = x + x %}".repeat(64)),
+        (
+            "nested lists",
+            "{% set n = namespace(x=[1]) %}{% for i in range(64) %}{% set n.x = [n.x, n.x] %}{% endfor %}d: {{ n.x }}",
+        ),
+        (
+            "nested lists, as JSON",
+            "{% set n = namespace(x=[1]) %}{% for i in range(40) %}{% set n.x = [n.x, n.x] %}{% endfor %}d: {{ n.x | tojson }}",
+        ),
+        (
+            "nested lists, compared",
+            "{% set n = namespace(x=[1], y=[1]) %}{% for i in range(40) %}{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}{% endfor %}{% if n.x == n.y %}{% endif %}",
+        ),
+        (
+            "nested lists, as text",
+            "{% set n = namespace(x=[1]) %}{% for i in range(40) %}{% set n.x = [n.x, n.x] %}{% endfor %}d: {{ n.x ~ '' }}",
+        ),
+        (
+            "nested mappings",
+            "{% set n = namespace(x={'a': 1}) %}{% for i in range(40) %}{% set n.x = {'a': n.x, 'b': n.x} %}{% endfor %}d: {{ n.x ~ '' }}",
+        ),
+        (
+            "nested by arguments",
+            "{% macro m(x, n) %}{% if n > 0 %}{{ m([x, x], n - 1) }}{% else %}{{ x == [x] }}{% endif %}{% endmacro %}{{ m([1], 40) }}",
+        ),
+        (
+            "nested by with",
+            &format!(
+                "{}d: {{{{ x ~ '' }}}}{}",
+                "{% with x = [x | default(1), x | default(1)] %}".repeat(30),
+                "{% endwith %}".repeat(30)
+            ),
+        ),
+        (
+            "nested by loops",
+            &format!(
+                "{}d: {{{{ x ~ '' }}}}{}",
+                "{% for x in [[x | default(1), x | default(1)]] %}".repeat(30),
+                "{% endfor %}".repeat(30)
+            ),
+        ),
+        ("nested by recursion", "{% for x in [[1]] recursive %}{{ loop([[x, x]]) }}{% endfor %}"),
+        (
+            "repeated lists of repeated lists",
+            "{% if [[1] * 100000] * 100000 == [[1] * 100000] * 100000 %}{% endif %}",
+        ),
+        (
+            "repeated lists, in a list",
+            "{% set x = range(90000) | list %}{% if [x * 100000] == [x * 100000] %}{% endif %}",
+        ),
+        ("sum of lists", "d: {{ ([[1] * 100000] * 100000) | sum(start=[]) | length }}\n"),
+        (
             "captured text that doubles",
             "{% set n = namespace(x='aaaaaaaa') %}{% for i in range(64) %}{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}{% endfor %}",
         ),
