@@ -9,6 +9,7 @@
 //! | `src/model` | names, places, findings, snapshots, the table of kinds |
 //! | `src/yaml` | lossless documents: strict reading, editing behind a gate |
 //! | `src/kustomize` | rendering, schemas, conversion between API versions |
+//! | `src/inventory` | levels of values, schemas of releases, templates; where each value comes from |
 //! | `src/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `src/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
 //! | `src/live` | rollouts, applying, what reconcilers and the bot say to each other |

@@ -19,6 +19,7 @@ mod explain;
 mod failure;
 mod init;
 mod init_release;
+mod inventory;
 mod output;
 mod path;
 mod plan;
@@ -94,6 +95,7 @@ fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failur
         Command::Schema(command) => schema::run(command),
         Command::Rules(command) => rules::run(command),
         Command::Providers(command) => providers::run(&context, outside.connect, command),
+        Command::Inventory(command) => inventory::run(&context, command),
         Command::Completions(command) => completions::run(command),
     }
 }

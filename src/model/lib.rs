@@ -1,8 +1,8 @@
 //! The ground floor of Capstan's heart: what a repository and its objects are called, and the facts that everybody else
 //! reads here.
 //!
-//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `providers`,
-//! `plan`, `live`, `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
+//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `inventory`,
+//! `providers`, `plan`, `live`, `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
 //! numbers. Facts come in as values, decisions go out as values. Content is reached through [`tree::Tree`], a snapshot
 //! that gives the same bytes for the same path for ever, so that laziness costs no purity.
 //!
@@ -16,6 +16,7 @@
 //! | [`plain_http`] | where http without encryption keeps a secret | nothing |
 //! | [`rest`] | why nothing is offered to a target, in a word | nothing |
 //! | [`spelling`] | the nearest right word for a wrong one | nothing |
+//! | [`track`] | how far something follows newer releases | nothing |
 //! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
 //! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
 //! | [`wording`] | small pieces of sentences | nothing |
@@ -40,6 +41,7 @@ pub mod rest;
 pub mod source;
 pub mod spelling;
 pub mod target;
+pub mod track;
 pub mod tree;
 pub mod version;
 pub mod wording;

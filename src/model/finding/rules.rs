@@ -40,6 +40,16 @@ entries! {
     INVALID_LAYOUT: "invalid-layout", Error, Free;
     INVALID_SETTINGS: "invalid-settings", Error, Never;
     INVALID_YAML: "invalid-yaml", Error, Free;
+    INVENTORY_CYCLE: "inventory-cycle", Error, Free;
+    INVENTORY_FINAL: "inventory-final", Error, Never;
+    INVENTORY_FOLDER_CLASH: "inventory-folder-clash", Error, Free;
+    INVENTORY_LEVEL: "inventory-level", Error, Free;
+    INVENTORY_REFERENCE: "inventory-reference", Error, Free;
+    INVENTORY_REQUIRED: "inventory-required", Error, Free;
+    INVENTORY_TYPE: "inventory-type", Error, Free;
+    INVENTORY_UNKNOWN_KIND: "inventory-unknown-kind", Error, Free;
+    INVENTORY_UNKNOWN_VALUE: "inventory-unknown-value", Error, Free;
+    INVENTORY_UNUSED_VALUE: "inventory-unused-value", Warning, Free;
     KIND_CHANGED: "kind-changed", Warning, Free;
     KUBERNETES_API_REMOVED: "kubernetes-api-removed", Error, Free;
     KUBERNETES_DOWNGRADE: "kubernetes-downgrade", Error, Never;
@@ -91,6 +101,8 @@ entries! {
     SPLIT_ROLLOUT: "split-rollout", Warning, Free;
     STEP_GROUP_SPLIT: "step-group-split", Error, Never;
     TEMPLATE_EDITED_IN_PLACE: "template-edited-in-place", Error, Free;
+    TEMPLATE_ERROR: "template-error", Error, Free;
+    TEMPLATE_LIMIT: "template-limit", Error, Never;
     TOO_LARGE: "too-large", Error, Never;
     TOPOLOGY_SWITCHED: "topology-switched", Error, Free;
     TOPOLOGY_VERSION: "topology-version", Error, Free;
@@ -101,6 +113,7 @@ entries! {
     UNMATCHED_FRAGMENT: "unmatched-fragment", Warning, Free;
     UNREADABLE_FILE: "unreadable-file", Error, Never;
     UNSUPPORTED_SUBSTITUTION: "unsupported-substitution", Error, Free;
+    VALUES_EDITED: "values-edited", Error, Never;
     VARIABLE_CONTRADICTION: "variable-contradiction", Warning, Free;
     WRONG_TYPE: "wrong-type", Error, Free;
 }

@@ -50,6 +50,7 @@ mod invalid_definition;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
+mod inventory_rules;
 mod judge;
 mod kind_changed;
 mod kubernetes;

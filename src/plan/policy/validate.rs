@@ -24,6 +24,8 @@ use crate::provider_set::{
 };
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_inventory::record::{self, ValuesRecord};
+use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
 };
@@ -112,8 +114,28 @@ pub fn validate(
     }
     if let Scope::Everything = scope {
         checked.definitions(now);
+        checked.inventory(now, settings);
     }
     checked.finish(&severities)
+}
+
+impl Checked<'_> {
+    /// The inventory where there is one, and what clusters recorded of it.
+    fn inventory(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
+        if let Some(inventory) = &settings.inventory {
+            let survey = Survey::read(now.tree, inventory.path.path(), Elsewhere::recorded(now.tree));
+            self.findings.extend(survey.judge());
+        }
+        for folder in &now.layout.targets {
+            let record = folder.id.folder().join(record::FILE).ok().and_then(|path| now.tree.entry(&path));
+            let Some(entry) = record.filter(|entry| entry.is_file()) else { continue };
+            if let Ok(bytes) = now.tree.read(entry)
+                && let Err(error) = ValuesRecord::read(&entry.path, &bytes)
+            {
+                self.findings.push(Finding::from(&error));
+            }
+        }
+    }
 }
 
 fn applied_by(settings: &RepositorySettings, folder: &TargetFolder) -> AppliedBy {

@@ -2,40 +2,10 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use capstan_model::track::Track;
 use capstan_model::tree::RepoPath;
-
-/// How far a cluster follows new releases.
-///
-/// Ordered from narrow to wide, so that of two tracks the narrower is the smaller.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Track {
-    /// Nothing is offered.
-    None,
-    /// Releases of the same minor.
-    Patch,
-    /// Releases of the same major.
-    Minor,
-    /// Any newer release (default).
-    #[default]
-    Any,
-}
-
-impl fmt::Display for Track {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Patch => "patch",
-            Self::Minor => "minor",
-            Self::Any => "any",
-        })
-    }
-}
 
 macro_rules! text_type {
     ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal) => {

@@ -54,9 +54,10 @@ pub use record::{
     Record, RecordError, record_components, record_deletion, record_first_release, record_release,
 };
 pub use repository::{
-    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
-    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProviderSetSettings, ProvidersBy,
-    ProvidersSettings, ReleasesSettings, RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
+    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, InventorySettings,
+    ManagementCluster, MergeMethod, MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings,
+    ProviderSetSettings, ProvidersBy, ProvidersSettings, ReleasesSettings, RepositorySettings,
+    UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
 pub use title::{TitleField, TitleTemplate};

@@ -41,6 +41,8 @@ pub struct RepositorySettings {
     pub dashboard: DashboardSettings,
     /// Components of providers.
     pub providers: ProvidersSettings,
+    /// Where values stand that clusters share; without it there is no inventory.
+    pub inventory: Option<InventorySettings>,
 }
 
 impl RepositorySettings {
@@ -275,6 +277,15 @@ pub struct ProvidersSettings {
     /// scheme's own.
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
+}
+
+/// Values that clusters share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InventorySettings {
+    /// The folder of the inventory: every `*.yaml` and `*.yml` below it belongs to it.
+    #[schemars(with = "String")]
+    pub path: FolderPath,
 }
 
 /// What happens where cluster and release changed the same field.

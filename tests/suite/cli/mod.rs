@@ -10,6 +10,7 @@ mod creating;
 mod explaining;
 mod hostile;
 mod init;
+mod inventory;
 mod naming;
 mod old_releases;
 mod paths;

@@ -17,6 +17,7 @@ const PACKAGES: &[&str] = &[
     "src/model",
     "src/yaml",
     "src/kustomize",
+    "src/inventory",
     "src/providers",
     "src/plan",
     "src/live",
@@ -26,8 +27,16 @@ const PACKAGES: &[&str] = &[
 ];
 
 /// The packages of the heart.
-const HEART: &[&str] =
-    &["src/model", "src/yaml", "src/kustomize", "src/providers", "src/plan", "src/live", "src/report"];
+const HEART: &[&str] = &[
+    "src/model",
+    "src/yaml",
+    "src/kustomize",
+    "src/inventory",
+    "src/providers",
+    "src/plan",
+    "src/live",
+    "src/report",
+];
 
 /// Crates that carry an outside world; the heart names none of them.
 const OUTSIDE: &[&str] = &["tokio", "axum", "kube", "sqlx", "gix", "reqwest", "rand", "tempfile", "capstan"];

@@ -1,0 +1,218 @@
+//! Where a value comes from and where it ends; who has a value from where.
+
+use capstan_inventory::origin::LevelKind;
+use capstan_inventory::survey::Survey;
+use capstan_inventory::templates::{Placement, Rendered, RenderedObject};
+use capstan_inventory::trace::{Explained, Use, explain, uses};
+use capstan_inventory::values::{ClusterValues, Member};
+use capstan_model::object::FieldPath;
+use capstan_report::Refusal;
+use serde_json::{Value, json};
+
+use super::super::arguments::{InventoryExplain, InventoryUses};
+use super::super::{Failure, Format, Outcome, output};
+use super::{complain, explained, id, named, origin, place, print_value};
+
+pub(super) fn explain_one(survey: &Survey, command: &InventoryExplain) -> Result<Outcome, Failure> {
+    let (member, values) = named(survey, &command.cluster)?;
+    // Where the render fails, the value still has its history.
+    let rendered = survey.render(&member, &values).unwrap_or_default();
+    let path = pointer(command.pointer.as_deref().unwrap_or_default())?;
+    if let Some(object) = &command.object {
+        return explain_object(survey, command, &member, &values, &rendered, object, &path);
+    }
+    let Some(all) = explain(&member, &values, &path) else {
+        return Err(Failure::Usage(
+            Refusal::NotFound,
+            format!(
+                "no level says `{path}` for {}: `capstan inventory values` prints what there is",
+                member.name()
+            ),
+        ));
+    };
+    match command.output {
+        Format::Text => {
+            for one in &all {
+                print_text(&member, &values, &rendered, one)?;
+            }
+        }
+        Format::Json | Format::Yaml => {
+            let told: Vec<Value> =
+                all.iter().map(|one| explained(survey, &member, one, fields(&rendered, &one.path))).collect();
+            match told.as_slice() {
+                [only] if only["path"] == json!(path) => print_value(only, command.output)?,
+                _ => print_value(&Value::Array(told), command.output)?,
+            }
+        }
+        other => return Err(output::unsupported("inventory explain", other, "text, json or yaml")),
+    }
+    Ok(complain(&values))
+}
+
+fn pointer(text: &str) -> Result<FieldPath, Failure> {
+    FieldPath::parse(text).ok_or_else(|| {
+        Failure::Usage(
+            Refusal::Usage,
+            format!("`{text}` is no JSON Pointer: write it like `/kubernetes/version`"),
+        )
+    })
+}
+
+fn print_text(
+    member: &Member<'_>,
+    values: &ClusterValues,
+    rendered: &Rendered,
+    one: &Explained,
+) -> Result<(), Failure> {
+    let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
+    output::print(&format!("{} = {value}\n  said by {}\n", one.path, one.origin))?;
+    if let Some(said) = &one.is_final {
+        output::print(&format!("  final since {said}\n"))?;
+    }
+    for over in &one.overrides {
+        output::print(&format!("  overrides {} of {}\n", over.value, over.origin))?;
+    }
+    for read in &one.reads {
+        if let Some(parts) = explain(member, values, read) {
+            for part in parts {
+                output::print(&format!("  made of {} ({})\n", part.path, part.origin))?;
+            }
+        }
+    }
+    for (object, placed) in placements(rendered, &one.path) {
+        output::print(&format!("  used in {} {} by {}\n", object.id, placed.path, placed.template))?;
+    }
+    Ok(())
+}
+
+/// The fields that hold a value, or a mapping or list that it stands in.
+fn placements<'r>(
+    rendered: &'r Rendered,
+    path: &'r FieldPath,
+) -> impl Iterator<Item = (&'r RenderedObject, &'r Placement)> {
+    let objects = rendered.files.iter().flat_map(|file| &file.objects);
+    objects.flat_map(move |object| {
+        let holds = move |placed: &&Placement| {
+            placed.reads.iter().any(|read| path.starts_with(read) || read.starts_with(path))
+        };
+        object.placements.iter().filter(holds).map(move |placed| (object, placed))
+    })
+}
+
+fn fields(rendered: &Rendered, path: &FieldPath) -> Vec<Value> {
+    let told = placements(rendered, path).map(|(object, placed)| {
+        json!({"object": object.id, "path": placed.path, "template": place(&placed.template)})
+    });
+    told.collect()
+}
+
+/// From a field of an object back to the template and the values that were read there.
+fn explain_object(
+    survey: &Survey,
+    command: &InventoryExplain,
+    member: &Member<'_>,
+    values: &ClusterValues,
+    rendered: &Rendered,
+    typed: &str,
+    path: &FieldPath,
+) -> Result<Outcome, Failure> {
+    let is_meant = |object: &&RenderedObject| {
+        typed.split_once('/').is_some_and(|(kind, name)| object.id.kind == kind && object.id.name == name)
+    };
+    let Some(object) = rendered.files.iter().flat_map(|file| &file.objects).find(is_meant) else {
+        return Err(Failure::Usage(
+            Refusal::NotFound,
+            format!("the render of {} has no object `{typed}`: name it KIND/NAME", member.name()),
+        ));
+    };
+    let inside = |placed: &&Placement| placed.path.starts_with(path) || path.starts_with(&placed.path);
+    let mut told = Vec::new();
+    for placed in object.placements.iter().filter(inside) {
+        let read: Vec<Explained> =
+            placed.reads.iter().filter_map(|read| explain(member, values, read)).flatten().collect();
+        if command.output == Format::Text {
+            output::print(&format!("{} {} by {}\n", object.id, placed.path, placed.template))?;
+            for one in &read {
+                let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
+                output::print(&format!("  {} = {value}, said by {}\n", one.path, one.origin))?;
+            }
+        }
+        let values: Vec<Value> = read.iter().map(|one| explained(survey, member, one, Vec::new())).collect();
+        told.push(json!({
+            "object": object.id, "path": placed.path, "template": place(&placed.template), "values": values,
+        }));
+    }
+    match command.output {
+        Format::Text if told.is_empty() => {
+            output::print(&format!(
+                "{} {path} holds no value: it is the text of {}\n",
+                object.id, object.template
+            ))?;
+        }
+        Format::Text => {}
+        Format::Json | Format::Yaml => print_value(&Value::Array(told), command.output)?,
+        other => return Err(output::unsupported("inventory explain", other, "text, json or yaml")),
+    }
+    Ok(complain(values))
+}
+
+pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Outcome, Failure> {
+    let path = pointer(&command.pointer)?;
+    let by = match &command.level {
+        None => None,
+        Some(typed) => Some(
+            typed
+                .split_once('/')
+                .and_then(|(kind, name)| Some((LevelKind::of_kind(kind)?, name)))
+                .ok_or_else(|| {
+                    Failure::Usage(
+                        Refusal::Usage,
+                        format!("`{typed}` is no level: write it like `Site/fra1`"),
+                    )
+                })?,
+        ),
+    };
+    if let Some((kind, name)) = by
+        && survey.inventory.object(kind, name).is_none()
+    {
+        return Err(Failure::Usage(
+            Refusal::NotFound,
+            format!("the inventory has no {} `{name}`", kind.kind()),
+        ));
+    }
+    let (mut has, mut overridden) = (Vec::new(), Vec::new());
+    let mut failed = false;
+    for definition in survey.inventory.clusters() {
+        let Ok(member) = Member::of(&survey.inventory, definition) else {
+            failed = true;
+            continue;
+        };
+        let values = survey.values(&member);
+        match uses(&values, &path, by) {
+            Some(Use::Has(from)) => has.push((id(survey, &member), from)),
+            Some(Use::Overrides(by)) => overridden.push((id(survey, &member), by)),
+            None => {}
+        }
+    }
+    match command.output {
+        Format::Text => {
+            for (cluster, from) in &has {
+                output::print(&format!("{cluster} has it from {from}\n"))?;
+            }
+            for (cluster, by) in &overridden {
+                output::print(&format!("{cluster} has it overridden by {by}\n"))?;
+            }
+        }
+        Format::Json | Format::Yaml => {
+            let told = |all: &[(String, capstan_inventory::origin::Origin)]| -> Vec<Value> {
+                all.iter()
+                    .map(|(cluster, from)| json!({"cluster": cluster, "origin": origin(from)}))
+                    .collect()
+            };
+            let all = json!({"path": path, "has": told(&has), "overridden": told(&overridden)});
+            print_value(&all, command.output)?;
+        }
+        other => return Err(output::unsupported("inventory uses", other, "text, json or yaml")),
+    }
+    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+}

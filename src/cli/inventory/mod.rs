@@ -1,0 +1,240 @@
+//! `capstan inventory list|values|explain|uses|render`
+
+mod explain;
+mod render;
+
+use capstan_inventory::origin::{LevelKind, Origin};
+use capstan_inventory::survey::{Elsewhere, Survey};
+use capstan_inventory::trace::Explained;
+use capstan_inventory::values::{ClusterValues, Member};
+use capstan_model::finding::{Finding, Place, Severity};
+use capstan_model::spelling::hint;
+use capstan_model::tree::RepoPath;
+use capstan_report::Refusal;
+use serde_json::{Value, json};
+
+use super::arguments::{Inventory, InventoryCommand};
+use super::{Context, Failure, Format, Outcome, output, text};
+
+pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
+    let survey = open(context)?;
+    match &command.command {
+        InventoryCommand::List { output } => list(&survey, *output),
+        InventoryCommand::Values { cluster, origins, output } => values(&survey, cluster, *origins, *output),
+        InventoryCommand::Explain(command) => explain::explain_one(&survey, command),
+        InventoryCommand::Uses(command) => explain::print_uses(&survey, command),
+        InventoryCommand::Render(command) => render::run(&survey, command),
+    }
+}
+
+/// The inventory that `.capstan.yaml` names.
+fn open(context: &Context<'_>) -> Result<Survey, Failure> {
+    let fleet = context.fleet()?;
+    let Some(inventory) = &fleet.settings().inventory else {
+        return Err(Failure::Usage(
+            Refusal::Settings,
+            "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
+                .to_owned(),
+        ));
+    };
+    let tree = fleet.tree();
+    let survey = Survey::read(tree.as_ref(), inventory.path.path(), Elsewhere::recorded(tree.as_ref()));
+    for finding in &survey.inventory.findings {
+        anstream::eprintln!("{}", told(finding));
+    }
+    match &survey.inventory.unreadable {
+        Some(place) => Err(Failure::Failed(
+            Refusal::Unreadable,
+            format!(
+                "the inventory cannot be read as a whole, so that nobody knows what it says: see {place}"
+            ),
+        )),
+        None => Ok(survey),
+    }
+}
+
+/// The definition that was typed, by its name or its folder, with its values.
+fn named<'s>(survey: &'s Survey, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
+    let typed = typed.trim_start_matches("./").trim_end_matches('/');
+    let by_name = survey.member(typed);
+    let member = match by_name {
+        Some(member) => member,
+        None => survey
+            .inventory
+            .clusters()
+            .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
+            .find(|member| survey.folder(member).is_ok_and(|folder| folder.as_str() == typed))
+            .map(Ok)
+            .ok_or_else(|| {
+                let names: Vec<&str> =
+                    survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
+                Failure::Usage(
+                    Refusal::NotFound,
+                    format!("the inventory defines no cluster `{typed}`{}", hint(typed, &names)),
+                )
+            })?,
+    };
+    let member = member.map_err(|findings| refused(&findings))?;
+    let values = survey.values(&member);
+    Ok((member, values))
+}
+
+/// Says why a cluster has no values.
+fn refused(findings: &[Finding]) -> Failure {
+    let lines: Vec<String> = findings.iter().map(told).collect();
+    Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
+}
+
+fn told(finding: &Finding) -> String {
+    let word = if finding.severity() == Severity::Error { "error" } else { "warning" };
+    let place = finding.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+    format!("{place}{word}: {} [{}]", finding.message, finding.rule.id())
+}
+
+/// Prints what is wrong with values to standard error.
+fn complain(values: &ClusterValues) -> Outcome {
+    for finding in &values.findings {
+        anstream::eprintln!("{}", told(finding));
+    }
+    let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
+    if errors { Outcome::ErrorsStand } else { Outcome::Done }
+}
+
+fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
+    let mut rows = Vec::new();
+    let mut failed = false;
+    for definition in survey.inventory.clusters() {
+        let name = definition.level.name.as_str();
+        rows.push(match Member::of(&survey.inventory, definition) {
+            Ok(member) => {
+                let levels: Vec<String> =
+                    member.levels.iter().map(|(level, name)| format!("{} {name}", level.word())).collect();
+                let values = survey.values(&member);
+                let error = values.findings.iter().find(|finding| finding.severity() == Severity::Error);
+                let folder = survey.folder(&member);
+                failed |= error.is_some() || folder.is_err();
+                let wrong = error.map(told).or_else(|| folder.as_ref().err().map(ToString::to_string));
+                let state = match (wrong, definition.retire) {
+                    (Some(wrong), _) => wrong,
+                    (None, Some(_)) => "retire".to_owned(),
+                    (None, None) => "ready".to_owned(),
+                };
+                let levels_json: serde_json::Map<String, Value> = member
+                    .levels
+                    .iter()
+                    .map(|(level, name)| (level.word().to_owned(), json!(name)))
+                    .collect();
+                let release = survey.release(&member).map(|release| release.to_string());
+                let folder = folder.ok().map(|folder| folder.to_string());
+                let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+                let row = vec![
+                    name.to_owned(),
+                    levels.join(", "),
+                    or_dash(&release),
+                    or_dash(&folder),
+                    state.clone(),
+                ];
+                let json = json!({
+                    "name": name, "kind": definition.level.kind.kind(), "levels": levels_json,
+                    "release": release, "folder": folder, "state": state,
+                });
+                (row, json)
+            }
+            Err(findings) => {
+                failed = true;
+                let state = findings.first().map(told).unwrap_or_default();
+                let row =
+                    vec![name.to_owned(), "-".to_owned(), "-".to_owned(), "-".to_owned(), state.clone()];
+                (row, json!({"name": name, "kind": definition.level.kind.kind(), "state": state}))
+            }
+        });
+    }
+    let all: Vec<Value> = rows.iter().map(|(_, json)| json.clone()).collect();
+    match format {
+        Format::Text => {
+            let rows: Vec<Vec<String>> = rows.into_iter().map(|(row, _)| row).collect();
+            output::print(&text::table(&["definition", "levels", "release", "folder", "state"], &rows))?;
+        }
+        Format::Json => output::print_json(&Value::Array(all))?,
+        Format::Yaml => output::print_yaml(&Value::Array(all))?,
+        other => return Err(output::unsupported("inventory list", other, "text, json or yaml")),
+    }
+    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+}
+
+fn values(survey: &Survey, typed: &str, origins: bool, format: Format) -> Result<Outcome, Failure> {
+    let (member, values) = named(survey, typed)?;
+    match (origins, format) {
+        (true, Format::Text) => {
+            let all = capstan_inventory::trace::explain(&member, &values, &Default::default());
+            for one in all.unwrap_or_default() {
+                let value = one.value.map_or_else(|| "absent".to_owned(), |value| value.to_string());
+                output::print(&format!("{} = {value}  # {}\n", one.path, one.origin))?;
+            }
+        }
+        (true, Format::Json | Format::Yaml) => {
+            let all = capstan_inventory::trace::explain(&member, &values, &Default::default());
+            let all = all
+                .unwrap_or_default()
+                .iter()
+                .map(|one| explained(survey, &member, one, Vec::new()))
+                .collect();
+            print_value(&Value::Array(all), format)?;
+        }
+        (false, Format::Json) => output::print_json(&values.value())?,
+        (false, Format::Yaml | Format::Text) => output::print_yaml(&values.value())?,
+        (_, other) => return Err(output::unsupported("inventory values", other, "text, json or yaml")),
+    }
+    Ok(complain(&values))
+}
+
+fn print_value(value: &Value, format: Format) -> Result<(), Failure> {
+    if format == Format::Json { output::print_json(value) } else { output::print_yaml(value) }
+}
+
+/// The folder of a cluster, or its name where it has none.
+fn id(survey: &Survey, member: &Member<'_>) -> String {
+    survey.folder(member).map_or_else(|_| member.name().to_owned(), |folder: RepoPath| folder.to_string())
+}
+
+fn place(place: &Place) -> Value {
+    json!({"file": place.file(), "line": place.line(), "column": place.column()})
+}
+
+fn origin(origin: &Origin) -> Value {
+    let stands = origin.place();
+    let mut told = json!({"level": origin.level.kind.kind()});
+    if let Some(told) = told.as_object_mut() {
+        if origin.level.kind != LevelKind::Default {
+            told.insert("name".to_owned(), json!(origin.level.name));
+        }
+        if let Value::Object(stands) = place(&stands) {
+            told.extend(stands);
+        }
+    }
+    told
+}
+
+/// One value, as `explain -o json` prints it.
+fn explained(survey: &Survey, member: &Member<'_>, one: &Explained, uses: Vec<Value>) -> Value {
+    let overrides: Vec<Value> = one
+        .overrides
+        .iter()
+        .map(|over| {
+            let mut told = origin(&over.origin);
+            if let Some(told) = told.as_object_mut() {
+                told.insert("value".to_owned(), over.value.clone());
+            }
+            told
+        })
+        .collect();
+    json!({
+        "cluster": id(survey, member),
+        "path": one.path,
+        "value": one.value,
+        "origin": origin(&one.origin),
+        "overrides": overrides,
+        "final": one.is_final.is_some(),
+        "uses": uses,
+    })
+}

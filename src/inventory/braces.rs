@@ -1,0 +1,107 @@
+//! Which texts are expressions (I8): those with `{{ … }}`.
+
+use minijinja::machinery::{ast, parse};
+use minijinja::syntax::SyntaxConfig;
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// As it stands.
+    Text(String),
+    /// What stands between braces.
+    Expression(String),
+}
+
+/// Why a text with braces is no expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NoExpression {
+    /// The byte of the text at which that is seen.
+    pub(crate) offset: usize,
+    /// Why, as a sentence without a full stop.
+    pub(crate) reason: String,
+}
+
+/// Takes a text apart; `None` where it is a text like any other.
+///
+/// # Errors
+/// It has `{% %}`, or its braces hold no expression.
+pub(crate) fn segments(text: &str) -> Result<Option<Vec<Segment>>, NoExpression> {
+    if let Some(offset) = text.find("{%") {
+        let reason = "`{% %}` stands in templates of releases alone: a value holds expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`";
+        return Err(NoExpression { offset, reason: reason.to_owned() });
+    }
+    if !text.contains("{{") {
+        return Ok(None);
+    }
+    let failed = |error: minijinja::Error| NoExpression {
+        offset: error.range().map_or(0, |range| range.start),
+        reason: format!(
+            "this is no expression: {}. For the characters themselves write `{{{{ '{{{{' }}}}`",
+            error.detail().unwrap_or("the syntax is wrong")
+        ),
+    };
+    let read = parse(text, "value", syntax(text).map_err(failed)?).map_err(failed)?;
+    let ast::Stmt::Template(template) = &read else { return Ok(None) };
+    let segments = template.children.iter().filter_map(|child| match child {
+        ast::Stmt::EmitRaw(raw) => Some(Segment::Text(raw.raw.to_owned())),
+        ast::Stmt::EmitExpr(emit) => {
+            // What an expression's span leaves out are parentheses around it, which mean nothing; the statement's
+            // own span has the braces.
+            let inner = braced(text, emit.span().start_offset as usize, emit.expr.span().end_offset as usize);
+            Some(Segment::Expression(inner.to_owned()))
+        }
+        _ => None,
+    });
+    Ok(Some(segments.collect()))
+}
+
+fn syntax(_text: &str) -> Result<SyntaxConfig, minijinja::Error> {
+    SyntaxConfig::builder().keep_trailing_newline(true).build()
+}
+
+/// From the braces before `start` to those behind `end`.
+fn braced(text: &str, start: usize, end: usize) -> &str {
+    let open = text[..=start.min(text.len() - 1)].rfind("{{").map_or(start, |open| open + 2);
+    let open = if text[start..].starts_with("{{") { start + 2 } else { open };
+    let close = text[end..].find("}}").map_or(text.len(), |close| end + close);
+    text.get(open..close).unwrap_or_default().trim_matches('-').trim()
+}
+
+/// Whether a text is one expression and nothing else, so that its value keeps its type.
+pub(crate) fn stands_alone(text: &str) -> bool {
+    text.trim().starts_with("{{")
+        && matches!(segments(text.trim()), Ok(Some(parts)) if matches!(parts.as_slice(), [Segment::Expression(_)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_taken_apart() {
+        let text = |text: &str| Segment::Text(text.to_owned());
+        let expression = |text: &str| Segment::Expression(text.to_owned());
+        for (read, expected) in [
+            ("plain", None),
+            ("{ { a } }", None),
+            ("{{ a.b }}", Some(vec![expression("a.b")])),
+            (
+                "x-{{a}}-{{ (b) }}\n",
+                Some(vec![text("x-"), expression("a"), text("-"), expression("(b)"), text("\n")]),
+            ),
+            ("{{ '}}' }}", Some(vec![expression("'}}'")])),
+            ("{{ a if b else (c) }}y", Some(vec![expression("a if b else (c)"), text("y")])),
+            ("{{ (a + b) * c }}", Some(vec![expression("(a + b) * c")])),
+            ("{{ a | default('{{') }}", Some(vec![expression("a | default('{{')")])),
+        ] {
+            assert_eq!(segments(read), Ok(expected), "{read}");
+        }
+        for (read, alone) in [("{{ a }}", true), (" {{ a }} ", true), ("{{ a }}{{ b }}", false), ("a", false)]
+        {
+            assert_eq!(stands_alone(read), alone, "{read}");
+        }
+        for (read, offset) in [("a {% if b %}", 2), ("{{ a", 3), ("{{ a ; }}", 5)] {
+            assert_eq!(segments(read).unwrap_err().offset, offset, "{read}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Filters that Ansible's and Helm's templates use, and `indent` over what they make (T4).
+
+use std::fmt;
+use std::sync::Arc;
+
+use capstan_yaml::{Node, Value, write};
+use minijinja::value::{Kwargs, Object, ObjectRepr, Rest, from_args};
+use minijinja::{Environment, Error, ErrorKind, State};
+
+use super::convert::to_json;
+use super::count::Given;
+
+/// How a structure is written where it stands as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// `to_yaml`, `to_nice_yaml`
+    Yaml,
+    /// `tojson`, `to_json`
+    Json,
+    /// `to_nice_json`, `tojson(indent=2)`: columns a level.
+    IndentedJson(usize),
+}
+
+/// A mapping or list on its way into a scalar: it is placed as it is where it stands alone, and written where it
+/// stands as text.
+#[derive(Debug)]
+pub(crate) struct Structured {
+    /// The value.
+    pub(crate) value: Value,
+    /// How it is written as text.
+    pub(crate) format: Format,
+}
+
+impl Structured {
+    /// As text, without a line feed at its end.
+    pub(crate) fn text(&self) -> String {
+        match self.format {
+            Format::Yaml => write(&Node::from_value(&sorted(&self.value))).trim_end_matches('\n').to_owned(),
+            Format::Json => json(&self.value, None),
+            Format::IndentedJson(columns) => json(&self.value, Some(columns)),
+        }
+    }
+}
+
+impl Object for Structured {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+/// Python's writers sort the keys of mappings.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(fields) => {
+            let mut pairs: Vec<(&String, &Value)> = fields.iter().collect();
+            pairs.sort_by(|a, b| a.0.cmp(b.0));
+            Value::Object(pairs.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// JSON as Jinja's `tojson` writes it: keys sorted, a blank behind `,` and `:`.
+fn json(value: &Value, indent: Option<usize>) -> String {
+    let mut out = String::new();
+    write_json(&mut out, &sorted(value), indent, 0);
+    out
+}
+
+fn write_json(out: &mut String, value: &Value, indent: Option<usize>, depth: usize) {
+    let line = |out: &mut String, depth: usize, first: bool| match indent {
+        Some(columns) => {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', columns * depth));
+        }
+        None if !first => out.push(' '),
+        None => {}
+    };
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                line(out, depth + 1, at == 0);
+                write_json(out, item, indent, depth + 1);
+            }
+            if indent.is_some() {
+                line(out, depth, true);
+            }
+            out.push(']');
+        }
+        Value::Object(fields) if !fields.is_empty() => {
+            out.push('{');
+            for (at, (key, item)) in fields.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                line(out, depth + 1, at == 0);
+                out.push_str(&Value::String(key.clone()).to_string());
+                out.push_str(": ");
+                write_json(out, item, indent, depth + 1);
+            }
+            if indent.is_some() {
+                line(out, depth, true);
+            }
+            out.push('}');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// Adds the filters to an environment.
+pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
+    let yaml = move |state: &State<'_, '_>, value: &minijinja::Value, _: Rest<minijinja::Value>| {
+        structured(state, given, value, Format::Yaml)
+    };
+    environment.add_filter("to_yaml", yaml);
+    environment.add_filter("to_nice_yaml", yaml);
+    environment.add_filter("toyaml", yaml);
+    let json =
+        move |state: &State<'_, '_>, value: &minijinja::Value, indent: Option<usize>, kwargs: Kwargs| {
+            let indent = indent.or(kwargs.get::<Option<usize>>("indent")?).filter(|columns| *columns > 0);
+            structured(
+                state,
+                given,
+                value,
+                indent.map_or(Format::Json, |columns| Format::IndentedJson(columns.min(16))),
+            )
+        };
+    environment.add_filter("tojson", json);
+    environment.add_filter("to_json", json);
+    environment.add_filter("to_nice_json", move |state: &State<'_, '_>, value: &minijinja::Value| {
+        structured(state, given, value, Format::IndentedJson(4))
+    });
+    environment.add_filter("indent", indent);
+}
+
+fn structured(
+    state: &State<'_, '_>,
+    given: Given,
+    value: &minijinja::Value,
+    format: Format,
+) -> Result<minijinja::Value, Error> {
+    let value = to_json(value, &given.json)?;
+    state.consume_fuel(weight(&value) / 16)?;
+    Ok(minijinja::Value::from_object(Structured { value, format }))
+}
+
+/// Bytes and slots.
+pub(crate) fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64 + 8,
+        Value::Array(items) => 8 + items.iter().map(weight).sum::<u64>(),
+        Value::Object(fields) => {
+            8 + fields.iter().map(|(key, value)| key.len() as u64 + weight(value)).sum::<u64>()
+        }
+        _ => 8,
+    }
+}
+
+/// `indent` of text as Jinja has it; of a structure nothing, since it is placed and not pasted.
+fn indent(
+    state: &State<'_, '_>,
+    value: &minijinja::Value,
+    arguments: Rest<minijinja::Value>,
+) -> Result<minijinja::Value, Error> {
+    type Arguments = (Option<usize>, Option<bool>, Option<bool>, Kwargs);
+    let (width, first, blank, kwargs): Arguments = from_args(&arguments)?;
+    let width = width.or(kwargs.get("width")?).unwrap_or(4);
+    let first = first.or(kwargs.get("first")?).unwrap_or(false);
+    let blank = blank.or(kwargs.get("blank")?).unwrap_or(false);
+    kwargs.assert_all_used()?;
+    if value.downcast_object_ref::<Structured>().is_some() {
+        return Ok(value.clone());
+    }
+    let text = value.as_str().ok_or_else(|| {
+        Error::new(
+            ErrorKind::InvalidOperation,
+            "`indent` is for texts and for what `to_yaml` and `tojson` make",
+        )
+    })?;
+    let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    state.consume_fuel((width.saturating_mul(lines).saturating_add(text.len()) / 64) as u64)?;
+    let pad = " ".repeat(width);
+    let mut out = String::with_capacity(text.len() + width * lines);
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        if if at == 0 { first } else { blank || !line.is_empty() } {
+            out.push_str(&pad);
+        }
+        out.push_str(line);
+    }
+    Ok(minijinja::Value::from(out))
+}

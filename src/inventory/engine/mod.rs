@@ -1,0 +1,116 @@
+//! The template engine with its bounds: minijinja, strict undefined, no clock, no randomness, no loader.
+//!
+//! The engine's fuel pays for steps and for every byte and slot that a step makes, before it is made
+//! (`minijinja` 3.1: <https://github.com/mitsuhiko/minijinja/blob/main/CHANGELOG.md>), so that one number bounds time
+//! and memory. What Capstan adds to the engine pays from the same tank.
+//!
+//! Lists that hold one another more than once are bounded where they are bound to a name, see `templates/guard.rs`.
+
+mod convert;
+mod count;
+mod filters;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
+
+pub(crate) use convert::to_json;
+pub(crate) use count::{Given, WEIGH};
+pub(crate) use filters::{Structured, weight};
+
+/// Steps of one render. One pays for 64 bytes, so that no render makes more than 128 MiB.
+pub(crate) const FUEL: u64 = 2_000_000;
+
+/// Steps of one expression in a value.
+pub(crate) const EXPRESSION_FUEL: u64 = 100_000;
+
+/// How deep calls and includes may go.
+const RECURSION: usize = 64;
+
+/// Filters that Jinja has and templates of Capstan may not use, with why.
+pub(crate) const REFUSED_FILTERS: &[(&str, &str)] = &[
+    ("safe", "values are placed in scalars and never need it"),
+    ("escape", "values are placed in scalars and never need it"),
+    ("e", "values are placed in scalars and never need it"),
+    ("forceescape", "values are placed in scalars and never need it"),
+    ("random", "the same values must give the same objects"),
+    ("pprint", "it writes no YAML: use `tojson` or `to_nice_yaml`"),
+];
+
+/// How templates are read: block tags leave neither their line's blanks nor its end (T2).
+///
+/// # Errors
+/// Never, as these settings fit each other.
+pub(crate) fn syntax() -> Result<SyntaxConfig, Error> {
+    SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()
+}
+
+/// An environment without templates.
+///
+/// # Errors
+/// Never, see [`syntax`].
+pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_syntax(syntax()?);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(fuel));
+    environment.set_recursion_limit(RECURSION);
+    environment.set_debug(true);
+    environment.set_unknown_method_callback(|state, value, method, arguments| {
+        // It makes what it is asked for without asking what that costs; the filter does ask.
+        if method == "format" {
+            let message = "the method `format` is refused: use the filter, `'%s' | format(…)`";
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
+        minijinja_contrib::pycompat::unknown_method_callback(state, value, method, arguments)
+    });
+    // What is captured comes back marked, so that it is told from values.
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::Custom("yaml".into()));
+    environment.remove_global("debug");
+    for (name, _) in REFUSED_FILTERS {
+        environment.remove_filter(name);
+    }
+    filters::add(&mut environment, given);
+    count::add(&mut environment, given);
+    Ok(environment)
+}
+
+/// Whether a render ended for want of steps or memory.
+pub(crate) fn is_limit(error: &Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = cause {
+        if let Some(error) = current.downcast_ref::<Error>() {
+            let too_large = error.detail().is_some_and(|detail| {
+                detail.contains("too large")
+                    || detail.contains("recursion")
+                    || detail.contains("too many items")
+            });
+            if error.kind() == ErrorKind::OutOfFuel || too_large {
+                return true;
+            }
+        }
+        cause = current.source();
+    }
+    false
+}
+
+/// The error at the bottom: of an include, say, the one in it.
+pub(crate) fn deepest(error: &Error) -> &Error {
+    let mut deepest = error;
+    let mut cause = std::error::Error::source(error);
+    while let Some(current) = cause {
+        if let Some(inner) = current.downcast_ref::<Error>() {
+            deepest = inner;
+        }
+        cause = current.source();
+    }
+    deepest
+}
+
+/// What went wrong, in words, without the template's text.
+pub(crate) fn reason(error: &Error) -> String {
+    let deepest = deepest(error);
+    match deepest.detail() {
+        Some(detail) => detail.to_owned(),
+        None => deepest.kind().to_string(),
+    }
+}

@@ -1,0 +1,255 @@
+//! All objects of an inventory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::{api_group, api_version};
+use capstan_model::spelling::nearest;
+use capstan_model::tree::RepoPath;
+use capstan_yaml::{Entry, Node, YamlFile};
+
+use super::super::fields::Fields;
+use super::super::folder::FolderPattern;
+use super::super::origin::{Level, LevelKind};
+use super::API_VERSION;
+use super::object::{Object, Placed};
+
+/// A file below `inventory.path`: its path, and its bytes or why they cannot be had.
+#[derive(Debug, Clone)]
+pub struct SourceText {
+    /// From the repository's root.
+    pub path: RepoPath,
+    /// The content.
+    pub bytes: Result<Arc<[u8]>, String>,
+}
+
+/// What the `Inventory` object says, or what holds without one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InventorySettings {
+    /// The levels, upper ones first: a later one overrides an earlier one.
+    pub levels: Vec<LevelKind>,
+    /// The folder of a new cluster.
+    pub folder: FolderPattern,
+}
+
+impl Default for InventorySettings {
+    fn default() -> Self {
+        Self { levels: LevelKind::SHARED.to_vec(), folder: FolderPattern::default() }
+    }
+}
+
+/// An inventory as its files tell it.
+#[derive(Debug, Default)]
+pub struct Inventory {
+    /// Order of levels, folders.
+    pub settings: InventorySettings,
+    /// Everything that says values, by kind and name.
+    pub objects: BTreeMap<(LevelKind, String), Object>,
+    /// What is wrong in the files.
+    pub findings: Vec<Finding>,
+    /// Why the inventory as a whole cannot be trusted: a file that cannot be read may hold any object, and an
+    /// `Inventory` object that is wrong changes what everything means.
+    pub unreadable: Option<Place>,
+}
+
+impl Inventory {
+    /// Reads the files of an inventory.
+    pub fn read(files: &[SourceText]) -> Self {
+        let mut inventory = Self::default();
+        let mut settings: Option<Place> = None;
+        for source in files {
+            let file = match &source.bytes {
+                Ok(bytes) => YamlFile::read_bytes(bytes),
+                Err(reason) => {
+                    let place = Place::whole(source.path.clone());
+                    let message = format!("this file cannot be read: {reason}");
+                    inventory.lost(Finding::new(rules::UNREADABLE_FILE, message).place(place));
+                    continue;
+                }
+            };
+            let file = match file {
+                Ok(file) => file,
+                Err(error) => {
+                    let place = Place::at(source.path.clone(), error.position);
+                    inventory.lost(Finding::new(rules::INVALID_YAML, error.message).place(place));
+                    continue;
+                }
+            };
+            for document in file.documents() {
+                if document.root.is_null() {
+                    continue;
+                }
+                let place = |offset| Place::at(source.path.clone(), file.position(offset));
+                if let Some(twice) = &document.duplicate_key {
+                    let message = format!("the key `{}` stands twice", twice.key);
+                    let finding = Finding::new(rules::INVALID_YAML, message).place(place(twice.offset));
+                    inventory.lost(finding);
+                    continue;
+                }
+                inventory.document(source, &file, &document.root, &mut settings);
+            }
+        }
+        inventory
+    }
+
+    /// Adds what makes the inventory as a whole unreadable.
+    fn lost(&mut self, finding: Finding) {
+        self.unreadable = self.unreadable.take().or_else(|| finding.place.clone());
+        self.findings.push(finding);
+    }
+
+    fn document(&mut self, source: &SourceText, file: &YamlFile, root: &Node, settings: &mut Option<Place>) {
+        let place = |node: &Node| Place::at(source.path.clone(), file.position(node.span.start));
+        let (api, kind) = (root.text_at("apiVersion"), root.text_at("kind"));
+        let level = kind.and_then(LevelKind::of_kind);
+        if api != Some(API_VERSION) || level.is_none() && kind != Some("Inventory") {
+            let at = root.get("kind").or(root.get("apiVersion")).unwrap_or(root);
+            let message = unknown_kind(api, kind);
+            self.findings.push(Finding::new(rules::INVENTORY_UNKNOWN_KIND, message).place(place(at)));
+            return;
+        }
+        let Some(name) = root.get("metadata").and_then(|metadata| metadata.text_at("name")) else {
+            let message =
+                format!("this {} has no `metadata.name`, which must be text", kind.unwrap_or_default());
+            let at = root.get("metadata").and_then(|metadata| metadata.get("name")).unwrap_or(root);
+            return self.lost(Finding::new(rules::INVENTORY_TYPE, message).place(place(at)));
+        };
+        let Some(kind) = level else {
+            if let Some(first) = settings {
+                let message = format!("a second Inventory: the first one stands in {first}; keep one");
+                return self.lost(Finding::new(rules::DUPLICATE_OBJECT, message).place(place(root)));
+            }
+            *settings = Some(place(root));
+            return self.read_settings(source, file, root, name);
+        };
+        let level = Level { kind, name: name.to_owned(), path: source.path.clone(), file: file.clone() };
+        let (object, findings) = Object::read(Arc::new(level), root);
+        self.findings.extend(findings);
+        match self.objects.entry((kind, name.to_owned())) {
+            std::collections::btree_map::Entry::Vacant(free) => {
+                free.insert(object);
+            }
+            std::collections::btree_map::Entry::Occupied(mut first) => {
+                let first = first.get_mut();
+                let stands = first.level.place(first.offset);
+                let message = format!(
+                    "a second {} `{name}`: the first one stands in {stands}. A kind and name stand once: rename or remove one",
+                    kind.kind()
+                );
+                first.broken.get_or_insert(place(root));
+                self.findings.push(Finding::new(rules::DUPLICATE_OBJECT, message).place(place(root)));
+            }
+        }
+    }
+
+    fn read_settings(&mut self, source: &SourceText, file: &YamlFile, root: &Node, name: &str) {
+        // Its places are those of a level's file; what kind it would be says nobody.
+        let level = Arc::new(Level {
+            kind: LevelKind::Default,
+            name: name.to_owned(),
+            path: source.path.clone(),
+            file: file.clone(),
+        });
+        let mut fields = Fields::new(&level);
+        let top = ["apiVersion", "kind", "metadata", "spec"];
+        let spec = fields.entries(root, "", &top).iter().find(|entry| entry.key == "spec");
+        let spec = spec.map(|entry| fields.entries(&entry.value, "spec.", &["levels", "folder"]));
+        for Entry { key, value, .. } in spec.unwrap_or_default() {
+            match key.as_str() {
+                "levels" => self.settings.levels = read_levels(&mut fields, value),
+                "folder" => {
+                    let Some(text) = fields.text(value, "spec.folder") else { continue };
+                    match FolderPattern::parse(text) {
+                        Ok(pattern) => self.settings.folder = pattern,
+                        Err(message) => {
+                            fields.wrong(rules::INVENTORY_TYPE, value.span.start, message);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        fields.findings.into_iter().for_each(|finding| self.lost(finding));
+    }
+
+    /// A level's object.
+    pub fn object(&self, kind: LevelKind, name: &str) -> Option<&Object> {
+        self.objects.get(&(kind, name.to_owned()))
+    }
+
+    /// The definition of a cluster or management cluster of that name.
+    pub fn cluster(&self, name: &str) -> Option<&Object> {
+        self.object(LevelKind::ClusterDefinition, name)
+            .or_else(|| self.object(LevelKind::ManagementClusterDefinition, name))
+    }
+
+    /// Every definition of a cluster, management clusters included, ordered by kind and name.
+    pub fn clusters(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values().filter(|object| object.level.kind.is_cluster())
+    }
+
+    /// The names of a kind.
+    pub fn names(&self, kind: LevelKind) -> Vec<&str> {
+        let of_kind = self.objects.keys().filter(|(other, _)| *other == kind);
+        of_kind.map(|(_, name)| name.as_str()).collect()
+    }
+}
+
+fn read_levels(fields: &mut Fields<'_>, node: &Node) -> Vec<LevelKind> {
+    let mut levels = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (text, at) in fields.texts(node, "spec.levels") {
+        match LevelKind::of_kind(text).filter(|level| !level.is_cluster()) {
+            Some(level) if seen.insert(level) => levels.push(level),
+            Some(_) => fields.wrong(rules::INVENTORY_TYPE, at, format!("`{text}` stands twice")),
+            None => {
+                let known = LevelKind::SHARED.map(LevelKind::kind);
+                let message = format!("`{text}` is no level{}", capstan_model::spelling::hint(text, &known));
+                fields.wrong(rules::INVENTORY_TYPE, at, message);
+            }
+        }
+    }
+    levels
+}
+
+/// Says what else might have been meant.
+fn unknown_kind(api: Option<&str>, kind: Option<&str>) -> String {
+    let known = [
+        "Inventory",
+        "Environment",
+        "Customer",
+        "Site",
+        "InfraProvider",
+        "ClusterDefinition",
+        "ManagementClusterDefinition",
+    ];
+    let Some(kind) = kind else {
+        return format!("a document without `kind`: an inventory holds objects of {API_VERSION} alone");
+    };
+    let group = api_group(API_VERSION);
+    match api {
+        Some(api) if api == API_VERSION => {
+            let meant = nearest(kind, known).map_or_else(
+                || format!("; it holds {}", known.join(", ")),
+                |meant| format!("; did you mean `{meant}`?"),
+            );
+            format!("`{kind}` is no kind of an inventory{meant}")
+        }
+        Some(api) if api_group(api) == group => {
+            format!("`{api}` is no version of these kinds: write `apiVersion: {API_VERSION}`")
+        }
+        Some(api) => format!(
+            "{kind} of `{}` is no kind of an inventory: keep it outside of this folder, which holds {API_VERSION} alone",
+            api_version(api_group(api), api.rsplit('/').next().unwrap_or_default())
+        ),
+        None => format!("this {kind} has no `apiVersion`: write `apiVersion: {API_VERSION}`"),
+    }
+}
+
+impl<T> Placed<T> {
+    /// Where it stands in a level's file.
+    pub fn place(&self, level: &Level) -> Place {
+        level.place(self.offset)
+    }
+}

@@ -1,0 +1,51 @@
+//! The inventory: values that clusters share, said once, and templates that make clusters' bases of them.
+//!
+//! Files go in as texts, values and objects come out, each with the place that it comes from. Knows nothing of
+//! upgrades and proposals.
+//!
+//! A room may import the rooms of this package that its line names; `tests/suite/house.rs` reads the table.
+//!
+//! | room | owns | may import |
+//! |---|---|---|
+//! | [`braces`] | which texts are expressions (I8) | nothing |
+//! | [`origin`] | the kinds of levels, and where a value stands | nothing |
+//! | [`fields`] | reading an object's fields strictly | `origin` |
+//! | [`folder`] | the folder of a new cluster | `origin` |
+//! | [`kinds`] | the objects of an inventory, read from its files | `fields`, `folder`, `origin` |
+//! | [`membership`] | which objects a cluster belongs to (I10) | `kinds`, `origin` |
+//! | [`schema`] | a release's `schema.yaml` | `fields`, `origin` |
+//! | [`merge`] | what levels say together (I1 to I7) | `braces`, `fields`, `kinds`, `origin`, `schema` |
+//! | [`engine`] | the template engine and its bounds | nothing |
+//! | [`context`] | values as templates and expressions see them | `braces`, `engine` |
+//! | [`expression`] | expressions in values | `braces`, `context`, `engine`, `merge`, `origin` |
+//! | [`check`] | values against the schema | `fields`, `merge`, `origin`, `schema` |
+//! | [`unknown`] | values that no release knows | `kinds`, `schema` |
+//! | [`values`] | the values of one cluster | `check`, `expression`, `kinds`, `membership`, `merge`, `origin`, `schema` |
+//! | [`templates`] | a release's templates, and what they come to (T1 to T8) | `context`, `engine`, `kinds`, `merge`, `origin`, `values` |
+//! | [`record`] | the values that a base was made from (I9) | `kinds`, `origin` |
+//! | [`survey`] | a whole inventory over a snapshot | `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
+//! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
+
+mod braces;
+mod check;
+mod context;
+mod engine;
+pub mod expression;
+mod fields;
+mod folder;
+pub mod kinds;
+pub mod membership;
+pub mod merge;
+pub mod origin;
+pub mod record;
+pub mod schema;
+pub mod survey;
+pub mod templates;
+#[cfg(test)]
+mod testing;
+pub mod trace;
+mod unknown;
+pub mod values;
+
+pub use folder::FolderPattern;
+pub use unknown::unknown_values;

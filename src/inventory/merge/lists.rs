@@ -1,0 +1,187 @@
+//! Lists: replaced, united, or merged item by item (I3, I5).
+
+use capstan_model::object::FieldPath;
+use capstan_yaml::{Entry, Node, Value, same_meaning};
+
+use super::{DELETE, Kind, Merged, Merger, PATCH, REPLACE, anything};
+use crate::fields::noun;
+use crate::schema::{ListKind, ValueSchema};
+
+impl Merger<'_> {
+    /// A list over what upper levels say, which is a list, absent or nothing.
+    pub(super) fn list(
+        &mut self,
+        upper: Option<Merged>,
+        node: &Node,
+        items: &[Node],
+        schema: &ValueSchema,
+    ) -> Merged {
+        let below = schema.items.as_deref().unwrap_or_else(|| anything());
+        if let Some(item) = items.iter().find(|item| item.is_null()) {
+            let message = format!("an item of `{}` is null, which is no value: leave it out", self.path);
+            self.wrong(item.span.start, message);
+        }
+        match &schema.list {
+            ListKind::Atomic => {
+                let fresh = items.iter().enumerate().map(|(at, item)| self.item(at, None, item, below));
+                let fresh = fresh.collect();
+                Merged::new(Kind::List(fresh), self.origin(node)).over(upper)
+            }
+            ListKind::Set => self.set(upper, node, items, below),
+            ListKind::Map(keys) => self.keyed(upper, node, items, below, keys),
+        }
+    }
+
+    fn item(&mut self, at: usize, upper: Option<Merged>, node: &Node, schema: &ValueSchema) -> Merged {
+        let whole = self.enter(at);
+        let merged = self.node(upper, node, schema);
+        self.path = whole;
+        merged
+    }
+
+    fn enter(&mut self, at: usize) -> FieldPath {
+        let path = self.path.index(at);
+        std::mem::replace(&mut self.path, path)
+    }
+
+    fn set(&mut self, upper: Option<Merged>, node: &Node, items: &[Node], schema: &ValueSchema) -> Merged {
+        let mut merged = self.list_above(upper, node);
+        let Kind::List(united) = &mut merged.kind else { return merged };
+        for (at, item) in items.iter().enumerate() {
+            if let Some(first) = items[..at].iter().find(|other| same_meaning(other, item)) {
+                let message = format!(
+                    "`{}` is a set and holds this item twice: the first one stands in {}",
+                    self.path,
+                    self.level.place(first.span.start)
+                );
+                self.wrong(item.span.start, message);
+                continue;
+            }
+            let value = item.value();
+            if !united.iter().any(|known| known.value().as_ref() == Some(&value)) {
+                let fresh = self.item(united.len(), None, item, schema);
+                united.push(fresh);
+            }
+        }
+        merged
+    }
+
+    /// The upper list, or an empty one that stands here.
+    fn list_above(&self, upper: Option<Merged>, node: &Node) -> Merged {
+        match upper {
+            Some(upper) if matches!(upper.kind, Kind::List(_)) => upper,
+            upper => Merged::new(Kind::List(Vec::new()), self.origin(node)).over(upper),
+        }
+    }
+
+    fn keyed(
+        &mut self,
+        upper: Option<Merged>,
+        node: &Node,
+        items: &[Node],
+        schema: &ValueSchema,
+        keys: &[String],
+    ) -> Merged {
+        let drops =
+            |item: &Node| matches!(item.as_mapping(), Some([only]) if directive(only) == Some(REPLACE));
+        let mut merged = if items.iter().any(drops) {
+            Merged::new(Kind::List(Vec::new()), self.origin(node)).over(upper)
+        } else {
+            self.list_above(upper, node)
+        };
+        let Kind::List(values) = &mut merged.kind else { return merged };
+        let mut seen: Vec<(Vec<Value>, &Node)> = Vec::new();
+        for (at, item) in items.iter().enumerate().filter(|(_, item)| !drops(item) && !item.is_null()) {
+            let Some(key) = self.key_of(at, item, schema, keys) else { continue };
+            if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key) {
+                let message = format!(
+                    "`{}` has two items with {}: the first one stands in {}",
+                    self.path,
+                    told(keys, &key),
+                    self.level.place(first.span.start)
+                );
+                self.wrong(item.span.start, message);
+                continue;
+            }
+            let known =
+                values.iter().position(|value| merged_key(value, schema, keys).as_ref() == Some(&key));
+            let entries = item.as_mapping().unwrap_or_default();
+            let deletes = entries.iter().any(|entry| directive(entry) == Some(DELETE));
+            match known {
+                Some(known) if deletes => {
+                    values.remove(known);
+                }
+                None if deletes => {}
+                Some(known) => {
+                    let hole = Merged::new(Kind::Absent, self.origin(item));
+                    let old = std::mem::replace(&mut values[known], hole);
+                    values[known] = self.item(known, Some(old), item, schema);
+                }
+                None => {
+                    let fresh = self.item(values.len(), None, item, schema);
+                    values.push(fresh);
+                }
+            }
+            seen.push((key, item));
+        }
+        merged
+    }
+
+    /// The values of an item's keys; a finding where it has not all of them.
+    fn key_of(
+        &mut self,
+        at: usize,
+        item: &Node,
+        schema: &ValueSchema,
+        keys: &[String],
+    ) -> Option<Vec<Value>> {
+        let whole = self.enter(at);
+        let found = if item.as_mapping().is_some() {
+            keys.iter()
+                .map(|key| match item.get(key) {
+                    Some(value) if value.as_scalar().is_some() && !value.is_null() => Ok(value.value()),
+                    Some(_) => Err(key),
+                    None => default_key(schema, key).ok_or(key),
+                })
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|key| {
+                    format!("this item has no `{key}`, by which items of `{whole}` are told apart")
+                })
+        } else {
+            Err(format!("an item of `{whole}` is a mapping with {}, found {}", told_keys(keys), noun(item)))
+        };
+        let found = found.map_err(|message| self.wrong(item.span.start, message));
+        self.path = whole;
+        found.ok()
+    }
+}
+
+fn directive(entry: &Entry) -> Option<&str> {
+    (entry.key == PATCH).then(|| entry.value.as_str()).flatten()
+}
+
+fn default_key(schema: &ValueSchema, key: &str) -> Option<Value> {
+    schema.property(key)?.default.as_ref().map(Node::value)
+}
+
+fn merged_key(value: &Merged, schema: &ValueSchema, keys: &[String]) -> Option<Vec<Value>> {
+    let Kind::Map(entries) = &value.kind else { return None };
+    let of = |key: &String| {
+        let said = entries.iter().find(|(name, _)| name == key);
+        said.map_or_else(|| default_key(schema, key), |(_, value)| value.value())
+    };
+    keys.iter().map(of).collect()
+}
+
+fn told_keys(keys: &[String]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    capstan_model::wording::list(&quoted)
+}
+
+/// `` `name` md-0 ``
+fn told(keys: &[String], values: &[Value]) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let words: Vec<String> =
+        keys.iter().zip(values).map(|(key, value)| format!("`{key}` {}", text(value))).collect();
+    capstan_model::wording::list(&words)
+}

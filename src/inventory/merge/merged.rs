@@ -1,0 +1,156 @@
+//! A value after merging: what it is, who says it, and whom that overrides.
+
+use capstan_model::object::{FieldPath, Step};
+use capstan_yaml::{Node, NodeKind, Scalar, Value};
+use serde_json::Map;
+
+use crate::origin::Origin;
+
+/// A value with its history.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// What it is.
+    pub kind: Kind,
+    /// Who says it; of a mapping or list that several say, who said it first.
+    pub origin: Origin,
+    /// What that overrides, the last one first.
+    pub overrides: Vec<Overridden>,
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// Somebody says `null`: it is not there, whatever upper levels and the default say.
+    Absent,
+    /// A scalar.
+    Scalar(Scalar),
+    /// A mapping.
+    Map(Vec<(String, Merged)>),
+    /// A list.
+    List(Vec<Merged>),
+}
+
+/// A value that a lower level overrides.
+#[derive(Debug, Clone)]
+pub struct Overridden {
+    /// Who said it.
+    pub origin: Origin,
+    /// What it was; null where it was made absent.
+    pub value: Value,
+}
+
+impl Kind {
+    /// `a mapping`, `a list`, `a scalar`, `nothing`
+    pub const fn noun(&self) -> &'static str {
+        match self {
+            Self::Absent => "nothing",
+            Self::Scalar(_) => "a scalar",
+            Self::Map(_) => "a mapping",
+            Self::List(_) => "a list",
+        }
+    }
+}
+
+impl Merged {
+    /// A value that overrides nothing.
+    pub const fn new(kind: Kind, origin: Origin) -> Self {
+        Self { kind, origin, overrides: Vec::new() }
+    }
+
+    /// A node as it stands: each value in it at its own place.
+    pub fn of_node(node: &Node, origin: &Origin) -> Self {
+        let at = |node: &Node| Origin::new(origin.level.clone(), node.span.start);
+        let kind = match &node.kind {
+            NodeKind::Scalar(_) if node.is_null() => Kind::Absent,
+            NodeKind::Scalar(scalar) => Kind::Scalar(scalar.clone()),
+            NodeKind::Mapping(entries) => Kind::Map(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), Self::of_node(&entry.value, origin)))
+                    .collect(),
+            ),
+            NodeKind::Sequence(items) => {
+                Kind::List(items.iter().map(|item| Self::of_node(item, origin)).collect())
+            }
+        };
+        Self::new(kind, at(node))
+    }
+
+    /// What an expression made: everything in it is said where the expression stands.
+    pub fn of_value(value: &Value, origin: &Origin) -> Self {
+        let mut merged = Self::of_node(&Node::from_value(value), origin);
+        merged.stand_at(origin);
+        merged
+    }
+
+    fn stand_at(&mut self, origin: &Origin) {
+        self.origin = origin.clone();
+        match &mut self.kind {
+            Kind::Absent | Kind::Scalar(_) => {}
+            Kind::Map(entries) => entries.iter_mut().for_each(|(_, value)| value.stand_at(origin)),
+            Kind::List(items) => items.iter_mut().for_each(|item| item.stand_at(origin)),
+        }
+    }
+
+    /// The same after something else: it overrides that.
+    #[must_use]
+    pub fn over(mut self, upper: Option<Self>) -> Self {
+        if let Some(upper) = upper {
+            let value = upper.value().unwrap_or_default();
+            self.overrides.push(Overridden { origin: upper.origin, value });
+            self.overrides.extend(upper.overrides);
+        }
+        self
+    }
+
+    /// The value as JSON, what is absent left out; `None` where it is itself.
+    pub fn value(&self) -> Option<Value> {
+        Some(match &self.kind {
+            Kind::Absent => return None,
+            Kind::Scalar(scalar) => scalar.value(),
+            Kind::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .filter_map(|(key, value)| Some((key.clone(), value.value()?)))
+                    .collect::<Map<_, _>>(),
+            ),
+            Kind::List(items) => Value::Array(items.iter().filter_map(Self::value).collect()),
+        })
+    }
+
+    /// The value one step below; what is absent too.
+    pub fn step(&self, step: &Step) -> Option<&Self> {
+        let named =
+            |entries: &'_ [(String, Self)], key: &str| entries.iter().position(|(name, _)| name == key);
+        match (&self.kind, step) {
+            (Kind::Map(entries), Step::Key(key)) => entries.get(named(entries, key)?).map(|(_, value)| value),
+            (Kind::Map(entries), Step::Index(index)) => {
+                entries.get(named(entries, &index.to_string())?).map(|(_, value)| value)
+            }
+            (Kind::List(items), Step::Index(index)) => items.get(*index),
+            _ => None,
+        }
+    }
+
+    /// The value at a path.
+    pub fn at(&self, path: &FieldPath) -> Option<&Self> {
+        path.steps().iter().try_fold(self, |value, step| value.step(step))
+    }
+
+    /// Calls `visit` with every scalar and every mapping or list that is empty, and its path.
+    pub fn leaves<'m>(&'m self, path: &FieldPath, visit: &mut impl FnMut(&FieldPath, &'m Self)) {
+        match &self.kind {
+            Kind::Map(entries) if !entries.is_empty() => {
+                for (key, value) in entries {
+                    value.leaves(&path.key(key), visit);
+                }
+            }
+            Kind::List(items) if !items.is_empty() => {
+                for (at, item) in items.iter().enumerate() {
+                    item.leaves(&path.index(at), visit);
+                }
+            }
+            _ => visit(path, self),
+        }
+    }
+}

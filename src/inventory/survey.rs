@@ -1,0 +1,309 @@
+//! A whole inventory over a snapshot of a repository: every cluster with its release, its values, its render; and
+//! what is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::finding::{FileError, Finding, Place, Severity, rules};
+use capstan_model::ids::ReleaseId;
+use capstan_model::object::FieldPath;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+
+use super::kinds::{Inventory, Object, SourceText};
+use super::membership::Membership;
+use super::origin::{LevelKind, Origin};
+use super::record::{self, ValuesRecord};
+use super::schema::{self, ReleaseSchema};
+use super::templates::{self, Cluster, Rendered, Subordinate, Templates};
+use super::unknown::unknown_values;
+use super::values::{ClusterValues, Member};
+
+/// What only others know of clusters.
+#[derive(Debug, Default)]
+pub struct Elsewhere {
+    /// Folders that are recorded for definitions, by their names: they win over the pattern.
+    pub folders: BTreeMap<String, RepoPath>,
+    /// The release of a cluster's folder where no level says one.
+    pub releases: BTreeMap<RepoPath, ReleaseId>,
+    /// The names of the clusters that a management cluster manages, by its name.
+    pub managed: BTreeMap<String, Vec<String>>,
+}
+
+impl Elsewhere {
+    /// The folders that clusters' records name. A record that was edited names none.
+    pub fn recorded(tree: &dyn Tree) -> Self {
+        let mut elsewhere = Self::default();
+        for entry in
+            tree.entries().iter().filter(|entry| entry.is_file() && entry.path.name() == record::FILE)
+        {
+            let read = tree.read(entry).ok().and_then(|bytes| ValuesRecord::read(&entry.path, &bytes).ok());
+            if let (Some(record), Some(folder)) = (read, entry.path.parent()) {
+                elsewhere.folders.insert(record.definition, folder);
+            }
+        }
+        elsewhere
+    }
+}
+
+/// A release as the inventory uses it.
+#[derive(Debug, Default)]
+pub struct ReleaseParts {
+    /// Its schema, where it has one.
+    pub schema: Option<ReleaseSchema>,
+    /// Its templates, where it has some and nothing is wrong in them.
+    pub templates: Option<Templates>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// A whole inventory.
+#[derive(Debug)]
+pub struct Survey {
+    /// The objects.
+    pub inventory: Inventory,
+    /// The releases that clusters use.
+    pub releases: BTreeMap<ReleaseId, ReleaseParts>,
+    elsewhere: Elsewhere,
+}
+
+impl Survey {
+    /// Reads the inventory below a folder and the releases that it names.
+    pub fn read(tree: &dyn Tree, folder: &RepoPath, elsewhere: Elsewhere) -> Self {
+        let inventory = Inventory::read(&sources(tree, tree.entries_in(folder)));
+        let mut survey = Self { inventory, releases: BTreeMap::new(), elsewhere };
+        let members: Vec<Member<'_>> = survey
+            .inventory
+            .clusters()
+            .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
+            .collect();
+        let named: BTreeSet<ReleaseId> = members.iter().filter_map(|member| survey.release(member)).collect();
+        drop(members);
+        for release in named {
+            let parts = ReleaseParts::read(tree, &release);
+            survey.releases.insert(release, parts);
+        }
+        survey
+    }
+
+    /// A cluster by the name of its definition.
+    ///
+    /// # Errors
+    /// What is wrong with what it belongs to; `None` where there is no such definition.
+    pub fn member(&self, name: &str) -> Option<Result<Member<'_>, Vec<Finding>>> {
+        Some(Member::of(&self.inventory, self.inventory.cluster(name)?))
+    }
+
+    /// The folder of a cluster: what its definition says, what is recorded, what the pattern makes.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub fn folder(&self, member: &Member<'_>) -> Result<RepoPath, FileError> {
+        if let Some((folder, _)) = &member.wishes.folder {
+            return Ok(folder.clone());
+        }
+        if let Some(folder) = self.elsewhere.folders.get(member.name()) {
+            return Ok(folder.clone());
+        }
+        let made = self.inventory.settings.folder.folder(member.name(), &member.levels);
+        made.map_err(|message| {
+            let place = member.definition.level.place(member.definition.offset);
+            FileError::new(rules::INVENTORY_REFERENCE, place, message)
+        })
+    }
+
+    /// The release of a cluster: the one that levels ask for, else the one of its folder.
+    pub fn release(&self, member: &Member<'_>) -> Option<ReleaseId> {
+        let wished = member.wishes.release.as_ref().map(|(release, _)| release.clone());
+        wished.or_else(|| self.elsewhere.releases.get(&self.folder(member).ok()?).cloned())
+    }
+
+    fn parts(&self, member: &Member<'_>) -> Option<&ReleaseParts> {
+        self.releases.get(&self.release(member)?)
+    }
+
+    /// The values of a cluster.
+    pub fn values(&self, member: &Member<'_>) -> ClusterValues {
+        member.values(self.parts(member).and_then(|parts| parts.schema.as_ref()))
+    }
+
+    /// What the templates of its release come to for a cluster; nothing where the release has none.
+    ///
+    /// # Errors
+    /// What is wrong with its values, its release or the render.
+    pub fn render(&self, member: &Member<'_>, values: &ClusterValues) -> Result<Rendered, Vec<Finding>> {
+        if values.findings.iter().any(|finding| finding.severity() == Severity::Error) {
+            return Err(values.findings.clone());
+        }
+        let Some(parts) = self.parts(member) else { return Ok(Rendered::default()) };
+        if !parts.findings.is_empty() {
+            return Err(parts.findings.clone());
+        }
+        let Some(templates) = &parts.templates else { return Ok(Rendered::default()) };
+        let folder = self.folder(member).map_err(|error| vec![Finding::from(&error)])?;
+        let clusters = self.subordinates(member);
+        let cluster = Cluster {
+            name: member.name(),
+            folder: &folder,
+            levels: &member.levels,
+            clusters: (member.definition.level.kind == LevelKind::ManagementClusterDefinition)
+                .then_some(clusters.as_slice()),
+        };
+        templates.render(cluster, values)
+    }
+
+    /// What a management cluster manages.
+    fn subordinates(&self, member: &Member<'_>) -> Vec<Subordinate> {
+        let names = self.elsewhere.managed.get(member.name()).map(Vec::as_slice).unwrap_or_default();
+        let one = |name: &String| {
+            let member = self.member(name)?.ok()?;
+            let folder = self.folder(&member).ok()?;
+            let levels = member.levels.clone();
+            Some(Subordinate { name: name.clone(), folder, namespace: None, levels })
+        };
+        names.iter().filter_map(one).collect()
+    }
+
+    /// Everything that is wrong, each once.
+    pub fn judge(&self) -> Vec<Finding> {
+        let mut findings = self.inventory.findings.clone();
+        for object in self.inventory.objects.values().filter(|object| !object.level.kind.is_cluster()) {
+            findings.extend(Membership::judge(&self.inventory, object));
+        }
+        for parts in self.releases.values() {
+            findings.extend(parts.findings.iter().cloned());
+        }
+        let mut below: BTreeMap<(LevelKind, &str), Below<'_>> = BTreeMap::new();
+        let mut folders: BTreeMap<RepoPath, Place> = BTreeMap::new();
+        let mut unused: BTreeMap<Place, (FieldPath, Origin)> = BTreeMap::new();
+        let mut used: BTreeSet<Place> = BTreeSet::new();
+        for definition in self.inventory.clusters() {
+            let member = match Member::of(&self.inventory, definition) {
+                Ok(member) => member,
+                Err(wrong) => {
+                    findings.extend(wrong);
+                    continue;
+                }
+            };
+            let release = self.release(&member);
+            for object in member.objects.iter().copied() {
+                let below = below
+                    .entry((object.level.kind, object.level.name.as_str()))
+                    .or_insert_with(|| Below { object, releases: BTreeSet::new() });
+                below.releases.extend(release.clone());
+            }
+            match self.folder(&member) {
+                Ok(folder) => {
+                    let place = definition.level.place(definition.offset);
+                    if let Some(first) = folders.get(&folder) {
+                        let message = format!(
+                            "{} would lie in `{folder}`, and so does the definition in {first}: write another `folder`",
+                            definition.level
+                        );
+                        findings.push(Finding::new(rules::INVENTORY_FOLDER_CLASH, message).place(place));
+                    } else {
+                        folders.insert(folder, place);
+                    }
+                }
+                Err(error) => findings.push(Finding::from(&error)),
+            }
+            let values = self.values(&member);
+            match self.render(&member, &values) {
+                Ok(rendered) => {
+                    let has_templates = self.parts(&member).is_some_and(|parts| parts.templates.is_some());
+                    let left: BTreeSet<Place> =
+                        rendered.unused.iter().map(|(_, origin)| origin.place()).collect();
+                    values.merged.leaves(&FieldPath::root(), &mut |path, leaf| {
+                        let place = leaf.origin.place();
+                        if !left.contains(&place) {
+                            used.insert(place);
+                        } else if has_templates {
+                            unused.insert(place, (path.clone(), leaf.origin.clone()));
+                        }
+                    });
+                }
+                Err(wrong) => {
+                    findings.extend(wrong);
+                    // Nobody knows what it would have read.
+                    values.merged.leaves(&FieldPath::root(), &mut |_, leaf| {
+                        used.insert(leaf.origin.place());
+                    });
+                }
+            }
+        }
+        for below in below.values() {
+            let schemas: Option<Vec<&ReleaseSchema>> =
+                below.releases.iter().map(|release| self.releases.get(release)?.schema.as_ref()).collect();
+            findings.extend(schemas.iter().flat_map(|schemas| unknown_values(below.object, schemas)));
+        }
+        for (place, (path, origin)) in unused.into_iter().filter(|(place, _)| !used.contains(place)) {
+            let message =
+                format!("`{path}` of {} is read by no template of the releases below", origin.level);
+            findings.push(Finding::new(rules::INVENTORY_UNUSED_VALUE, message).place(place).path(&path));
+        }
+        let mut seen = BTreeSet::new();
+        findings
+            .retain(|finding| seen.insert((finding.rule, finding.place.clone(), finding.message.clone())));
+        findings
+    }
+}
+
+/// An object that says values, and the releases of the clusters below it.
+struct Below<'i> {
+    object: &'i Object,
+    releases: BTreeSet<ReleaseId>,
+}
+
+impl ReleaseParts {
+    /// Reads a release's schema and templates.
+    fn read(tree: &dyn Tree, release: &ReleaseId) -> Self {
+        let mut parts = Self::default();
+        let possible = release.possible_folders();
+        let Some(folder) = possible.iter().find(|folder| !tree.entries_in(folder).is_empty()) else {
+            let message = format!("there is no release `{release}` in this repository");
+            parts.findings.push(Finding::new(rules::UNKNOWN_RELEASE, message));
+            return parts;
+        };
+        let entry = folder.join(schema::FILE).ok().and_then(|path| tree.entry(&path));
+        if let Some(entry) = entry.filter(|entry| entry.is_file()) {
+            match tree.read(entry) {
+                Ok(bytes) => {
+                    let (schema, findings) = ReleaseSchema::read(release.as_str(), &entry.path, &bytes);
+                    parts.schema = schema;
+                    parts.findings.extend(findings);
+                }
+                Err(unreadable) => parts.findings.push(unreadable_file(&unreadable.path, &unreadable.reason)),
+            }
+        }
+        let Ok(templates) = folder.join(templates::FOLDER) else { return parts };
+        let entries = tree.entries_in(&templates);
+        if !entries.is_empty() {
+            let files: Vec<SourceText> =
+                entries.iter().filter(|entry| entry.is_file()).map(|entry| source(tree, entry)).collect();
+            match Templates::read(&templates, &files) {
+                Ok(read) => parts.templates = Some(read),
+                Err(findings) => parts.findings.extend(findings),
+            }
+        }
+        parts
+    }
+}
+
+fn sources(tree: &dyn Tree, entries: &[TreeEntry]) -> Vec<SourceText> {
+    let named = |entry: &&TreeEntry| {
+        entry.is_file() && is_manifest(&entry.path) && !entry.path.name().ends_with(".json")
+    };
+    entries.iter().filter(named).map(|entry| source(tree, entry)).collect()
+}
+
+fn source(tree: &dyn Tree, entry: &TreeEntry) -> SourceText {
+    let bytes = tree.read(entry).map_err(|unreadable| unreadable.reason);
+    SourceText { path: entry.path.clone(), bytes }
+}
+
+fn unreadable_file(path: &RepoPath, reason: &str) -> Finding {
+    let message = format!("this file cannot be read: {reason}");
+    Finding::new(rules::UNREADABLE_FILE, message).place(Place::whole(path.clone()))
+}
+
+#[cfg(test)]
+#[path = "survey_tests.rs"]
+mod tests;

@@ -1,0 +1,295 @@
+//! Whole inventories, and the promise of `explain`: edit the place that it names, and the value changes.
+
+use capstan_test_support::Files;
+use capstan_test_support::random::{Random, seed};
+
+use super::*;
+use crate::testing::lines;
+use crate::trace::{Use, explain, uses};
+
+const SCHEMA: &str = "\
+type: object
+required: [network]
+properties:
+  kubernetes: {type: object, properties: {version: {type: string, default: v1.32.1, description: The version of all machines.}}}
+  network: {type: object, properties: {external: {type: string}, mtu: {type: integer}}}
+  pools:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [name]
+    items: {type: object, properties: {name: {type: string}, replicas: {type: integer, default: 1}}}
+";
+
+const TEMPLATE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: {{ cluster.name }}, namespace: org}
+spec:
+  version: {{ kubernetes.version }}
+  network: {{ network.external }}
+{% for pool in pools | default([]) %}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: {{ cluster.name }}-{{ pool.name }}, namespace: org}
+spec: {replicas: {{ pool.replicas }}}
+{% endfor %}
+";
+
+fn object(kind: &str, name: &str, spec: &str) -> String {
+    format!("apiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata:\n  name: {name}\nspec:\n{spec}")
+}
+
+fn survey(files: &[(&str, &str)]) -> Survey {
+    Survey::read(&Files::new(files), &RepoPath::parse("inventory").unwrap(), Elsewhere::default())
+}
+
+#[test]
+fn an_inventory_is_told_as_a_whole() {
+    let prod = object(
+        "Environment",
+        "prod",
+        "  release: openstack/v1.4.0\n  values:\n    kubernetes: {version: v1.33.4}\n    netwrok: {}\n",
+    );
+    let fra1 = object("Site", "fra1", "  values:\n    network: {external: ext-fra1, mtu: 1.5}\n");
+    let first = object(
+        "ClusterDefinition",
+        "peu01",
+        "  in: {environment: prod, site: fra1}\n  folder: acme/peu01\n  values:\n    network: {mtu: 9000}\n    pools: [{name: md-0, replicas: 3}]\n",
+    );
+    let second =
+        object("ClusterDefinition", "peu02", "  in: {environment: prod, site: fra1}\n  folder: acme/peu01\n");
+    let third = object("ClusterDefinition", "peu03", "  in: {environment: prd}\n");
+    let fourth = object("ClusterDefinition", "peu04", "  in: {environment: prod}\n  folder: acme/peu04\n");
+    let survey = survey(&[
+        ("inventory/prod.yaml", &prod),
+        ("inventory/fra1.yaml", &fra1),
+        ("inventory/a.yml", &first),
+        ("inventory/b/c.yaml", &second),
+        ("inventory/d.yaml", &third),
+        ("inventory/e.yaml", &fourth),
+        ("inventory/other.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"),
+        ("inventory/readme.md", "no YAML: ["),
+        ("openstack/v1.4.0/schema.yaml", SCHEMA),
+        ("openstack/v1.4.0/templates/all.yaml", TEMPLATE),
+    ]);
+    assert_eq!(
+        lines(&survey.judge()),
+        [
+            "inventory-unknown-kind inventory/other.yaml:2:7 ConfigMap of `v1` is no kind of an inventory: keep it outside of this folder, which holds capstan.dev/v1alpha1 alone",
+            "inventory-folder-clash inventory/b/c.yaml:1:1 ClusterDefinition peu02 would lie in `acme/peu01`, and so does the definition in inventory/a.yml:1:1: write another `folder`",
+            "inventory-type inventory/fra1.yaml:7:40 `/network/mtu` must be a whole number, found the number 1.5 (openstack/v1.4.0/schema.yaml:5:71)",
+            "inventory-reference inventory/d.yaml:6:21 there is no Environment `prd`; did you mean `prod`?",
+            "inventory-required inventory/e.yaml:1:1 `/network` must be there: no level says it, and it has no default (openstack/v1.4.0/schema.yaml:5:12)",
+            "inventory-unknown-value inventory/prod.yaml:9:5 `/netwrok`: openstack/v1.4.0 knows no such value; did you mean `network`?",
+            "inventory-unused-value inventory/a.yml:9:20 `/network/mtu` of ClusterDefinition peu01 is read by no template of the releases below",
+        ]
+    );
+    let member = survey.member("peu01").unwrap().unwrap();
+    let values = survey.values(&member);
+    assert_eq!(
+        values.value().to_string(),
+        r#"{"kubernetes":{"version":"v1.33.4"},"network":{"external":"ext-fra1","mtu":9000},"pools":[{"name":"md-0","replicas":3}]}"#
+    );
+    let rendered = survey.render(&member, &values).unwrap();
+    let ids: Vec<String> = rendered.files[0].objects.iter().map(|object| object.id.to_string()).collect();
+    assert_eq!(ids, ["Cluster org/peu01", "MachineDeployment org/peu01-md-0"]);
+    let path = FieldPath::parse("/kubernetes/version").unwrap();
+    let explained = explain(&member, &values, &path).unwrap();
+    let [version] = explained.as_slice() else { panic!("{explained:?}") };
+    assert_eq!(
+        (
+            version.origin.to_string(),
+            version.overrides[0].origin.to_string(),
+            version.overrides[0].value.to_string()
+        ),
+        (
+            "Environment prod, inventory/prod.yaml:8:27".to_owned(),
+            "the default of openstack/v1.4.0, openstack/v1.4.0/schema.yaml:4:76".to_owned(),
+            "\"v1.32.1\"".to_owned()
+        )
+    );
+    let mtu = FieldPath::parse("/network/mtu").unwrap();
+    assert!(matches!(uses(&values, &mtu, Some((LevelKind::Site, "fra1"))), Some(Use::Overrides(_))));
+    assert!(matches!(uses(&values, &path, Some((LevelKind::Environment, "prod"))), Some(Use::Has(_))));
+}
+
+#[test]
+fn a_name_that_another_release_below_the_level_knows_is_none() {
+    let prod = object("Environment", "prod", "  values: {vip: 10.0.0.1, wrong: 1}\n");
+    let old =
+        object("ClusterDefinition", "old", "  in: {environment: prod}\n  folder: a\n  release: aws/v1.0.0\n");
+    let new = object(
+        "ClusterDefinition",
+        "new",
+        "  in: {environment: prod}\n  folder: b\n  release: aws/v2.0.0\n  values: {gone: 1}\n",
+    );
+    let survey = survey(&[
+        ("inventory/prod.yaml", &prod),
+        ("inventory/old.yaml", &old),
+        ("inventory/new.yaml", &new),
+        ("aws/v1.0.0/schema.yaml", "type: object\nproperties: {gone: {type: integer}}\n"),
+        ("aws/v2.0.0/schema.yaml", "type: object\nproperties: {vip: {type: string}}\n"),
+    ]);
+    assert_eq!(
+        lines(&survey.judge()),
+        [
+            "inventory-unknown-value inventory/prod.yaml:6:27 `/wrong`: aws/v1.0.0 and aws/v2.0.0 knows no such value; known: gone, vip",
+            "inventory-unknown-value inventory/new.yaml:9:12 `/gone`: aws/v2.0.0 knows no such value; known: vip",
+        ]
+    );
+    let old = survey.member("old").unwrap().unwrap();
+    assert_eq!(survey.values(&old).value().to_string(), "{}");
+}
+
+/// An inventory that a seed makes: four levels in some order and a cluster, each with some of the values.
+fn generated(random: &mut Random) -> Vec<(String, String)> {
+    let mut levels = vec!["Environment", "Customer", "Site", "InfraProvider"];
+    let mut order = Vec::new();
+    while !levels.is_empty() {
+        order.push(levels.remove(random.below(levels.len())));
+    }
+    order.truncate(1 + random.below(4));
+    let word = |kind: &str| LevelKind::of_kind(kind).unwrap().word();
+    let mut files = vec![(
+        "inventory/inventory.yaml".to_owned(),
+        object("Inventory", "inventory", &format!("  levels: [{}]\n", order.join(", "))),
+    )];
+    let named: Vec<String> = order.iter().map(|kind| format!("{}: x", word(kind))).collect();
+    for kind in order.iter().copied().chain(["ClusterDefinition"]) {
+        let mut spec = String::new();
+        if kind == "ClusterDefinition" {
+            spec.push_str(&format!("  in: {{{}}}\n  folder: x\n  release: aws/v1.0.0\n", named.join(", ")));
+        }
+        spec.push_str("  values:\n");
+        spec.push_str(&values(random, 4, 2));
+        files.push((format!("inventory/{kind}.yaml"), object(kind, "x", &spec)));
+    }
+    files
+}
+
+/// Values under the keys of the schema, each of its type; every text and number is there once.
+fn values(random: &mut Random, indent: usize, depth: usize) -> String {
+    let pad = " ".repeat(indent);
+    let mut out = String::new();
+    for at in 0..3 {
+        if random.percent(55) {
+            out.push_str(&format!("{pad}t{at}: word{}\n", random.next() % 1_000_000));
+        }
+        if random.percent(10) {
+            out.push_str(&format!("{pad}n{at}: null\n"));
+        } else if random.percent(40) {
+            out.push_str(&format!("{pad}n{at}: {}\n", 10 + random.next() % 1_000_000));
+        }
+        if depth > 0 && random.percent(45) {
+            let below = values(random, indent + 2, depth - 1);
+            let replace =
+                if random.percent(15) { format!("{pad}  $patch: replace\n") } else { String::new() };
+            if !below.is_empty() {
+                out.push_str(&format!("{pad}m{at}:\n{replace}{below}"));
+            }
+        }
+        if random.percent(25) {
+            out.push_str(&format!(
+                "{pad}l{at}: [word{}, word{}]\n",
+                random.next() % 1_000_000,
+                random.next() % 1_000_000
+            ));
+        }
+        if random.percent(30) {
+            out.push_str(&format!("{pad}k{at}:\n"));
+            for item in 0..3 {
+                if random.percent(60) {
+                    out.push_str(&format!(
+                        "{pad}- {{name: i{item}, size: {}}}\n",
+                        10 + random.next() % 1_000_000
+                    ));
+                }
+            }
+            if out.ends_with(&format!("k{at}:\n")) {
+                out.push_str(&format!("{pad}- {{name: i0}}\n"));
+            }
+        }
+    }
+    if out.is_empty() { format!("{pad}t0: word{}\n", random.next() % 1_000_000) } else { out }
+}
+
+fn schema_of(depth: usize, random: &mut Random) -> String {
+    let mut fields = Vec::new();
+    for at in 0..3 {
+        let default = if random.percent(30) {
+            format!(", default: {}", 10 + random.next() % 1_000_000)
+        } else {
+            String::new()
+        };
+        fields.push(format!("t{at}: {{type: string}}"));
+        fields.push(format!("n{at}: {{type: integer{default}}}"));
+        fields.push(format!("l{at}: {{type: array, items: {{type: string}}}}"));
+        fields.push(format!("k{at}: {{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {{type: object, properties: {{name: {{type: string}}, size: {{type: integer}}}}}}}}"));
+        if depth > 0 {
+            fields.push(format!("m{at}: {}", schema_of(depth - 1, random)));
+        }
+    }
+    format!("{{type: object, properties: {{{}}}}}", fields.join(", "))
+}
+
+#[test]
+fn editing_the_place_that_explain_names_changes_the_value() {
+    let seed = seed();
+    println!("seed {seed} (CAPSTAN_SEED repeats it)");
+    let mut random = Random::new(seed);
+    let mut edited = 0;
+    for round in 0..200 {
+        let mut files = generated(&mut random);
+        files.push(("aws/v1.0.0/schema.yaml".to_owned(), schema_of(2, &mut random)));
+        let read = |files: &[(String, String)]| {
+            let files: Vec<(&str, &str)> =
+                files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            survey(&files)
+        };
+        let before = read(&files);
+        let member = before.member("x").unwrap().unwrap();
+        let values = before.values(&member);
+        assert_eq!(lines(&values.findings), [""; 0], "round {round}: {files:#?}");
+        let all = explain(&member, &values, &FieldPath::root()).unwrap();
+        let leaves: Vec<_> = all
+            .iter()
+            .filter(|leaf| leaf.value.as_ref().is_some_and(|value| !value.is_array() && !value.is_object()))
+            // The key of an item says which item it is.
+            .filter(|leaf| !leaf.path.to_string().ends_with("/name"))
+            .collect();
+        for _ in 0..4 {
+            if leaves.is_empty() {
+                break;
+            }
+            let leaf = *random.pick(&leaves);
+            let place = leaf.origin.place();
+            let old = match leaf.value.as_ref().unwrap() {
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let new = if old.starts_with("word") { "edited".to_owned() } else { "7".to_owned() };
+            let mut changed = files.clone();
+            let text = &mut changed.iter_mut().find(|(path, _)| path == place.file().as_str()).unwrap().1;
+            let position = place.position().unwrap();
+            let start: usize =
+                text.split_inclusive('\n').take(position.line as usize - 1).map(str::len).sum::<usize>()
+                    + position.column as usize
+                    - 1;
+            assert!(
+                text[start..].starts_with(&old),
+                "round {round}: {} is not `{old}` at {place}",
+                leaf.path
+            );
+            text.replace_range(start..start + old.len(), &new);
+            let after = read(&changed);
+            let member = after.member("x").unwrap().unwrap();
+            let found = after.values(&member).merged.at(&leaf.path).and_then(crate::merge::Merged::value);
+            let text =
+                found.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            assert_eq!(text, Some(new), "round {round}: {} at {place}", leaf.path);
+            edited += 1;
+        }
+    }
+    assert!(edited > 600, "{edited}");
+}

@@ -1,0 +1,71 @@
+//! Values that no schema knows, found once a level: a name that one of the releases below a level knows is none.
+
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::FieldPath;
+use capstan_model::spelling::hint;
+use capstan_yaml::{Node, NodeKind};
+
+use super::kinds::Object;
+use super::schema::{ReleaseSchema, ValueSchema};
+
+/// What an object says that none of these releases knows. Without a release nobody can tell.
+pub fn unknown_values(object: &Object, schemas: &[&ReleaseSchema]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let (Some(values), false) = (&object.values, schemas.is_empty()) {
+        let roots: Vec<&ValueSchema> = schemas.iter().map(|schema| &schema.root).collect();
+        walk(object, values, &roots, &FieldPath::root(), schemas, &mut findings);
+    }
+    findings
+}
+
+fn walk(
+    object: &Object,
+    node: &Node,
+    known: &[&ValueSchema],
+    path: &FieldPath,
+    schemas: &[&ReleaseSchema],
+    findings: &mut Vec<Finding>,
+) {
+    match &node.kind {
+        NodeKind::Scalar(_) => {}
+        NodeKind::Sequence(items) => {
+            let below: Vec<&ValueSchema> =
+                known.iter().filter_map(|schema| schema.items.as_deref()).collect();
+            for (at, item) in items.iter().enumerate() {
+                walk(object, item, &below, &path.index(at), schemas, findings);
+            }
+        }
+        NodeKind::Mapping(entries) => {
+            for entry in entries.iter().filter(|entry| entry.key != "$patch") {
+                let path = path.key(&entry.key);
+                if known.is_empty()
+                    || known.iter().any(|schema| schema.open && schema.value(&entry.key).is_none())
+                {
+                    continue;
+                }
+                let below: Vec<&ValueSchema> =
+                    known.iter().filter_map(|schema| schema.value(&entry.key)).collect();
+                if below.is_empty() {
+                    let mut names: Vec<&str> = known.iter().flat_map(|schema| schema.names()).collect();
+                    names.sort_unstable();
+                    names.dedup();
+                    let mut releases: Vec<String> =
+                        schemas.iter().map(|schema| schema.level.name.clone()).collect();
+                    releases.sort();
+                    releases.dedup();
+                    let releases = capstan_model::wording::few(releases, 3, "more");
+                    let message = format!(
+                        "`{path}`: {} knows no such value{}",
+                        capstan_model::wording::list(&releases),
+                        hint(&entry.key, &names)
+                    );
+                    let place = object.level.place(entry.key_span.start);
+                    findings
+                        .push(Finding::new(rules::INVENTORY_UNKNOWN_VALUE, message).place(place).path(&path));
+                } else {
+                    walk(object, &entry.value, &below, &path, schemas, findings);
+                }
+            }
+        }
+    }
+}
