@@ -103,7 +103,7 @@ fn one_by_one(registry: &Registry) {
         let path = "jsonpath={.items[*].spec.template.spec.nodeSelector}";
         town.plane.kubectl(&["get", "deployments", "-n", IPAM.namespace, "-o", path])
     };
-    pair.wait("the selector does not go", |town| selector(town).is_empty());
+    pair.ours.wait("the selector does not go", || selector(&pair.ours).is_empty());
     pair.wait_for(&[(IPAM, "v1.0.3")]);
     pair.compare("D11, modified back", &NAMESPACES, &[KEPT, LEFT]);
 
