@@ -33,6 +33,8 @@ pub struct Providers {
 const INTERVAL: Duration = Duration::from_secs(600);
 /// The first pause after a pass that waits for something, or failed, and the longest; a change ends it.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
+/// What comes after the look of a pass and before its watches are open is told by nobody: it is looked at once more then.
+const OPENING: Duration = Duration::from_secs(5);
 /// Several changes at once make one pass.
 const GATHERING: Duration = Duration::from_millis(200);
 
@@ -126,11 +128,14 @@ impl Installing {
         match pass(&self.ports, &mut self.memory, &is_over).await {
             Ok(outcome) => {
                 self.again = outcome.again;
-                posts.send_if_modified(|known| {
+                let watches_more = posts.send_if_modified(|known| {
                     let is_new = *known != outcome.posts;
                     *known = outcome.posts;
                     is_new
                 });
+                if watches_more {
+                    self.again = Some(self.again.map_or(OPENING, |again| again.min(OPENING)));
+                }
                 match (outcome.is_waiting, outcome.steps) {
                     (false, _) => Turn::Quiet,
                     (true, 0) => Turn::Waits,

@@ -103,7 +103,7 @@ fn one_by_one(registry: &Registry) {
         let path = "jsonpath={.items[*].spec.template.spec.nodeSelector}";
         town.plane.kubectl(&["get", "deployments", "-n", IPAM.namespace, "-o", path])
     };
-    pair.wait("the selector does not go", |town| selector(town).is_empty());
+    pair.ours.wait("the selector does not go", || selector(&pair.ours).is_empty());
     pair.wait_for(&[(IPAM, "v1.0.3")]);
     pair.compare("D11, modified back", &NAMESPACES, &[KEPT, LEFT]);
 
@@ -155,6 +155,9 @@ const LEFT: &[Meant] = &[];
 /// What the operator leaves of a provider that is deleted.
 const DELETED: &[Meant] = &[];
 
+/// What is there with which spec, which of it is looked at, and what is said of it: reason and message.
+type Case<'a> = (&'a [(Row, Value)], Row, &'static str, &'static str);
+
 /// D13: what preflight refuses, and how it is told.
 fn refusals(pair: &Pair) {
     let ipam = |name: &'static str, namespace: &'static str| Row { name, namespace, ..IPAM };
@@ -162,8 +165,7 @@ fn refusals(pair: &Pair) {
     let core = |name: &'static str, namespace: &'static str| Row { name, namespace, ..CORE };
     let selector = json!({"selector": {"matchLabels": {"for": "nobody"}}});
     let with = |version: &str| json!({"version": version, "fetchConfig": selector});
-    // What is there, which of it is looked at, and what is said of it.
-    let cases: [(&[(Row, Value)], Row, &str, &str); 6] = [
+    let cases: [Case<'_>; 6] = [
         (
             &[(IPAM, with("nonsense"))],
             IPAM,

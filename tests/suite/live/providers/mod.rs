@@ -4,6 +4,8 @@
 //!
 //! It needs `tests/operator/managers/build` and says aloud where that was not run. `CAPSTAN_SEED` repeats the moments of the kills.
 
+#![expect(clippy::print_stdout, reason = "a long story says how far it is")]
+
 mod node;
 mod set;
 
