@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `yaml .capstan.yaml`, `yaml capstan.yaml`, `yaml overlay/capstan.yaml`, `yaml release/capstan.yaml` | a file of settings |
 //! | `yaml Fleet`, `yaml TemplateNames` | an object of Capstan's own |
+//! | `yaml inventory` | objects of an inventory |
 //! | `yaml serve` | the bot's file of settings |
 //! | `yaml provider-credentials.yaml` | what the bot shows hosts of components |
 //! | `yaml issue form` | the form that asks for a new cluster |
@@ -14,6 +15,7 @@
 
 use capstan::config::ProviderCredentials;
 use capstan::k8s::crd::Fleet;
+use capstan_inventory::kinds::{Inventory, SourceText};
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::CREATE_FORM;
 use capstan_plan::settings::{
@@ -59,6 +61,7 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "yaml release/capstan.yaml" => ReleaseSettings::read(&file, text).map(drop).map_err(|e| words(&e)),
         "yaml TemplateNames" => TemplateNames::read(text).map(drop).map_err(|e| words(&e)),
         "yaml Fleet" => fleet(text),
+        "yaml inventory" => inventory(text),
         "yaml serve" => {
             let known = flags::of_service("serve");
             let given: Value = serde_saphyr::from_str(text).map_err(|e| words(&e))?;
@@ -72,6 +75,13 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "console" | "text" if page == "README.md" => Ok(()),
         other => Err(format!("no test looks at a block `{other}`")),
     }
+}
+
+/// Nothing is wrong with any of its objects.
+fn inventory(text: &str) -> Result<(), String> {
+    let path = RepoPath::parse("inventory/all.yaml").unwrap();
+    let read = Inventory::read(&[SourceText { path, bytes: Ok(text.as_bytes().into()) }]);
+    read.findings.first().map_or(Ok(()), |finding| Err(finding.message.clone()))
 }
 
 /// It begins with a field of the first label that is looked for, and has all of them.
