@@ -5,7 +5,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind};
 use serde_json::{Map, Number};
 
-use super::filters::Structured;
+use super::structured::Structured;
 
 /// How many values, and bytes of texts, one value may hold.
 const MOST: usize = 4 << 20;

@@ -1,120 +1,12 @@
 //! Filters that Ansible's and Helm's templates use, and `indent` over what they make (T4).
 
-use std::fmt;
-use std::sync::Arc;
-
-use capstan_yaml::{Node, Value, write};
-use minijinja::value::{Kwargs, Object, ObjectRepr, Rest, from_args};
+use capstan_yaml::Value;
+use minijinja::value::{Kwargs, Rest, from_args};
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::convert::to_json;
 use super::count::Given;
-
-/// How a structure is written where it stands as text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// `to_yaml`, `to_nice_yaml`
-    Yaml,
-    /// `tojson`, `to_json`
-    Json,
-    /// `to_nice_json`, `tojson(indent=2)`: columns a level.
-    IndentedJson(usize),
-}
-
-/// A mapping or list on its way into a scalar: it is placed as it is where it stands alone, and written where it
-/// stands as text.
-#[derive(Debug)]
-pub(crate) struct Structured {
-    /// The value.
-    pub(crate) value: Value,
-    /// How it is written as text.
-    pub(crate) format: Format,
-}
-
-impl Structured {
-    /// As text, without a line feed at its end.
-    pub(crate) fn text(&self) -> String {
-        match self.format {
-            Format::Yaml => write(&Node::from_value(&sorted(&self.value))).trim_end_matches('\n').to_owned(),
-            Format::Json => json(&self.value, None),
-            Format::IndentedJson(columns) => json(&self.value, Some(columns)),
-        }
-    }
-}
-
-impl Object for Structured {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
-    }
-}
-
-/// Python's writers sort the keys of mappings.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        Value::Object(fields) => {
-            let mut pairs: Vec<(&String, &Value)> = fields.iter().collect();
-            pairs.sort_by(|a, b| a.0.cmp(b.0));
-            Value::Object(pairs.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-/// JSON as Jinja's `tojson` writes it: keys sorted, a blank behind `,` and `:`.
-fn json(value: &Value, indent: Option<usize>) -> String {
-    let mut out = String::new();
-    write_json(&mut out, &sorted(value), indent, 0);
-    out
-}
-
-fn write_json(out: &mut String, value: &Value, indent: Option<usize>, depth: usize) {
-    let line = |out: &mut String, depth: usize, first: bool| match indent {
-        Some(columns) => {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', columns * depth));
-        }
-        None if !first => out.push(' '),
-        None => {}
-    };
-    match value {
-        Value::Array(items) if !items.is_empty() => {
-            out.push('[');
-            for (at, item) in items.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                line(out, depth + 1, at == 0);
-                write_json(out, item, indent, depth + 1);
-            }
-            if indent.is_some() {
-                line(out, depth, true);
-            }
-            out.push(']');
-        }
-        Value::Object(fields) if !fields.is_empty() => {
-            out.push('{');
-            for (at, (key, item)) in fields.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                line(out, depth + 1, at == 0);
-                out.push_str(&Value::String(key.clone()).to_string());
-                out.push_str(": ");
-                write_json(out, item, indent, depth + 1);
-            }
-            if indent.is_some() {
-                line(out, depth, true);
-            }
-            out.push('}');
-        }
-        other => out.push_str(&other.to_string()),
-    }
-}
+use super::structured::{Format, Structured};
 
 /// Adds the filters to an environment.
 pub(super) fn add(environment: &mut Environment<'static>, given: Given) {

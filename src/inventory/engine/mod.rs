@@ -9,13 +9,15 @@
 mod convert;
 mod count;
 mod filters;
+mod structured;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
 pub(crate) use convert::to_json;
 pub(crate) use count::{Given, WEIGH};
-pub(crate) use filters::{Structured, weight};
+pub(crate) use filters::weight;
+pub(crate) use structured::Structured;
 
 /// Steps of one render. One pays for 64 bytes, so that no render makes more than 128 MiB.
 pub(crate) const FUEL: u64 = 2_000_000;
