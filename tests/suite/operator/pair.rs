@@ -130,6 +130,7 @@ impl Pair {
     pub(super) fn compare(&self, what: &str, namespaces: &[&str], meant: &[&[Meant]]) {
         let (theirs, ours) = (objects(&self.theirs, namespaces), objects(&self.ours, namespaces));
         if let Err(strays) = held(what, &theirs, &ours, meant) {
+            println!("{strays}");
             self.strays.lock().unwrap().push(strays);
         }
     }
