@@ -158,7 +158,10 @@ fn a_release_is_built_without_the_demos_forge() {
         let text = std::fs::read_to_string(std::path::Path::new(MANIFEST).with_file_name(file)).unwrap();
         let builds = |line: &&str| line.contains("build --release");
         assert!(text.lines().filter(builds).all(|line| line.contains("--no-default-features")), "{file}");
-        assert_eq!(text.lines().filter(|line| line.contains("--locked --no-default-features")).count(), lines);
+        assert_eq!(
+            text.lines().filter(|line| line.contains("--locked --no-default-features")).count(),
+            lines
+        );
     }
 }
 
