@@ -1,28 +1,6 @@
 //! The rules of the inventory and of templates. Their verdicts fall in `capstan_inventory`; here they have their entries.
 
-use super::rule::{About, Rule};
-use capstan_model::finding::{RuleEntry, rules};
-
-/// A rule whose verdict falls in `capstan_inventory`.
-pub(super) struct InventoryRule(&'static About);
-
-impl Rule for InventoryRule {
-    fn about(&self) -> &'static About {
-        self.0
-    }
-}
-
-/// An entry with its page.
-macro_rules! rule {
-    ($name:ident, $entry:ident, $page:literal) => {
-        pub(super) static $name: InventoryRule = {
-            const ENTRY: &RuleEntry = rules::$entry;
-            static ABOUT: About =
-                About::new(ENTRY, include_str!(concat!("../../../docs/rules/", $page, ".md")));
-            InventoryRule(&ABOUT)
-        };
-    };
-}
+use super::judged_elsewhere::rule;
 
 rule!(CYCLE, INVENTORY_CYCLE, "inventory-cycle");
 rule!(FINAL, INVENTORY_FINAL, "inventory-final");

@@ -52,6 +52,7 @@ mod invalid_settings;
 mod invalid_yaml;
 mod inventory_rules;
 mod judge;
+mod judged_elsewhere;
 mod kind_changed;
 mod kubernetes;
 mod kubernetes_api_removed;

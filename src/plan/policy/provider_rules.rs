@@ -1,29 +1,7 @@
 //! The rules of provider sets. Their verdicts fall where a set is compared ([`crate::provider_set`], with
 //! `capstan_providers::compare`); here they have their entries.
 
-use super::rule::{About, Rule};
-use capstan_model::finding::{RuleEntry, rules};
-
-/// A rule whose verdict falls in `capstan_providers`.
-pub(super) struct ProviderRule(&'static About);
-
-impl Rule for ProviderRule {
-    fn about(&self) -> &'static About {
-        self.0
-    }
-}
-
-/// An entry with its page.
-macro_rules! rule {
-    ($name:ident, $entry:ident, $page:literal) => {
-        pub(super) static $name: ProviderRule = {
-            const ENTRY: &RuleEntry = rules::$entry;
-            static ABOUT: About =
-                About::new(ENTRY, include_str!(concat!("../../../docs/rules/", $page, ".md")));
-            ProviderRule(&ABOUT)
-        };
-    };
-}
+use super::judged_elsewhere::rule;
 
 rule!(API_IN_USE, PROVIDER_API_IN_USE, "provider-api-in-use");
 rule!(CONTRACT, PROVIDER_CONTRACT, "provider-contract");
