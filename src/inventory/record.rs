@@ -30,7 +30,7 @@ pub struct ValuesRecord {
 impl ValuesRecord {
     /// SHA-256 of the canonical JSON of all of it, in 64 hex digits.
     pub fn digest(&self) -> String {
-        sha256(canonical(&self.content()))
+        sha256(canonical(self.content()))
     }
 
     fn content(&self) -> Value {
@@ -118,39 +118,9 @@ impl ValuesRecord {
 }
 
 /// JSON with sorted keys and without blanks.
-fn canonical(value: &Value) -> String {
-    fn write(out: &mut String, value: &Value) {
-        match value {
-            Value::Array(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
-                    write(out, item);
-                }
-                out.push(']');
-            }
-            Value::Object(fields) => {
-                let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-                sorted.sort_by_key(|(key, _)| *key);
-                out.push('{');
-                for (at, (key, item)) in sorted.into_iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
-                    out.push_str(&Value::String(key.clone()).to_string());
-                    out.push(':');
-                    write(out, item);
-                }
-                out.push('}');
-            }
-            scalar => out.push_str(&scalar.to_string()),
-        }
-    }
-    let mut out = String::new();
-    write(&mut out, value);
-    out
+fn canonical(mut value: Value) -> String {
+    value.sort_all_objects();
+    value.to_string()
 }
 
 #[cfg(test)]
@@ -188,7 +158,7 @@ mod tests {
     #[test]
     fn the_digest_is_that_of_sorted_json_without_blanks() {
         assert_eq!(
-            canonical(&record().content()),
+            canonical(record().content()),
             format!(
                 r#"{{"components":[{{"path":"components/audit","tree":"{}"}}],"definition":"peu01","levels":{{"environment":"prod"}},"values":{{"a":[1,{{"b":"0644"}}],"cert":"x\ny\n","z":"yes"}}}}"#,
                 "a".repeat(40)

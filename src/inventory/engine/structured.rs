@@ -50,15 +50,9 @@ impl Object for Structured {
 
 /// Python's writers sort the keys of mappings.
 fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        Value::Object(fields) => {
-            let mut pairs: Vec<(&String, &Value)> = fields.iter().collect();
-            pairs.sort_by(|a, b| a.0.cmp(b.0));
-            Value::Object(pairs.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
-        }
-        other => other.clone(),
-    }
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted
 }
 
 /// JSON as Jinja's `tojson` writes it: keys sorted, a blank behind `,` and `:`.
