@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan_plan::command::{self, Address, CommentId, Hearing, Readers, hear};
+use capstan_plan::command::{self, CommentId, Hearing, Readers, hear};
 use capstan_plan::settings::CommandSettings;
 use jiff::Timestamp;
 
-use super::rights::right_of;
+use super::rights::{address, right_of};
 use super::{Run, SyncError};
 use crate::app::ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction};
 
@@ -55,8 +55,7 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         let host = &self.ports.host;
         let login = host.bot_login().await?;
-        let app = login.strip_suffix("[bot]").unwrap_or(&login);
-        let address = Address { prefix: &settings.prefix, app: Some(app) };
+        let address = address(settings, &login);
         for PlacedComment { comment, .. } in host.recent_comments(self.repository, since).await? {
             let is_new = comment.created_at >= since && !comment.by_bot && comment.author != login;
             if !is_new || heard.contains(&comment.id) {
@@ -82,14 +81,7 @@ impl Run<'_> {
         permissions: &mut BTreeMap<String, Permission>,
     ) -> Result<bool, SyncError> {
         let host = &self.ports.host;
-        let permission = match permissions.get(&comment.author) {
-            Some(known) => *known,
-            None => {
-                let found = host.permission(self.repository, &comment.author).await?;
-                permissions.insert(comment.author.clone(), found);
-                found
-            }
-        };
+        let permission = self.permission_of(&comment.author, permissions).await?;
         let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
         let hearing = hear(right_of(permission), readers, comment.created_at, None);
         Ok(hearing == Hearing::Obeyed

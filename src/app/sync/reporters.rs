@@ -254,14 +254,16 @@ impl Run<'_> {
             None => LastRollout::NotReported,
             Some(standing) => LastRollout::Reported(&standing.report, speaks_of),
         };
-        let mut next = next_step(last(SpeaksOf::NotKnown));
-        if let NextStep::Ask(commit) = next {
-            next = next_step(last(self.speaks_of(commit, scopes, cluster).await?));
+        let mut speaks_of = SpeaksOf::NotKnown;
+        loop {
+            match next_step(last(speaks_of)) {
+                NextStep::Ask(commit) => speaks_of = self.speaks_of(commit, scopes, cluster).await?,
+                NextStep::Offered => return Ok(None),
+                NextStep::Waits(awaited) => {
+                    return Ok(Some(awaited_in_words(awaited, &owner.name, owner.uid.as_str())));
+                }
+            }
         }
-        Ok(match next {
-            NextStep::Offered | NextStep::Ask(_) => None,
-            NextStep::Waits(awaited) => Some(awaited_in_words(awaited, &owner.name, owner.uid.as_str())),
-        })
     }
 
     /// Whether a cluster still is what it is made of in that commit.

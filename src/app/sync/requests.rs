@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_plan::command::{
-    self, Address, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, is_just_after, unseen,
+    self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, is_just_after, unseen,
 };
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 use super::refusals::Write;
 use super::request::{Origin, Request, UnseenBranch};
-use super::rights::{Rights, right_of};
+use super::rights::{Rights, address, right_of};
 use super::{Ending, Run, Scopes, SyncError};
 use crate::app::ports::{
     CodeHostError, Comment, Hints, Permission, PlacedComment, PullRequest, PullRequestState, Reaction,
@@ -69,8 +69,7 @@ impl Run<'_> {
         ending: &mut Ending,
     ) -> Result<Vec<Request>, SyncError> {
         let login = self.ports.host.bot_login().await?;
-        let app = login.strip_suffix("[bot]").unwrap_or(&login);
-        let address = Address { prefix: &settings.prefix, app: Some(app) };
+        let address = address(settings, &login);
         let since = self.ports.clock.now() - jiff::SignedDuration::from_hours(24 * DAYS_BACK);
         let mut recent = match self.ports.host.recent_comments(self.repository, since).await {
             Ok(recent) => recent,
@@ -166,14 +165,7 @@ impl Run<'_> {
         permissions: &mut BTreeMap<String, Permission>,
     ) -> Result<Option<Request>, SyncError> {
         let (host, comment) = (&self.ports.host, &placed.comment);
-        let permission = match permissions.get(&comment.author) {
-            Some(known) => *known,
-            None => {
-                let found = host.permission(self.repository, &comment.author).await?;
-                permissions.insert(comment.author.clone(), found);
-                found
-            }
-        };
+        let permission = self.permission_of(&comment.author, permissions).await?;
         let right = right_of(permission);
         let mut hearing = hear(right, readers, comment.created_at, dealt_with.before(comment));
         if hearing == Hearing::Obeyed {

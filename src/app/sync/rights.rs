@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::{
-    Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
+    Address, Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
 };
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
@@ -53,7 +53,27 @@ pub(super) const fn right_of(permission: Permission) -> Right {
     }
 }
 
+/// Whom commands are addressed to: the prefix of the settings, or the App by the name of its bot.
+pub(super) fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a> {
+    let app = login.strip_suffix("[bot]").unwrap_or(login);
+    Address { prefix: &settings.prefix, app: Some(app) }
+}
+
 impl Run<'_> {
+    /// What somebody may do in the repository; GitHub is asked once for each.
+    pub(super) async fn permission_of(
+        self,
+        login: &str,
+        known: &mut BTreeMap<String, Permission>,
+    ) -> Result<Permission, SyncError> {
+        if let Some(permission) = known.get(login) {
+            return Ok(*permission);
+        }
+        let found = self.ports.host.permission(self.repository, login).await?;
+        known.insert(login.to_owned(), found);
+        Ok(found)
+    }
+
     /// Notes which commands of a request its author may not use.
     pub(super) async fn judge_rights(
         self,
