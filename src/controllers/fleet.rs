@@ -1,20 +1,18 @@
 //! The loop of one Fleet: reconciliations for its clusters, and its own status.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::installing::OWNED_ELSEWHERE;
 use capstan_live::kept_tree::Standing;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use futures_util::FutureExt as _;
 use tokio::sync::{Mutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::cluster::{is_rolling, reconcile_one, requeue};
 use super::drift::Drift;
 use super::follow::{Followed, Follower, Problem};
 use super::gauges::Counted;
@@ -26,13 +24,12 @@ use crate::app::reconcile::names::resource_names;
 use crate::app::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetRecord, NewAgent, Note, OpenSource, SourceError, Sources, Tone,
 };
-use crate::app::reconcile::rename_migration::{Migrated, migrate, migration_sources};
-use crate::app::reconcile::resources::{FleetStatus, RolloutState};
+use crate::app::reconcile::rename_migration::migration_sources;
+use crate::app::reconcile::resources::FleetStatus;
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::report_unclaimed;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Begun, Ended, FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest,
-    Subject, applied_as, fleet_status, pass_over, reconcile,
+    FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest, applied_as, fleet_status,
 };
 
 /// The pause after the Fleet's source could not be opened.
@@ -46,9 +43,6 @@ const SUSPECTS: Duration = Duration::from_secs(1);
 
 /// The Fleet's status follows its clusters that soon.
 const SAY: Duration = Duration::from_secs(2);
-
-/// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
-const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
 
 /// What wakes a loop.
 #[derive(Debug)]
@@ -560,47 +554,6 @@ impl FleetLoop {
     }
 }
 
-/// Takes over what renamed folders had of the cluster, and reconciles it; of the sources those stay that it took over.
-/// Noted before it is begun; a panic is its own.
-async fn reconcile_one(
-    request: &ReconcileRequest<'_>,
-    key: &ClusterKey,
-    migration_sources: &mut Vec<ClusterKey>,
-    migrating: &Mutex<()>,
-) -> Result<Option<ReconcileOutcome>, LiveError> {
-    let underway = &request.ports.underway;
-    let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
-    let turn = match underway.begin(&subject).await {
-        Begun::Turn(turn) => turn,
-        Begun::PassedOver(reason) => return pass_over(request, key, reason).await.map(Some),
-    };
-    let reconciling = reconcile_noted(request, key, migration_sources, migrating);
-    let result = AssertUnwindSafe(reconciling).catch_unwind().await;
-    underway.end(turn);
-    result.unwrap_or_else(|_| {
-        let (doing, reason) = (format!("reconciling {}", request.id), PANICKED.to_owned());
-        Err(LiveError::Malformed { doing, reason })
-    })
-}
-
-/// The same, of what was noted.
-async fn reconcile_noted(
-    request: &ReconcileRequest<'_>,
-    key: &ClusterKey,
-    migration_sources: &mut Vec<ClusterKey>,
-    migrating: &Mutex<()>,
-) -> Result<Option<ReconcileOutcome>, LiveError> {
-    if !migration_sources.is_empty() {
-        let _migrating = migrating.lock().await;
-        match migrate(request, key, migration_sources).await? {
-            Migrated::Over(_) => return Ok(None),
-            // Tried again at its next turn.
-            Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
-        }
-    }
-    reconcile(request, key).await.map(Some)
-}
-
 /// Has a cluster reconciled for a change of a live object that is worth one.
 fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
     let echo = state.echoes.get(id).and_then(|written| written.get(&change.object));
@@ -614,31 +567,5 @@ fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
             state.schedule.requeue_soon(id, Instant::now());
         }
         Change::Status => {}
-    }
-}
-
-fn is_rolling(outcome: &ReconcileOutcome) -> bool {
-    let state = outcome.status.rollout.as_ref().map(|rollout| rollout.state);
-    outcome.put_off_until.is_none()
-        && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
-}
-
-/// How soon a cluster needs another reconciliation after this one.
-fn requeue(outcome: &ReconcileOutcome) -> Requeue {
-    match &outcome.ended {
-        Ended::Applied if is_rolling(outcome) || outcome.again => Requeue::Soon,
-        // Nothing moves until a person says so, which is seen at once.
-        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => {
-            Requeue::Usual
-        }
-        Ended::Waiting(_) => Requeue::Soon,
-        // An operator that is scaled down is nobody's news here.
-        Ended::Refused(reasons) if reasons.iter().any(|reason| reason.kind == OWNED_ELSEWHERE) => {
-            Requeue::Soon
-        }
-        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
-        Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
-        Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
-        Ended::Failed(_) => Requeue::Retry,
     }
 }

@@ -13,6 +13,7 @@
 //!
 //! Deliberately absent: decisions about objects, requests to the API server, HTTP calls to the bot.
 
+mod cluster;
 mod drift;
 mod fleet;
 mod follow;

@@ -1,0 +1,88 @@
+//! One reconciliation of a cluster, and how soon another one follows.
+
+use std::panic::AssertUnwindSafe;
+
+use capstan_live::installing::OWNED_ELSEWHERE;
+use futures_util::FutureExt as _;
+use tokio::sync::Mutex;
+
+use super::schedule::Requeue;
+use crate::app::ports::LiveError;
+use crate::app::reconcile::ports::ClusterKey;
+use crate::app::reconcile::rename_migration::{Migrated, migrate};
+use crate::app::reconcile::resources::RolloutState;
+use crate::app::reconcile::{
+    ADOPTION_NEEDED, Begun, Ended, Interruption, ReconcileOutcome, ReconcileRequest, Subject, pass_over,
+    reconcile,
+};
+
+/// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
+const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
+
+/// Takes over what renamed folders had of the cluster, and reconciles it; of the sources those stay that it took over.
+/// Noted before it is begun; a panic is its own.
+pub(super) async fn reconcile_one(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    migration_sources: &mut Vec<ClusterKey>,
+    migrating: &Mutex<()>,
+) -> Result<Option<ReconcileOutcome>, LiveError> {
+    let underway = &request.ports.underway;
+    let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
+    let turn = match underway.begin(&subject).await {
+        Begun::Turn(turn) => turn,
+        Begun::PassedOver(reason) => return pass_over(request, key, reason).await.map(Some),
+    };
+    let reconciling = reconcile_noted(request, key, migration_sources, migrating);
+    let result = AssertUnwindSafe(reconciling).catch_unwind().await;
+    underway.end(turn);
+    result.unwrap_or_else(|_| {
+        let (doing, reason) = (format!("reconciling {}", request.id), PANICKED.to_owned());
+        Err(LiveError::Malformed { doing, reason })
+    })
+}
+
+/// The same, of what was noted.
+async fn reconcile_noted(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    migration_sources: &mut Vec<ClusterKey>,
+    migrating: &Mutex<()>,
+) -> Result<Option<ReconcileOutcome>, LiveError> {
+    if !migration_sources.is_empty() {
+        let _migrating = migrating.lock().await;
+        match migrate(request, key, migration_sources).await? {
+            Migrated::Over(_) => return Ok(None),
+            // Tried again at its next turn.
+            Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
+        }
+    }
+    reconcile(request, key).await.map(Some)
+}
+
+/// Whether machines of it are being replaced.
+pub(super) fn is_rolling(outcome: &ReconcileOutcome) -> bool {
+    let state = outcome.status.rollout.as_ref().map(|rollout| rollout.state);
+    outcome.put_off_until.is_none()
+        && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
+}
+
+/// How soon a cluster needs another reconciliation after this one.
+pub(super) fn requeue(outcome: &ReconcileOutcome) -> Requeue {
+    match &outcome.ended {
+        Ended::Applied if is_rolling(outcome) || outcome.again => Requeue::Soon,
+        // Nothing moves until a person says so, which is seen at once.
+        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => {
+            Requeue::Usual
+        }
+        Ended::Waiting(_) => Requeue::Soon,
+        // An operator that is scaled down is nobody's news here.
+        Ended::Refused(reasons) if reasons.iter().any(|reason| reason.kind == OWNED_ELSEWHERE) => {
+            Requeue::Soon
+        }
+        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
+        Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
+        Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
+        Ended::Failed(_) => Requeue::Retry,
+    }
+}
