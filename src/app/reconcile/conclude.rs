@@ -290,9 +290,9 @@ pub struct FleetState<'a> {
     pub uid: &'a str,
     /// The commit that clusters are applied from.
     pub commit: Option<&'a str>,
-    /// Clusters that the Fleet applies.
+    /// Clusters that the Fleet applies; counts with a commit alone.
     pub clusters: u32,
-    /// Clusters of them that are done.
+    /// Clusters of them that are done; counts with a commit alone.
     pub done: u32,
     /// What Git wants of this management cluster and the reconciler does not do, in a sentence's part; `None` = nothing.
     pub left_out: Option<&'a str>,
@@ -314,11 +314,12 @@ pub fn fleet_status(
     status.observed_generation = Some(fleet.generation);
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     status.management_cluster_uid = Some(state.uid.to_owned());
+    // A process that has opened no commit yet knows of no cluster: what the one before it counted stays.
     if let Some(commit) = state.commit {
         status.commit = Some(commit.to_owned());
+        status.clusters = state.clusters;
+        status.ready = state.done;
     }
-    status.clusters = state.clusters;
-    status.ready = state.done;
     let mut says = Says { conditions: &mut status.conditions, now, generation: fleet.generation };
     match state.problem {
         Some((reason, message)) => says.that(SourceReady, False, reason, message),

@@ -287,6 +287,7 @@ async fn what_was_kept_before_another_process_applied_something_newer_is_not_app
     remote.push(&world);
     let running = Running::start(&world, &remote);
     eventually("applied", || ready(&world, "gauss-peu02") == "True Done").await;
+    eventually("counted", || world.status_store.posted().fleet_status.ready == 2).await;
     running.stop().await;
 
     *remote.kept.lock().unwrap() = kept;
@@ -305,6 +306,8 @@ async fn what_was_kept_before_another_process_applied_something_newer_is_not_app
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = serde_json::json!("by hand"));
     assert_eq!(ready(&world, "gauss-peu02"), "True Done", "not said to be gone");
     assert_eq!(world.live.take_writes(), [""; 0]);
+    let counted = world.status_store.posted().fleet_status.clone();
+    assert_eq!((counted.clusters, counted.ready), (2, 2), "who has opened no commit counts nothing anew");
 
     *remote.is_away.lock().unwrap() = false;
     eventually("repaired", || world.live.object("ConfigMap", "peu01-b").unwrap()["data"]["key"] == "1").await;
