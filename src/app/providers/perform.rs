@@ -1,6 +1,6 @@
 //! One step, performed.
 
-use capstan_live::applying::{RefusalKind, sent_over};
+use capstan_live::applying::{RefusalKind, sent_new, sent_over};
 use capstan_live::installing::pass::{
     Phase, Record, Step, Stopped, installers, is_definition, superseded, wait,
 };
@@ -195,7 +195,8 @@ async fn apply_one(
         }
         // What was deleted since the look is not made again by this.
         (Some(live), _) => sent_over(manifest, live),
-        (None, _) => manifest.clone(),
+        // What was made since the look is not written over.
+        (None, _) => sent_new(manifest),
     };
     match ports.live.apply(by, &sent, Run::Real, Contested::Take).await {
         Ok(answer) => {

@@ -9,9 +9,11 @@
 //! | `deleting` | a provider that somebody deletes |
 //! | `sources` | what providers are rendered from: Secrets, ConfigMaps, downloads |
 //! | `killed` | a process that dies after any write |
+//! | `leading` | a process that leads no more |
 
 mod deleting;
 mod killed;
+mod leading;
 mod patching;
 mod sources;
 mod timeouts;
