@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use capstan::app::ports::{Clock, LiveError, Scope, ServiceAccount};
+use capstan::app::ports::{Clock, LiveError, Post, Scope, ServiceAccount};
 use capstan::app::providers::{Memory, Outcome, Ports, pass};
 use capstan::app::reconcile::{DryRunCache, Gate, Operators};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::reconcile::fake::FakeCluster;
 use crate::reconcile::providers::downloads;
@@ -40,7 +41,9 @@ pub(super) struct Town {
     /// Images whose pods never become available.
     pub(super) broken: Arc<Mutex<BTreeSet<String>>>,
     clock: Arc<Seconds>,
-    memory: Memory,
+    pub(super) memory: Memory,
+    /// What is watched.
+    pub(super) watched: watch::Sender<BTreeSet<Post>>,
     tried: Arc<DryRunCache>,
 }
 
@@ -78,7 +81,14 @@ impl Town {
             state.reactions.push(Box::new(move |object| run(object, &images.lock().unwrap())));
         }
         let clock = Arc::new(Seconds(AtomicI64::new(1_800_000_000)));
-        Self { live: Arc::new(live), broken, clock, memory: Memory::default(), tried: Arc::default() }
+        Self {
+            live: Arc::new(live),
+            broken,
+            clock,
+            memory: Memory::default(),
+            watched: watch::Sender::default(),
+            tried: Arc::default(),
+        }
     }
 
     /// Puts the components of a version into a ConfigMap of the provider's namespace.
@@ -129,6 +139,7 @@ impl Town {
             operators: Arc::new(Operators::default()),
             limit: SignedDuration::from_mins(10),
             downloads: downloads(&[], self.clock.clone()),
+            watched: self.watched.clone(),
         };
         pass(&ports, &mut self.memory, &|| false).await
     }
