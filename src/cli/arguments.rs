@@ -502,6 +502,9 @@ pub enum ProvidersCommand {
         /// What is rendered.
         #[command(flatten)]
         inputs: ProviderInputs,
+        /// Also what an upgrade takes from the set as it stands in this commit: deleting what it drops
+        #[arg(long, value_name = "REV")]
+        from: Option<String>,
         /// Output format
         #[arg(short, long, value_enum, default_value = "yaml")]
         output: Format,

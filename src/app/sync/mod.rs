@@ -267,6 +267,12 @@ type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
 /// Where each target of a snapshot may be written.
 type Scopes = BTreeMap<Target, Scope>;
 
+/// What a folder is: a provider set, or else a cluster.
+fn target_in(scopes: &Scopes, id: &ClusterId) -> Target {
+    let set = Target::Providers(id.clone());
+    if scopes.contains_key(&set) { set } else { Target::Cluster(id.clone()) }
+}
+
 fn by_target(scopes: Vec<Scope>) -> Scopes {
     scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
 }

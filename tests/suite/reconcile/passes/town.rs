@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use capstan::app::ports::{Clock, LiveError, Scope, ServiceAccount};
+use capstan::app::ports::{Clock, LiveError, Post, Scope, ServiceAccount};
 use capstan::app::providers::{Memory, Outcome, Ports, pass};
 use capstan::app::reconcile::{DryRunCache, Gate, Operators};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::reconcile::fake::FakeCluster;
 use crate::reconcile::providers::downloads;
@@ -42,7 +43,9 @@ pub(super) struct Town {
     /// Whether another process leads by now, as a pass is told between its steps.
     pub(super) is_over: Arc<AtomicBool>,
     clock: Arc<Seconds>,
-    memory: Memory,
+    pub(super) memory: Memory,
+    /// What is watched.
+    pub(super) watched: watch::Sender<BTreeSet<Post>>,
     tried: Arc<DryRunCache>,
 }
 
@@ -86,6 +89,7 @@ impl Town {
             is_over: Arc::default(),
             clock,
             memory: Memory::default(),
+            watched: watch::Sender::default(),
             tried: Arc::default(),
         }
     }
@@ -138,6 +142,7 @@ impl Town {
             operators: Arc::new(Operators::default()),
             limit: SignedDuration::from_mins(10),
             downloads: downloads(&[], self.clock.clone()),
+            watched: self.watched.clone(),
         };
         pass(&ports, &mut self.memory, &|| self.is_over.load(Ordering::SeqCst)).await
     }
