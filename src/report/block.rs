@@ -331,6 +331,12 @@ pub(super) fn unseal<'b>(body: &'b str, key: &BlockKey) -> Option<&'b str> {
     codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))).then_some(json)
 }
 
+/// What stands where something is noted in a body, whoever wrote it.
+pub(super) fn noted_by_anybody(body: &str) -> Option<&str> {
+    let (_, after) = body.rsplit_once(FENCE)?;
+    after.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
 /// Whether a body ends with such a note, and nothing was written into it or below it.
 pub(super) fn ends_sealed(body: &str) -> bool {
     let Some((_, after)) = body.rsplit_once(HEAD) else { return false };

@@ -39,4 +39,5 @@ pub(crate) mod town;
 #[cfg(feature = "otlp")]
 mod traces;
 mod trouble;
+mod verdicts;
 mod workers;
