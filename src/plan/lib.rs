@@ -23,6 +23,7 @@
 //! | [`first_release`] | the first release, made from a cluster's base | `cluster`, `substitution` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`inference`] | which release a base comes from that records none | `merge` |
+//! | [`inventory`] | what the inventory says of each cluster, and releases under its values | `merge`, `release`, `settings`, `upgrade` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
 //! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `layout`, `merge`, `provider_set`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
@@ -70,6 +71,7 @@ pub mod flux;
 pub mod forecast;
 pub mod giant_swarm;
 pub mod inference;
+pub mod inventory;
 pub mod layout;
 pub mod merge;
 pub mod onboarding;

@@ -94,6 +94,7 @@ mod tests {
             components: vec![],
             providers: vec![],
             unasked: vec![],
+            values: None,
             blocked: vec![],
             notes: vec![],
         };

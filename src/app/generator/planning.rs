@@ -274,6 +274,7 @@ impl Offered {
             components: Vec::new(),
             providers: Vec::new(),
             unasked: Vec::new(),
+            values: None,
             blocked: Vec::new(),
             notes,
         }
