@@ -23,6 +23,7 @@ mod effective;
 mod fields;
 mod glob;
 mod grouping;
+mod inventory;
 mod key_path;
 mod proposals;
 mod read;
@@ -46,6 +47,7 @@ pub use fields::{
 };
 pub use glob::{Glob, InvalidGlob};
 pub use grouping::{GroupPattern, GroupSettings};
+pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
@@ -54,10 +56,9 @@ pub use record::{
     Record, RecordError, record_components, record_deletion, record_first_release, record_release,
 };
 pub use repository::{
-    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, InventorySettings,
-    ManagementCluster, MergeMethod, MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings,
-    ProviderSetSettings, ProvidersBy, ProvidersSettings, ReleasesSettings, RepositorySettings,
-    UpgradeSettings, WhenReleaseUnknown,
+    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
+    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProviderSetSettings, ProvidersBy,
+    ProvidersSettings, ReleasesSettings, RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
 pub use title::{TitleField, TitleTemplate};

@@ -9,6 +9,7 @@ use super::commands::CommandSettings;
 use super::dashboard::DashboardSettings;
 use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
+use super::inventory::InventorySettings;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
@@ -277,15 +278,6 @@ pub struct ProvidersSettings {
     /// scheme's own.
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
-}
-
-/// Values that clusters share.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct InventorySettings {
-    /// The folder of the inventory: every `*.yaml` and `*.yml` below it belongs to it.
-    #[schemars(with = "String")]
-    pub path: FolderPath,
 }
 
 /// What happens where cluster and release changed the same field.
