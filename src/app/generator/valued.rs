@@ -169,7 +169,7 @@ impl<'i> Subject<'i> {
     }
 
     /// The levels as reports name them.
-    fn levels(&self) -> Vec<(String, String)> {
+    pub(super) fn levels(&self) -> Vec<(String, String)> {
         let levels = &self.inventory.inventory.settings.levels;
         let named = levels.iter().filter_map(|level| Some((level, self.member.levels.get(level)?)));
         named.map(|(level, name)| (level.kind().to_owned(), name.clone())).collect()
@@ -188,6 +188,8 @@ pub(super) struct ValuedStep {
     to: Option<ValuesRecord>,
     /// Nothing that is rendered changes.
     pub(super) is_same: bool,
+    /// The values that the base was made from have to be recorded first.
+    pub(super) waits: bool,
 }
 
 /// A release as one cluster's values have it: shared by the step and by what is told of it.
@@ -268,12 +270,12 @@ impl Step<'_> {
                 from: record.cloned(),
                 to: None,
                 is_same: false,
+                waits: false,
             }));
         }
         let (mut values, mut to) = subject.values(contents, &new_home);
-        if let (SourceKind::RELEASE, Some(home), Some(took)) =
-            (brought_by.clone(), old_home.as_ref().filter(|_| old_uses), record)
-        {
+        let by_release = old_home.as_ref().filter(|_| old_uses && brought_by == SourceKind::RELEASE);
+        if let (Some(home), Some(took)) = (by_release, record) {
             let (_, said) = subject.values(contents, home);
             if said != *took {
                 to.values = without_pending(&said.values, &took.values, &to.values);
@@ -284,6 +286,7 @@ impl Step<'_> {
             }
         }
         let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
+        let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();
         let is_same = brought_by == SourceKind::INVENTORY
             && old.as_ref().is_some_and(|old| old.is_same_render(&new));
         Ok(Some(ValuedStep {
@@ -295,6 +298,7 @@ impl Step<'_> {
             from: record.cloned(),
             to: Some(to),
             is_same,
+            waits,
         }))
     }
 }

@@ -14,6 +14,7 @@
 
 mod fleet;
 mod pending;
+mod reach;
 mod rendered;
 mod said;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod tests;
 
 pub use fleet::FleetInventory;
 pub use pending::without_pending;
+pub use reach::{Reach, beyond};
 pub use rendered::{ReleaseTemplates, ReleaseWithValues, Seen};
 pub use said::{Said, Stands, record_of};
 

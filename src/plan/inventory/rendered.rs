@@ -131,7 +131,7 @@ impl ReleaseWithValues {
     pub fn origins(&self, upgrade: &Upgrade, values: &ClusterValues) -> Vec<Vec<ValueOrigin>> {
         let mut placed: BTreeMap<&ObjectId, &[Placement]> = BTreeMap::new();
         let objects = self.rendered.files.iter().flat_map(|file| &file.objects);
-        objects.for_each(|object| drop(placed.insert(&object.id, object.placements.as_slice())));
+        placed.extend(objects.map(|object| (&object.id, object.placements.as_slice())));
         let of = |object: &ObjectId, path: &FieldPath| -> Vec<ValueOrigin> {
             let placements = placed.get(object).copied().unwrap_or_default();
             let is_there = |placement: &&Placement| concerns(&placement.path, path);

@@ -89,5 +89,5 @@ fn removed(folder: &RepoPath, record: &ValuesRecord, why: &str) -> Stands {
         record::FILE
     );
     let place = folder.join(record::FILE).unwrap_or_else(|_| folder.clone());
-    Stands::Removed(Finding::new(rules::DEFINITION_REMOVED, message).place(Place::whole(place)))
+    Stands::Removed(Finding::new(rules::DEFINITION_REMOVED, message).place(Place::line_of(place, 1).at_first_column()))
 }

@@ -60,4 +60,4 @@ pub use source::{
 };
 pub use title::{Offers, Title, TitleDigest, TitleStep};
 pub use wanted::{offer_name, wanted};
-pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone};
+pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone, guard_upgrade};

@@ -1,7 +1,7 @@
 //! The one gate before a tree is written: only a cluster's own base, its `capstan.yaml` and its `capstan-values.yaml`; under
 //! `retarget` also files that its overlay has already. A new cluster's folder, where nothing is yet.
 
-use crate::upgrade::Retarget;
+use crate::upgrade::{Retarget, Upgrade, ValuesCourse};
 use capstan_kustomize::render::Folders;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
@@ -80,6 +80,22 @@ pub fn guard_new<'f>(
     match files.iter().find(|file| !is_new(file)) {
         None => Ok(Guarded(vec![files])),
         Some(file) => Err(OutsideTarget { target: cluster.clone().into(), path: file.path.clone() }),
+    }
+}
+
+/// Lets an upgrade's files past: those of a target that there is, or of a cluster that comes.
+///
+/// # Errors
+/// The first path that it must not touch.
+pub fn guard_upgrade<'f>(
+    scope: &Scope,
+    base: &dyn Tree,
+    upgrade: &'f Upgrade,
+) -> Result<Guarded<'f>, OutsideTarget> {
+    let comes = upgrade.values.as_ref().is_some_and(|values| values.course == ValuesCourse::Comes);
+    match scope.target.cluster().filter(|_| comes) {
+        Some(cluster) => guard_new(cluster, base, &upgrade.files),
+        None => guard(scope, &upgrade.files),
     }
 }
 
