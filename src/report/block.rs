@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use capstan_model::digest::hex;
+use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, ProposalId, Sidebar, SourceState, TitleDigest};
 use capstan_plan::upgrade::Retarget;
@@ -287,7 +288,7 @@ impl Block {
         let is_own = payload.repository == repository
             && payload.pull_request.is_none_or(|named| named == number)
             && payload.cluster == proposal.target.to_string()
-            && *source.source().kind() == proposal.kind;
+            && (*source.source().kind() == proposal.kind || proposal.kind == SourceKind::INVENTORY);
         if !is_own {
             return None;
         }

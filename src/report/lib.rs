@@ -72,6 +72,7 @@ mod standing;
 mod state;
 mod tables;
 mod title;
+mod values;
 mod workflow_command;
 
 pub use answer::{

@@ -449,7 +449,11 @@ impl Run<'_> {
         commands.extend(self.pressed_buttons(&settings.commands).await?);
         let consumers = self.consumers_to_notify(&settings).await?;
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
-        let scopes = by_target(fleet.scopes());
+        let mut scopes = by_target(fleet.scopes());
+        // What is there counts, should anybody make the folder of one that is to come.
+        for scope in fleet.scopes_to_come() {
+            scopes.entry(scope.target.clone()).or_insert(scope);
+        }
         let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
         let sets = scopes.keys().filter(is_set).filter_map(|target| target.id().cloned());
         let _first_time = self.provider_sets.set(sets.collect());

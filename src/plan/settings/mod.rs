@@ -40,7 +40,7 @@ pub use cluster::{
 };
 pub use commands::{CommandPermission, CommandSettings, Principal};
 pub use dashboard::DashboardSettings;
-pub use effective::{ClaimedTwice, EffectiveSettings};
+pub use effective::{ClaimedTwice, EffectiveSettings, Wished};
 pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
     RepositoryName, Reviewer, Track,

@@ -16,6 +16,7 @@ mod elsewhere;
 mod enterprise;
 mod fetched_components;
 mod grouping;
+mod inventory;
 mod kills;
 mod memory;
 mod merging;

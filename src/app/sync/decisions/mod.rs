@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_plan::proposal::{
     Approval, Command as Wish, Decisions, Drafted, Means, OnHold, Override, Paused, ProposalId, Skipped,
-    find_conflict, short,
+    find_conflict, offer_name, short,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
@@ -337,7 +337,7 @@ impl Decided {
                     let why = "It has no plan now, so there is nothing to skip.";
                     return refused(target, why, Refusal::NothingThere);
                 };
-                let Some(source) = upgrade.to.as_ref().map(ToString::to_string) else {
+                let Some(source) = offer_name(upgrade) else {
                     let why = "Nothing is offered to it, so there is nothing to skip.";
                     return refused(target, why, Refusal::NothingThere);
                 };
