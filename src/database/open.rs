@@ -83,6 +83,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0011_issues.sql"),
         include_str!("../../migrations/postgres/0011_issues.sql"),
     ),
+    (
+        12,
+        "ticks and holds",
+        include_str!("../../migrations/sqlite/0012_ticks_and_holds.sql"),
+        include_str!("../../migrations/postgres/0012_ticks_and_holds.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

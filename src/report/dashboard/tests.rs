@@ -139,6 +139,38 @@ fn conflicts_that_block_have_boxes_and_the_pause_has_one() {
     assert!(found.contains("\n- [ ] <!-- capstan {\"do\":\"resume\"} --> `resume`: "), "{found}");
 }
 
+/// Help, tables of rights and boxes come from one declaration: each box is a command of it, as somebody could write it.
+#[test]
+fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
+    let mut blocked = entry("gauss/peu01", "blocked", "Conflicts.");
+    let (object, path) = ("MachinePool/peu01-mp-0".to_owned(), "/spec/replicas".to_owned());
+    blocked.conflicts = vec![BlockingConflict { object, path }];
+    let mut held = entry("gauss/peu02", "held", "On hold by `ada`.");
+    held.hold = Some(on_hold());
+    let states = crate::STATES.iter().enumerate();
+    let mut entries: Vec<Entry> =
+        states.map(|(at, state)| entry(&format!("g/{at}"), state.word, "Why.")).collect();
+    entries.extend([blocked, held]);
+    let pause = Paused { by: "ada".to_owned(), reason: None, since: jiff::civil::date(2026, 11, 23) };
+    let paused = DashboardRecord { pause: Some(pause), ..DashboardRecord::default() };
+    let mut offered = std::collections::BTreeSet::new();
+    for record in [DashboardRecord::default(), paused] {
+        let told = text(&entries, &record);
+        let boxes = told.lines().filter(|line| line.trim_start().starts_with("- [ ] "));
+        for line in boxes {
+            let ticked = line.replacen("- [ ] ", "- [x] ", 1);
+            let (choices, _) = boxes::take_ticks(&ticked);
+            let [choice] = choices.as_slice() else { panic!("no box: {line}") };
+            let command = choice.command().unwrap_or_else(|| panic!("no command: {line}"));
+            assert_eq!(command.verb(), choice.verb, "{line}");
+            assert!(Verb::ALL.contains(&choice.verb) && choice.verb.with(&choice.given).is_ok(), "{line}");
+            offered.insert(choice.verb.word());
+        }
+    }
+    let expected = ["keep", "pause", "replan", "resume", "retry", "take", "unhold", "unskip", "upgrade"];
+    assert_eq!(offered.into_iter().collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn an_issue_is_worth_its_noise_only_where_something_is_told() {
     let worth = |entries: &[Entry], record: &DashboardRecord| {
@@ -163,14 +195,21 @@ fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
         .collect();
     let hold = OnHold { reason: Some("\u{1f6a2}".repeat(200)), ..on_hold() };
     let decisions = Decisions { hold: Some(hold), ..Decisions::default() };
+    let ticked: Vec<Choice> =
+        (0..50).map(|at| Choice::about(Verb::Upgrade, &id(&format!("g/{at}")))).collect();
+    let full = |edition| EarlierText::of(edition, &"f".repeat(64), HeardTicks::These(&ticked));
     let record = DashboardRecord {
         decisions: (0..7).map(|at| (id(&format!("g/ö{at}")), decisions.clone())).collect(),
         notices: newest_notices(vec![Notice { at: Timestamp::UNIX_EPOCH, text: "`ö`".repeat(200) }; 20], 10),
+        earlier: (0..19).map(full).collect(),
         ..DashboardRecord::default()
     };
     let text = text(&entries, &record);
     let key = BlockKey::derive(b"secret").and(b"own");
-    let record = record.with_text(&text);
+    // The text that it is written over takes its place once the rest is as it is.
+    let earlier = remembered_texts(record.earlier.clone(), full(u64::MAX));
+    assert_eq!(earlier.len(), 20);
+    let record = DashboardRecord { earlier, ..record }.with_text(&text);
     let body = record.body(&text, &key, u64::MAX);
     assert!(body.chars().count() <= 65_536, "{}", body.chars().count());
     assert_eq!(read_dashboard(&body, &record, &key, u64::MAX), DashboardReading::AsWritten);
@@ -251,6 +290,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
         pause: Some(Paused { by: "ada".to_owned(), reason: None, since: jiff::civil::date(2026, 11, 23) }),
         decisions: vec![(id("gauss/peu01"), decisions.clone()), (values.clone(), decisions)],
         notices: vec![Notice { at: "2026-11-23T15:00:00Z".parse().unwrap(), text: "Done.".to_owned() }],
+        earlier: vec![EarlierText::of(4, &"f".repeat(64), HeardTicks::Whatever)],
     };
     let key = BlockKey::derive(b"secret");
     let body = record.body("Text.\n", &key, 7);

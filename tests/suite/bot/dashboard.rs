@@ -434,7 +434,7 @@ async fn a_delivery_tells_nothing_new_of_a_tick_that_was_seen_or_taken_back() {
     world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
     world.state().meanwhile = Some((Moment::IssueEdit, |world| {
         tick_pause(world);
-        let (number, body) = (world.state().issues[0].0.number, world.state().issues[0].0.body.clone());
+        let Issue { number, body, .. } = world.state().issues[0].0.clone();
         let edit = IssueEdit { body: Some(body.replace("[x]", "[ ]")), ..IssueEdit::default() };
         world.change_issue(number, "ada", &edit);
     }));
@@ -451,7 +451,7 @@ async fn a_tick_in_a_text_that_is_not_capstans_is_not_heard_by_its_delivery() {
     world.sync().await;
     world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
     world.state().meanwhile = Some((Moment::IssueEdit, |world| {
-        let (number, body) = (world.state().issues[0].0.number, world.state().issues[0].0.body.clone());
+        let Issue { number, body, .. } = world.state().issues[0].0.clone();
         let forged =
             body.replace("Capstan keeps this page", "Tick below to say hello. Capstan keeps this page");
         assert_ne!(forged, body);

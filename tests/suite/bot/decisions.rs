@@ -50,11 +50,7 @@ async fn a_conflict_is_settled_and_stays_so_until_one_of_its_values_changes() {
     );
 
     town.comment(1, "ada", "/capstan take /spec/replicas").await;
-    let answer = last(&town);
-    assert!(
-        answer.starts_with("`gauss/peu01`: `MachinePool/peu01-mp-0 /spec/replicas`: the release's value is taken, as `ada` decided."),
-        "{answer}"
-    );
+    assert_eq!(town.answers(1).len(), 1, "the pull request shows it: {}", last(&town));
     assert!(town.file(BRANCH, POOL).contains("replicas: 4 # as"));
     assert!(
         town.pull(1).body.contains("the release's value is taken, as `ada` decided |"),
@@ -82,12 +78,9 @@ async fn a_hold_makes_a_draft_that_stays_as_it_is_until_it_is_over() {
     let mut town = conflicting().await;
     town.comment(1, "ada", "/capstan hold the audit until 2999-12-31").await;
     let words = "On hold by `ada` until 2999-12-31: the audit.";
-    assert!(
-        last(&town).contains(words) && last(&town).contains("`/capstan unhold` takes it back"),
-        "{}",
-        last(&town)
-    );
-    assert!(town.pull(1).draft);
+    let summary = town.check(1).summary;
+    assert!(summary.contains(words) && summary.contains("`/capstan unhold` takes it back"), "{summary}");
+    assert!(town.pull(1).draft && town.answers(1).is_empty());
     assert!(town.pull(1).body.starts_with(&format!("> {words}\n\n")), "{}", town.pull(1).body);
     assert_eq!(town.standing(PEU01).await.0, "held");
 
@@ -103,7 +96,6 @@ async fn a_hold_makes_a_draft_that_stays_as_it_is_until_it_is_over() {
     );
 
     town.comment(1, "ada", "/capstan unhold").await;
-    assert!(last(&town).contains("It is on hold no more."), "{}", last(&town));
     assert!(town.file(BRANCH, POOL).contains("v1.22.6"));
     assert!(!town.pull(1).draft && !town.pull(1).body.contains("On hold"), "{}", town.pull(1).body);
     town.done();
@@ -360,7 +352,7 @@ async fn an_overridden_rule_passes_the_check_until_another_release_is_offered() 
     assert_eq!(check().0, "failure");
     town.comment(1, "ada", "/capstan override kubernetes-minor-skip nothing runs there").await;
     let words = "`kubernetes-minor-skip` is overridden by `ada`: nothing runs there.";
-    assert!(last(&town).contains(words), "{}", last(&town));
+    assert_eq!(town.answers(1).len(), 1, "the check says it: {}", last(&town));
     let (conclusion, summary) = check();
     assert!(conclusion == "success" && summary.contains(words), "{conclusion} {summary}");
     town.restart_without_database().await;
@@ -397,7 +389,7 @@ async fn what_does_not_fit_into_the_description_is_not_decided_and_nothing_else_
         town.comment(1, "ada", &format!("/capstan override {rule} {reason}")).await;
     }
     assert!(last(&town).contains("has no room for more"), "{}", last(&town));
-    assert!(town.answers(1)[1].contains("is overridden by `ada`"), "{:?}", town.answers(1)[1]);
+    assert!(town.check(1).summary.contains("is overridden by `ada`"), "{}", town.check(1).summary);
     assert!(town.pull(1).body.chars().count() <= 65_536);
     town.resync().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 4 # as"), "what was settled still is");

@@ -11,6 +11,8 @@ pub(crate) mod serving;
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use capstan::app::ports::{
     AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
 };
@@ -18,6 +20,8 @@ use capstan::components::Fetcher;
 use capstan_model::tree::RepoPath;
 use capstan_providers::{ProviderSet, Published};
 use capstan_test_support::Files;
+
+use crate::canary;
 
 pub(crate) const METADATA: &str = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 1, minor: 0, contract: v1beta2}]\n";
 pub(crate) const COMPONENTS: &str =
@@ -73,11 +77,22 @@ async fn recorded(
         credentials,
         recorded,
     };
-    fetcher.fetch(&wanted).await
+    canary::watch_log();
+    let fetched = fetcher.fetch(&wanted).await;
+    if let Err(error) = &fetched {
+        canary::assert_none_in("an error", format!("{error} {error:?}").as_bytes());
+    }
+    canary::assert_none_in("what is wanted, in a log", format!("{wanted:?}").as_bytes());
+    assert_eq!(canary::logged(), [""; 0]);
+    fetched
 }
 
 /// Credentials by their names.
 fn credentials(pairs: &[(&str, &str)]) -> SourceCredentials {
+    for (_, secret) in pairs.iter().filter(|(_, value)| value.len() >= 16) {
+        canary::plant(secret);
+        canary::plant(&STANDARD.encode(format!("{}:{secret}", pairs[0].1)));
+    }
     SourceCredentials::read(|name| {
         pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     })

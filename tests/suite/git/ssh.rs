@@ -9,12 +9,24 @@ use secrecy::SecretString;
 
 use super::repository::TestRepository;
 use super::ssh_server::SshServer;
+use crate::canary;
 
 async fn fetch(url: &str, key: &str, known_hosts: &str) -> Result<SourceTree, SourceError> {
+    canary::watch_log();
     let state = tempfile::tempdir().unwrap();
     let mirrors = Arc::new(Mirrors::open(state.path(), MirrorLimits::default()).unwrap());
     let access = Access::Key { key: SecretString::from(key), known_hosts: known_hosts.to_owned() };
-    BranchSource::open(mirrors, state.path(), "capstan-system/fleet", url, "main", access)?.fetch().await
+    let source = BranchSource::open(mirrors, state.path(), "capstan-system/fleet", url, "main", access);
+    let fetched = match source {
+        Ok(source) => source.fetch().await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = &fetched {
+        canary::assert_none_in("an error", format!("{error} {error:?}").as_bytes());
+    }
+    assert_eq!(canary::files_with_secrets(state.path()), [""; 0], "what is kept once it is fetched");
+    assert_eq!(canary::logged(), [""; 0]);
+    fetched
 }
 
 #[tokio::test]

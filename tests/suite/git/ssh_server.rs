@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::canary;
+
 /// Runs until it is dropped.
 pub(crate) struct SshServer {
     child: Child,
@@ -29,6 +31,9 @@ impl SshServer {
         let folder = tempfile::tempdir().unwrap();
         for key in ["host", "other-host", "user", "stranger"] {
             make_key(&folder.path().join(key));
+        }
+        for key in ["host", "user", "stranger"] {
+            canary::plant_key(&fs::read_to_string(folder.path().join(key)).unwrap());
         }
         let at = |name: &str| folder.path().join(name).display().to_string();
         fs::copy(at("user.pub"), at("authorized")).unwrap();

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rand::RngExt as _;
 
+use crate::canary;
+
 /// A free port below those that the kernel gives to connections: a server that is killed finds it free again.
 pub(crate) fn lasting_port() -> u16 {
     let mut random = rand::rng();
@@ -94,8 +96,13 @@ impl Process {
 }
 
 impl Drop for Process {
+    /// Whatever it was given, nothing that it ever said shows a secret.
     fn drop(&mut self) {
         self.kill();
+        if !std::thread::panicking() {
+            let said = std::fs::read(&self.log).unwrap_or_default();
+            canary::assert_none_in(&format!("the log of capstan {}", self.arguments[0]), &said);
+        }
     }
 }
 

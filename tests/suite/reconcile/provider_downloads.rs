@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use capstan::app::ports::{AllowedHosts, ComponentSource, SourceCredentials};
 use capstan::app::reconcile::Ended;
 use capstan::components::Fetcher;
-use capstan_forge::{Forge, Options};
+use capstan_forge::{CANARY, Forge, Options};
 use capstan_providers::OciArtifact;
 use serde_json::{Value, json};
 
@@ -116,7 +118,7 @@ async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
         (|_| answer(401, &[], ""), "", "401, so it wants other credentials: give `GITLAB_ACCESS_TOKEN`"),
         (|_| answer(404, &[], ""), "", "is not there (404): correct address or version"),
         (
-            |_| answer(302, &[("location", "http://elsewhere.example/x?token=s3cret")], ""),
+            |_| answer(302, &[("location", &format!("http://elsewhere.example/x?token={CANARY}"))], ""),
             "",
             "leads elsewhere: elsewhere.example is not among the hosts that the reconciler may speak to (HOST)",
         ),
@@ -146,7 +148,7 @@ async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
         let (reason, message) = ground.condition("ProviderInstalled");
         let said = said.replace("/PATH", PATH).replace("HOST", &server.host).replace("SHA256", SHA256);
         assert!(reason == "ComponentsFetchError" && message.contains(&said), "{said}: {reason} {message}");
-        assert!(!message.contains("s3cret"));
+        ground.shows_no_secret();
         assert!(outcome.again.is_some_and(|again| again > Duration::from_secs(500)), "{:?}", outcome.again);
         let patched = format!("patch InfrastructureProvider {NAMESPACE}/own");
         assert_eq!(ground.live.take_writes(), [patched], "its status and nothing else");
@@ -203,6 +205,7 @@ async fn credentials_are_those_of_the_config_secret_of_the_providers_own_namespa
     let server = Serving::start(package).await;
     let mut spec = packaged(&server.host);
     spec["configSecret"] = json!({"name": "credentials"});
+    let token = format!("glpat-{CANARY}");
     let mut ground = Ground::new(&[&server.host]);
     // Another namespace's is nobody's here.
     ground.live.put(json!({"apiVersion": "v1", "kind": "Secret",
@@ -212,10 +215,13 @@ async fn credentials_are_those_of_the_config_secret_of_the_providers_own_namespa
     assert_eq!(server.asked(), [""; 0], "the Secret is missing, and rendering says so");
     assert!(ground.condition("ProviderInstalled").1.contains("is not there: create it"));
     ground.live.put(json!({"apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "credentials", "namespace": NAMESPACE}, "data": {"GITLAB_ACCESS_TOKEN": "dDBrZW4="}}));
+        "metadata": {"name": "credentials", "namespace": NAMESPACE},
+        "data": {"GITLAB_ACCESS_TOKEN": STANDARD.encode(&token)}}));
     ground.pass().await;
-    assert!(server.asked().iter().all(|asked| asked.ends_with(" Bearer t0ken")), "{:?}", server.asked());
+    let bearer = format!(" Bearer {token}");
+    assert!(server.asked().iter().all(|asked| asked.ends_with(&bearer)), "{:?}", server.asked());
     assert_eq!(ground.installed().as_deref(), Some("v1.0.0"));
+    ground.shows_no_secret();
 }
 
 #[tokio::test]
@@ -224,12 +230,14 @@ async fn a_token_that_github_refuses_is_said_as_the_operator_says_it() {
     let url = format!("http://{}/acme/own/releases", server.host);
     let mut ground = Ground::new(&[&server.host]);
     ground.live.put(json!({"apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "credentials", "namespace": NAMESPACE}, "data": {"github-token": "dDBrZW4="}}));
+        "metadata": {"name": "credentials", "namespace": NAMESPACE},
+        "data": {"github-token": STANDARD.encode(format!("ghp_{CANARY}"))}}));
     ground.live.put(provider(json!({"version": "v1.0.0", "configSecret": {"name": "credentials"},
         "fetchConfig": {"url": url}})));
     ground.pass().await;
     let (reason, message) = ground.condition("PreflightCheckPassed");
     assert_eq!(reason, "InvalidGithubTokenError", "{message}");
+    ground.shows_no_secret();
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::fake::FakeCluster;
 use super::world::TestClock;
+use crate::canary;
 use crate::components::limits;
 
 pub(super) const NAMESPACE: &str = "own-system";
@@ -42,6 +43,7 @@ pub(super) fn provider(spec: Value) -> Value {
 impl Ground {
     /// With these hosts, and nothing else.
     pub(super) fn new(hosts: &[&str]) -> Self {
+        canary::watch_log();
         let live = Arc::new(FakeCluster::new(&[NAMESPACE]));
         for (group, kind, scope) in [
             ("", "ServiceAccount", Scope::Namespaced),
@@ -74,6 +76,15 @@ impl Ground {
     pub(super) async fn preview(&mut self) -> Vec<(String, String)> {
         let previews = preview(&self.ports, &mut self.memory).await.unwrap();
         previews.into_iter().map(|(id, preview)| (id.to_string(), preview)).collect()
+    }
+
+    /// Nothing that is there shows a secret, and nothing that was logged, but the Secrets themselves.
+    pub(super) fn shows_no_secret(&self) {
+        let state = self.live.state();
+        for (key, object) in state.objects.iter().filter(|(key, _)| key.1 != "Secret") {
+            canary::assert_none_in(&format!("{key:?}"), object.to_string().as_bytes());
+        }
+        assert_eq!(canary::logged(), [""; 0]);
     }
 
     pub(super) fn later(&self, seconds: i64) {

@@ -85,7 +85,8 @@ async fn an_edited_branch_is_left_alone_until_a_writer_says_replan() {
     world.comment(number, "ada", "/capstan replan");
     world.sync().await;
     assert_eq!(world.file(GROUP, "c/g/a/base/v").unwrap(), "three\nmine\n");
-    assert_eq!(last(&world, number).matches("See #1.").count(), 2, "{}", last(&world, number));
+    let verdict = world.state().reactions.last().map(|(_, reaction)| *reaction);
+    assert_eq!(verdict, Some(capstan::app::ports::Reaction::ThumbsUp), "the pull request shows it");
 }
 
 #[tokio::test]

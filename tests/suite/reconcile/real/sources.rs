@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{HOME, OTHER_CUSTOMER, Town, rows};
+use crate::canary;
 use crate::git::repository::TestRepository;
 use crate::git::ssh_server::SshServer;
 
@@ -63,5 +64,9 @@ pub(super) async fn judge(town: &Town, by_ssh: &BySsh) {
     let shown = town.plane.kubectl(&["get", "fleets,managedclusters,events", "-n", HOME, "-o", "yaml"]);
     for (what, text) in [("status", shown), ("log", town.reconciler.log())] {
         assert!(!text.contains("PRIVATE KEY"), "a {what} shows the key");
+        canary::assert_none_in(what, text.as_bytes());
     }
+    // The key is in a file only as long as ssh reads it.
+    let kept = town.wait(async || canary::files_with_secrets(&town.folder.path().join("reconciler"))).await;
+    assert_eq!(kept, [""; 0]);
 }
