@@ -6,6 +6,7 @@ use capstan_plan::inventory::{InventoryOutlook, LevelReach};
 
 use super::markdown::{Page, code, prose};
 use super::outlook::one_upgrade;
+use super::{tables, values};
 
 /// Clusters that are named in a sentence.
 const NAMED: usize = 10;
@@ -85,7 +86,12 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
                 _ => "\n#### The clusters to look at first\n",
             });
         }
-        one_upgrade(page, upgrade, budget / 6);
+        one_upgrade(page, upgrade, budget / 8);
+        let rows = values::change_rows(upgrade)
+            .unwrap_or_else(|| tables::change_rows(&upgrade.changes, &upgrade.brought_by()));
+        page.section(&format!("\n{}", tables::CHANGES_HEAD), &rows, budget / 8, |left| {
+            format!("\n… and {left} more changes.\n")
+        });
     }
     page.push("\nMerged, each of these clusters gets a proposal of its own, within the limits of `upgrade.proposals`.\n");
 }

@@ -158,7 +158,9 @@ impl Fleet {
                 continue;
             }
             let Some(release) = self.release_at(&ClusterId::new(folder.clone())) else { continue };
-            own.into_iter().for_each(|name| drop(below.entry(name).or_default().insert(release.clone())));
+            for name in own {
+                below.entry(name).or_default().insert(release.clone());
+            }
         }
         let mut findings = Vec::new();
         for object in inventory.inventory.objects.values() {

@@ -216,6 +216,11 @@ fn answer(
             let judged = generator.judge_releases(before, after, &settings, today);
             judged.map(|judged| Response::JudgedReleases(Box::new(judged))).map_err(unavailable)
         }
+        Request::InventoryChange { before, after, settings, today } => {
+            let (before, after) = (opened(before, trees)?, opened(after, trees)?);
+            let change = generator.inventory_change(before, after, &settings, today);
+            change.map(|change| Response::InventoryChanged(change.map(Box::new))).map_err(unavailable)
+        }
         Request::Touched { before, after, scopes, unrendered, one_by_one } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let watch = Watch { out, unrendered, one_by_one };
