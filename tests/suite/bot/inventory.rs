@@ -9,8 +9,7 @@ mode: propose
 dashboard: {enabled: false}
 inventory: {path: inventory}
 ";
-const CLAIMED: &str =
-    "managementClusters:\n  - {name: mc-eu, uid: 6f1c0000-0000-0000-0000-000000000000, clusters: [\"acme/*\"]}\n";
+const CLAIMED: &str = "managementClusters:\n  - {name: mc-eu, uid: 6f1c0000-0000-0000-0000-000000000000, clusters: [\"acme/*\"]}\n";
 const LEVELS: &str = "\
 apiVersion: capstan.dev/v1alpha1
 kind: Inventory
@@ -186,7 +185,9 @@ spec:
         assert!(line(&workers, expected), "{expected}\n{workers}");
     }
     let record = town.file(&head, "acme/peu01/capstan-values.yaml");
-    for expected in ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"] {
+    for expected in
+        ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"]
+    {
         assert!(line(&record, expected), "{expected}\n{record}");
     }
     assert!(line(&town.file(&head, "acme/peu01/capstan.yaml"), "release: openstack/v1.4.0"));
@@ -197,7 +198,11 @@ spec:
         source.starts_with("openstack/v1.4.0@") && source.ends_with(&format!("+{}", &digest[..16])),
         "{source} {digest}"
     );
-    assert!(pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."), "{}", pulls[0].body);
+    assert!(
+        pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."),
+        "{}",
+        pulls[0].body
+    );
     assert_eq!(town.check(pulls[0].number).conclusion.as_deref(), Some("success"));
 
     merge_all(&town).await;
@@ -263,7 +268,11 @@ async fn a_template_rotates_and_the_body_says_where_the_value_comes_from() {
     let town = made().await;
     town.push(
         "main",
-        &[level("Environment", "prod", "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n")],
+        &[level(
+            "Environment",
+            "prod",
+            "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n",
+        )],
     );
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
@@ -297,7 +306,10 @@ async fn a_release_raised_in_one_environment_is_proposed_there_one_minor_at_a_ti
     assert!(line(&step, "replicas: 3") && line(&step, "version: v1.33.0"), "{step}");
     let record = town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan-values.yaml");
     assert!(line(&record, "replicas: 3") && line(&record, "version: v1.33.0"), "{record}");
-    assert!(line(&town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"), "release: openstack/v1.5.0"));
+    assert!(line(
+        &town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"),
+        "release: openstack/v1.5.0"
+    ));
 
     // The one that is merged later is planned anew.
     let pulls = town.open_pulls();
@@ -329,7 +341,8 @@ async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects()
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let before = town.forge.files(REPOSITORY, "main").unwrap();
     let after = town.forge.files(REPOSITORY, &branch("inventory", "peu01")).unwrap();
-    let paths = |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    let paths =
+        |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(paths(&before), paths(&after), "no file comes or goes");
     let cluster = town.file(&branch("inventory", "peu01"), "acme/peu01/base/cluster.yaml");
     assert!(line(&cluster, "- 10.2.0.0/16") && line(&cluster, "name: peu01"), "{cluster}");
@@ -337,7 +350,10 @@ async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects()
     assert!(line(&record, "site: ber1"), "{record}");
 
     // Also where the pattern would put it elsewhere now: the recorded folder wins.
-    town.push("main", &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))]);
+    town.push(
+        "main",
+        &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))],
+    );
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     merge_all(&town).await;
@@ -359,14 +375,18 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     town.settle().await;
     untouched(&town);
     let state = town.standing("acme/peu01").await;
-    assert!(state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"), "{state:?}");
+    assert!(
+        state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"),
+        "{state:?}"
+    );
     town.push("main", &[Edit::write("inventory/clusterdefinition-peu01.yaml", "kind: [\n")]);
     town.settle().await;
     untouched(&town);
     let state = town.standing("acme/peu02").await;
     assert!(state.1.contains("the inventory cannot be read as a whole"), "{state:?}");
 
-    let retire = level("ClusterDefinition", "peu01", "  in: {environment: prod, site: fra1}\n  retire: true\n");
+    let retire =
+        level("ClusterDefinition", "peu01", "  in: {environment: prod, site: fra1}\n  retire: true\n");
     town.push("main", &[retire]);
     town.settle().await;
     // Whoever applies it deletes it: a tombstone would do nothing.
@@ -382,7 +402,8 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     assert!(line(&settings, "delete: cluster"), "{settings}");
     let main = town.forge.files(REPOSITORY, "main").unwrap();
     let head = town.forge.files(REPOSITORY, &pull.head_branch).unwrap();
-    let differing: Vec<&String> = main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
+    let differing: Vec<&String> =
+        main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
     assert_eq!(differing, ["acme/peu01/capstan.yaml"], "the tombstone alone");
     assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
     merge_all(&town).await;
@@ -395,13 +416,19 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     let town = made().await;
     let record = town.file("main", "acme/peu01/capstan-values.yaml");
     let made_in = town.forge.commits(REPOSITORY, "main").unwrap()[1].id.clone();
-    town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))]);
+    town.push(
+        "main",
+        &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))],
+    );
     town.push("main", &[environment("prod", "openstack/v1.4.0", 9)]);
     town.settle().await;
     assert_eq!(heads(&town), Vec::<String>::new());
     let state = town.standing("acme/peu01").await;
     assert_eq!(state.0, "blocked", "{state:?}");
-    assert!(state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"), "{state:?}");
+    assert!(
+        state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"),
+        "{state:?}"
+    );
     let _ = made_in;
     town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record)]);
     town.settle().await;
@@ -417,7 +444,10 @@ async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let pull = town.open_pulls().remove(0);
-    assert_eq!((pull.title.as_str(), pull.draft), ("Record the values of acme/peu01 from the inventory", false));
+    assert_eq!(
+        (pull.title.as_str(), pull.draft),
+        ("Record the values of acme/peu01 from the inventory", false)
+    );
     merge_all(&town).await;
     assert_eq!(heads(&town), Vec::<String>::new());
     town.done();
@@ -430,13 +460,23 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     let flavor = "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n";
     let reach = open("large", &[level("Environment", "prod", flavor)]);
     let nobody = open("nobody", &[site("ber1", "10.8.0.0/16")]);
-    let note = open("note", &[level("Site", "fra1", "  values: {network: {pods: 10.1.0.0/16, note: racks}}\n")]);
-    let wrong = open("wrong", &[level("Environment", "prod", "  release: openstack/v1.4.0\n  values: {replicas: many, flavour: large}\n")]);
+    let note =
+        open("note", &[level("Site", "fra1", "  values: {network: {pods: 10.1.0.0/16, note: racks}}\n")]);
+    let wrong = open(
+        "wrong",
+        &[level(
+            "Environment",
+            "prod",
+            "  release: openstack/v1.4.0\n  values: {replicas: many, flavour: large}\n",
+        )],
+    );
     let gone = open("gone", &[Edit::remove("inventory/clusterdefinition-peu02.yaml")]);
     let mut edited = release("v1.4.0", "v1.32.1");
     edited.retain(|edit| matches!(edit, Edit::Write { path, .. } if path.ends_with("workers.yaml")));
     let Edit::Write { path, content } = edited.remove(0) else { panic!("a template is written") };
-    let template = String::from_utf8(content).unwrap().replace("flavor: {{ flavor }}", "flavor: {{ flavor }}\n      rootVolume: {sizeGiB: 50}");
+    let template = String::from_utf8(content)
+        .unwrap()
+        .replace("flavor: {{ flavor }}", "flavor: {{ flavor }}\n      rootVolume: {sizeGiB: 50}");
     let release = open("template", &[Edit::write(path, template)]);
     town.settle().await;
 
@@ -452,7 +492,12 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     ] {
         assert!(line(&summary, expected), "{expected}\n{summary}");
     }
-    assert!(summary.contains("the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |"), "{summary}");
+    assert!(
+        summary.contains(
+            "the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |"
+        ),
+        "{summary}"
+    );
 
     for number in [nobody, note] {
         let check = town.check(number);
@@ -481,12 +526,17 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_beyond_the_limits_fails_and_one_that_is_within_passes() {
     let town = made().await;
-    let limited = SETTINGS.replace("{path: inventory}", "{path: inventory, limits: {clusters: 1, machines: 3}}");
+    let limited =
+        SETTINGS.replace("{path: inventory}", "{path: inventory, limits: {clusters: 1, machines: 3}}");
     town.push("main", &[Edit::write(".capstan.yaml", limited)]);
     let both = town.open("ada", "both", &[site("fra1", "10.7.0.0/16")]);
     let one = town.open("ada", "one", &[environment("dev", "openstack/v1.4.0", 4)]);
     let large = |replicas: u32| {
-        level("Environment", "prod", &format!("  release: openstack/v1.4.0\n  values: {{replicas: {replicas}, flavor: large}}\n"))
+        level(
+            "Environment",
+            "prod",
+            &format!("  release: openstack/v1.4.0\n  values: {{replicas: {replicas}, flavor: large}}\n"),
+        )
     };
     let machines = town.open("ada", "machines", &[large(4)]);
     town.settle().await;
