@@ -118,7 +118,7 @@ pub(super) fn elements(
 /// One element of the array that the contract describes.
 fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanation>) -> Value {
     let mut element = match planned {
-        Ok(upgrade) => upgrade::to_json(upgrade),
+        Ok(upgrade) => upgrade::element_to_json(upgrade),
         Err(refused) => refusal(cluster, refused),
     };
     if let (Value::Object(fields), Some(explained)) = (&mut element, explained) {
