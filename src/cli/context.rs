@@ -112,11 +112,12 @@ impl Context<'_> {
         let to_come: Vec<ClusterId> =
             fleet.scopes_to_come().into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
         if typed.is_empty() {
-            return Ok((self.clusters(fleet, typed)?, to_come));
+            let none = fleet.layout().targets.is_empty() && !to_come.is_empty();
+            let clusters = if none { Vec::new() } else { self.clusters(fleet, typed)? };
+            return Ok((clusters, to_come));
         }
-        let is_to_come = |name: &str, id: &ClusterId| {
-            name.trim_start_matches("./").trim_end_matches('/') == id.as_str()
-        };
+        let is_to_come =
+            |name: &str, id: &ClusterId| name.trim_start_matches("./").trim_end_matches('/') == id.as_str();
         let named = |id: &&ClusterId| typed.iter().any(|name| is_to_come(name, id));
         let named: Vec<ClusterId> = to_come.iter().filter(named).cloned().collect();
         let others: Vec<String> =

@@ -24,6 +24,7 @@ use std::time::Duration;
 use capstan_kustomize::render::Folders;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
+use capstan_plan::inventory::InventoryChange;
 use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
@@ -201,6 +202,25 @@ impl Planner for ProcessPlanner {
         };
         match self.ask(&request)? {
             Response::JudgedReleases(judged) => Ok(*judged),
+            _ => Err(out_of_turn()),
+        }
+    }
+
+    fn inventory_change(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<Option<InventoryChange>, PlannerFailed> {
+        let request = Request::InventoryChange {
+            before: TreeRef::of(before.as_ref()),
+            after: TreeRef::of(after.as_ref()),
+            settings: settings.clone(),
+            today,
+        };
+        match self.ask(&request)? {
+            Response::InventoryChanged(change) => Ok(change.map(|change| *change)),
             _ => Err(out_of_turn()),
         }
     }

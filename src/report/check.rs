@@ -15,12 +15,13 @@ use super::head_lines::{HeadFile, HeadLine};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
 use super::pages::{Refusal, blocked_head, findings_head};
-use super::{outlook, preflight, tables};
+use super::{inventory_outlook, outlook, preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{count, sentence};
+use capstan_plan::inventory::InventoryOutlook;
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
 use capstan_plan::verbs::Verb;
@@ -55,6 +56,10 @@ pub struct Judged {
     pub releases: JudgedReleases,
     /// Which clusters they would be offered to.
     pub outlook: Option<ReleaseOutlook>,
+    /// What it does through the inventory, schemas and templates.
+    pub inventory: Option<InventoryOutlook>,
+    /// Findings on the inventory, on the base branch and on what a merge would give.
+    pub inventory_findings: [Vec<Finding>; 2],
     /// The upgrade that it carries, where it is a proposal and that tells something besides.
     pub carried: Carried,
     /// What changed settings would change.
@@ -235,6 +240,8 @@ impl Brought {
             brought.sort_out(&cluster.judgement.before, &cluster.judgement.after);
         }
         brought.sort_out(&judged.releases.before, &judged.releases.after);
+        let [before, after] = &judged.inventory_findings;
+        brought.sort_out(before, after);
         brought.new.extend(judged.findings.iter().cloned());
         brought.new.extend(preflight::findings(&judged.preflights));
         // What stands in a file that several clusters are made of is found with each of them.
@@ -323,9 +330,10 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
         parts.push(count(warnings, "warning", "warnings"));
     }
     parts.extend(judged.outlook.as_ref().map(outlook::release_title));
+    parts.extend(judged.inventory.as_ref().map(inventory_outlook::title));
     parts.extend(judged.settings.as_ref().and_then(outlook::settings_title));
     let changes: usize = judged.clusters.iter().map(|cluster| cluster.judgement.changes.len()).sum();
-    if !judged.clusters.is_empty() || judged.outlook.is_none() {
+    if !judged.clusters.is_empty() || judged.outlook.is_none() && judged.inventory.is_none() {
         parts.push(format!(
             "{} in {}",
             count(changes, "change", "changes"),
@@ -373,6 +381,9 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     }
     if let Some(settings) = &judged.settings {
         outlook::settings(&mut page, settings, 12_000);
+    }
+    if let Some(inventory) = &judged.inventory {
+        inventory_outlook::section(&mut page, inventory, 24_000);
     }
     if let Some(releases) = &judged.outlook {
         outlook::releases(&mut page, releases, 24_000);

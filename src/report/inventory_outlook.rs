@@ -6,6 +6,7 @@ use capstan_plan::inventory::{InventoryOutlook, LevelReach};
 
 use super::markdown::{Page, code, prose};
 use super::outlook::one_upgrade;
+use super::{tables, values};
 
 /// Clusters that are named in a sentence.
 const NAMED: usize = 10;
@@ -37,7 +38,9 @@ pub(super) fn reach(level: &LevelReach) -> String {
     match level.rolling {
         0 => text.push_str(", no machine is replaced"),
         1 => text.push_str(&format!(", 1 rolls {} {machines}", grouped(level.machines))),
-        rolling => text.push_str(&format!(", {} roll {} {machines}", number(rolling), grouped(level.machines))),
+        rolling => {
+            text.push_str(&format!(", {} roll {} {machines}", number(rolling), grouped(level.machines)))
+        }
     }
     if level.blocked > 0 {
         text.push_str(&format!(", {} blocked", number(level.blocked)));
@@ -56,7 +59,9 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
     let rows: Vec<String> = outlook
         .levels
         .iter()
-        .map(|((kind, name), level)| format!("- {}: {}\n", code(&format!("{kind} {name}"), 120), reach(level)))
+        .map(|((kind, name), level)| {
+            format!("- {}: {}\n", code(&format!("{kind} {name}"), 120), reach(level))
+        })
         .collect();
     page.section("\n", &rows, budget / 4, |left| format!("- … and {left} more levels\n"));
     if outlook.unplanned > 0 {
@@ -65,7 +70,8 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
             count(outlook.unplanned, "cluster", "clusters")
         ));
     }
-    let named = |clusters: &[ClusterId]| list(&few(clusters.iter().map(|id| code(id.as_str(), 120)), NAMED, "more"));
+    let named =
+        |clusters: &[ClusterId]| list(&few(clusters.iter().map(|id| code(id.as_str(), 120)), NAMED, "more"));
     if !outlook.created.is_empty() {
         page.push(&format!("\nCome: {}.\n", named(&outlook.created)));
     }
@@ -85,7 +91,12 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
                 _ => "\n#### The clusters to look at first\n",
             });
         }
-        one_upgrade(page, upgrade, budget / 6);
+        one_upgrade(page, upgrade, budget / 8);
+        let rows = values::change_rows(upgrade)
+            .unwrap_or_else(|| tables::change_rows(&upgrade.changes, &upgrade.brought_by()));
+        page.section(&format!("\n{}", tables::CHANGES_HEAD), &rows, budget / 8, |left| {
+            format!("\n… and {left} more changes.\n")
+        });
     }
     page.push("\nMerged, each of these clusters gets a proposal of its own, within the limits of `upgrade.proposals`.\n");
 }
@@ -99,9 +110,15 @@ mod tests {
         let level = |all, changed, rolling, machines, blocked| {
             reach(&LevelReach { all, changed, rolling, machines, blocked })
         };
-        assert_eq!(level(10_000, 214, 12, 36, 3), "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked");
+        assert_eq!(
+            level(10_000, 214, 12, 36, 3),
+            "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked"
+        );
         assert_eq!(level(1, 1, 1, 1, 0), "1 of 1 cluster changes, 1 rolls 1 machine");
         assert_eq!(level(12, 2, 0, 0, 0), "2 of 12 clusters change, no machine is replaced");
-        assert_eq!(level(1_234_567, 1_000, 0, 0, 1), "1,000 of 1,234,567 clusters change, no machine is replaced, 1 blocked");
+        assert_eq!(
+            level(1_234_567, 1_000, 0, 0, 1),
+            "1,000 of 1,234,567 clusters change, no machine is replaced, 1 blocked"
+        );
     }
 }

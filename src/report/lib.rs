@@ -58,6 +58,7 @@ mod excerpt;
 mod fingerprint;
 mod group;
 mod head_lines;
+mod inventory_outlook;
 pub mod markdown;
 mod merging;
 mod onboarding;

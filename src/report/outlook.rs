@@ -226,7 +226,7 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
 }
 
 /// An upgrade in short: what blocks it, its errors, conflicts and machines.
-fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
+pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     let from = upgrade
         .from
         .as_ref()

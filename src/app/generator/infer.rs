@@ -11,6 +11,7 @@ use capstan_plan::settings::{Record, record_release};
 
 use super::inputs::used_elsewhere;
 use super::planning::{Reading, cluster_facts, documents_of, releases_of};
+use super::valued::Subject;
 use super::{Fleet, Refused, sources};
 
 /// What came of one cluster.
@@ -59,7 +60,10 @@ impl Fleet {
             Err(ProviderUnknown::Several { providers }) => providers,
             Err(ProviderUnknown::NoReleases | ProviderUnknown::Named { .. }) => Vec::new(),
         };
-        let candidates = releases_of(self, cluster.folder.kind, &providers);
+        let candidates = match Subject::of(self, id.folder())? {
+            Some(subject) => subject.releases(self, &providers),
+            None => releases_of(self, cluster.folder.kind, &providers),
+        };
         let candidates = documents_of(&candidates);
         let has_variables = candidates.iter().any(|source| source.has_variables());
         let flux = if has_variables { self.flux_index().post_build(id) } else { PostBuild::default() };

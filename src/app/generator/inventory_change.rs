@@ -37,7 +37,8 @@ impl Fleet {
             .collect();
         let reach = old.zip(new).map(|(old, new)| Reach::of(old, new));
         let totals = self.totals(inventory, levels.values().flatten().collect());
-        let changed: Vec<LevelName> = reach.iter().flat_map(|reach| &reach.objects).map(|object| name_of(object)).collect();
+        let changed: Vec<LevelName> =
+            reach.iter().flat_map(|reach| &reach.objects).map(|object| name_of(object)).collect();
         Some(InventoryChange {
             all: inventory.inventory.clusters().count(),
             place: reach.as_ref().zip(new).and_then(|(reach, new)| reach.place(new)),
@@ -71,9 +72,10 @@ impl Fleet {
 
     /// The release that a cluster records, or that its levels ask for.
     fn release_at(&self, id: &ClusterId) -> Option<ReleaseId> {
-        let recorded = self.layout.target(id.as_str()).and_then(|folder| {
-            settings_of(self.tree.as_ref(), folder).and_then(|settings| settings.release)
-        });
+        let recorded = self
+            .layout
+            .target(id.as_str())
+            .and_then(|folder| settings_of(self.tree.as_ref(), folder).and_then(|settings| settings.release));
         recorded.or_else(|| {
             let subject = Subject::of(self, id.folder()).ok().flatten()?;
             subject.member.wishes.release.as_ref().map(|(release, _)| release.clone())
@@ -118,31 +120,39 @@ impl Fleet {
                 Err(Stands::Removed(finding)) => findings.push(finding),
                 Err(Stands::Unreadable { .. }) => lost += 1,
                 Ok(Said::Nothing) => {}
-                Ok(Said::Defined(definition)) => match inventory.map(|inventory| inventory.member(definition)) {
-                    Some(Err(wrong)) => findings.extend(wrong),
-                    Some(Ok(member)) => {
-                        let schema = self.release_at(id).and_then(|release| self.schema_of(&release));
-                        let values = member.values(schema.as_ref().and_then(|one| one.parts.schema.as_ref()));
-                        findings.extend(values.findings);
-                        findings.extend(schema.iter().flat_map(|one| one.parts.findings.iter().cloned()));
+                Ok(Said::Defined(definition)) => {
+                    match inventory.map(|inventory| inventory.member(definition)) {
+                        Some(Err(wrong)) => findings.extend(wrong),
+                        Some(Ok(member)) => {
+                            let schema = self.release_at(id).and_then(|release| self.schema_of(&release));
+                            let values =
+                                member.values(schema.as_ref().and_then(|one| one.parts.schema.as_ref()));
+                            findings.extend(values.findings);
+                            findings.extend(schema.iter().flat_map(|one| one.parts.findings.iter().cloned()));
+                        }
+                        None => {}
                     }
-                    None => {}
-                },
+                }
             }
         }
         if let Some(inventory) = inventory {
             if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
-                let message = format!("{why}: nothing is proposed to the clusters that it has, and nothing is deleted");
+                let message =
+                    format!("{why}: nothing is proposed to the clusters that it has, and nothing is deleted");
                 findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place));
             }
             findings.extend(self.unknown_in(inventory, changed));
         }
         let mut seen = BTreeSet::new();
-        findings.retain(|finding| seen.insert((finding.rule, finding.place.clone(), finding.message.clone())));
+        findings
+            .retain(|finding| seen.insert((finding.rule, finding.place.clone(), finding.message.clone())));
         self.settings.severities().settle(findings)
     }
 
-    fn schema_of(&self, release: &ReleaseId) -> Option<std::sync::Arc<capstan_plan::inventory::ReleaseTemplates>> {
+    fn schema_of(
+        &self,
+        release: &ReleaseId,
+    ) -> Option<std::sync::Arc<capstan_plan::inventory::ReleaseTemplates>> {
         let release = self.catalogue().find(release)?;
         self.shared.sources.templates_of(self.releases_tree(), release).ok()
     }
@@ -152,13 +162,19 @@ impl Fleet {
         let mut below: BTreeMap<LevelName, BTreeSet<ReleaseId>> = BTreeMap::new();
         for (folder, definition) in inventory.clusters() {
             let Ok(member) = inventory.member(definition) else { continue };
-            let own: Vec<LevelName> =
-                member.objects.iter().map(|object| name_of(object)).filter(|name| changed.contains(name)).collect();
+            let own: Vec<LevelName> = member
+                .objects
+                .iter()
+                .map(|object| name_of(object))
+                .filter(|name| changed.contains(name))
+                .collect();
             if own.is_empty() {
                 continue;
             }
             let Some(release) = self.release_at(&ClusterId::new(folder.clone())) else { continue };
-            own.into_iter().for_each(|name| drop(below.entry(name).or_default().insert(release.clone())));
+            for name in own {
+                below.entry(name).or_default().insert(release.clone());
+            }
         }
         let mut findings = Vec::new();
         for object in inventory.inventory.objects.values() {

@@ -23,6 +23,7 @@ mod following;
 mod gather;
 mod infer;
 mod inputs;
+mod inventory_change;
 mod judge;
 mod not_possible;
 mod onboarding;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::{Cluster as SeenCluster, Subordinate};
 use capstan_inventory::values::{ClusterValues, Member};
-use capstan_inventory::origin::LevelKind;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Severity};
-use capstan_model::ids::ReleaseId;
+use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
@@ -17,6 +17,7 @@ use capstan_plan::inventory::{
     FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, record_of, without_pending,
 };
 use capstan_plan::path::Standing;
+use capstan_plan::release::Release;
 use capstan_plan::settings::Wished;
 use capstan_plan::upgrade::{Reason, Upgrade, ValuesCourse, ValuesStep};
 
@@ -48,9 +49,8 @@ pub(super) fn refused(findings: &[Finding]) -> Refused {
     let more = errors().count().saturating_sub(1);
     let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
     Refused {
-        message: first.map_or_else(String::new, |finding| {
-            format!("{}{more} [{}]", finding.message, finding.rule.id())
-        }),
+        message: first
+            .map_or_else(String::new, |finding| format!("{}{more} [{}]", finding.message, finding.rule.id())),
         place: first.and_then(|finding| finding.place.clone()),
     }
 }
@@ -81,9 +81,9 @@ impl Valued {
     pub(super) fn against_release(&self) -> Option<String> {
         match &self.stands {
             Some(Stands::Removed(finding)) => Some(format!("{}.", finding.message)),
-            _ if self.retires => {
-                Some("The inventory says `retire: true` of it, so that no release is offered to it.".to_owned())
-            }
+            _ if self.retires => Some(
+                "The inventory says `retire: true` of it, so that no release is offered to it.".to_owned(),
+            ),
             _ => None,
         }
     }
@@ -168,6 +168,27 @@ impl<'i> Subject<'i> {
         release.render(self.seen(values, record), contents.schemas()).map_err(|findings| refused(&findings))
     }
 
+    /// The releases of these providers as the cluster's values have them, as far as they can be rendered: what its base
+    /// may come from.
+    pub(super) fn releases<'p>(
+        &self,
+        contents: &dyn Contents,
+        providers: impl IntoIterator<Item = &'p Provider>,
+    ) -> Vec<Arc<ReadSource>> {
+        let one = |release: &Release| {
+            let templates = contents.sources().templates_of(contents.releases(), release).ok()?;
+            if !templates.use_values() {
+                return Some(contents.sources().of_release(contents.releases(), release, contents.schemas()));
+            }
+            let (values, record) = self.values(contents, &templates);
+            let made = self.render(contents, &templates, (&values, &record)).ok()?;
+            Some(boxed(&Arc::new(made)))
+        };
+        let of = |provider| contents.catalogue().of_provider(provider);
+        let fitting = |release: &&Release| release.kind == TargetKind::Cluster;
+        providers.into_iter().flat_map(of).filter(fitting).filter_map(one).collect()
+    }
+
     /// The levels as reports name them.
     pub(super) fn levels(&self) -> Vec<(String, String)> {
         let levels = &self.inventory.inventory.settings.levels;
@@ -235,7 +256,9 @@ impl Step<'_> {
             old_home.clone()
         } else {
             let release = contents.catalogue().find(&self.step.to);
-            release.map(|release| contents.sources().templates_of(contents.releases(), release)).transpose()?
+            release
+                .map(|release| contents.sources().templates_of(contents.releases(), release))
+                .transpose()?
         };
         let Some(new_home) = new_home else { return Ok(None) };
         let old_uses = old_home.as_ref().is_some_and(|home| home.use_values());
@@ -287,8 +310,8 @@ impl Step<'_> {
         }
         let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
         let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();
-        let is_same = brought_by == SourceKind::INVENTORY
-            && old.as_ref().is_some_and(|old| old.is_same_render(&new));
+        let is_same =
+            brought_by == SourceKind::INVENTORY && old.as_ref().is_some_and(|old| old.is_same_render(&new));
         Ok(Some(ValuedStep {
             old: old_source,
             new: boxed(&new),

@@ -14,6 +14,7 @@ use capstan_plan::boundary::Neighbours;
 use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::CreatedCluster;
+use capstan_plan::inventory::InventoryChange;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::onboarding::Onboarding;
@@ -266,6 +267,17 @@ impl Planner for Generator {
         Ok(by.clusters.iter().map(self.judging(before, after, by, &NoWatch)).collect())
     }
 
+    fn inventory_change(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<Option<InventoryChange>, PlannerFailed> {
+        let open = |tree| Fleet::open_under(&self.plan_cache, tree, settings.clone(), today);
+        Ok(open(after).inventory_change(&open(before)))
+    }
+
     fn touched(
         &self,
         before: Arc<dyn Tree>,
@@ -509,8 +521,7 @@ impl OpenFleet for Fleet {
             Some(folder) => folder.target(),
             None => id.into(),
         };
-        let mut all: Plans =
-            planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect();
+        let mut all: Plans = planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect();
         all.extend(values_plans(self, |cluster| clusters.contains(cluster)));
         Ok(all)
     }

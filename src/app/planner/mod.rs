@@ -15,6 +15,7 @@ use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::creation::CreatedCluster;
+use capstan_plan::inventory::InventoryChange;
 use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::ReleaseContent;
@@ -189,6 +190,22 @@ pub trait Planner: Send + Sync {
     /// No answer.
     fn made_of(&self, tree: Arc<dyn Tree>, clusters: &[Folders]) -> Result<Vec<MadeOf>, PlannerFailed> {
         Ok(clusters.iter().map(|folders| files_in(tree.as_ref(), &folders.cluster)).collect())
+    }
+
+    /// Whom the change from one snapshot to another may concern through the inventory, schemas and templates; `None`
+    /// where it changes nothing of them.
+    ///
+    /// # Errors
+    /// No answer.
+    fn inventory_change(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Result<Option<InventoryChange>, PlannerFailed> {
+        let _no_inventory_is_known = (before, after, settings, today);
+        Ok(None)
     }
 
     /// The targets of a snapshot under the given settings.

@@ -9,7 +9,7 @@ use capstan_plan::proposal::{
     OnHold, OutsideTarget, ProposalId, Pull, PullState, Question, Reviewed, Scope, Skipped, SourceState,
     Standing, Stands, Wanted, WhyLeftOut, decide, gather, guard_upgrade,
 };
-use capstan_plan::upgrade::Upgrade;
+use capstan_plan::upgrade::{Upgrade, ValuesCourse};
 use capstan_report::{Block, BlockPart, room_for_part};
 
 use super::earlier::Earlier;
@@ -239,6 +239,11 @@ impl Run<'_> {
     ) -> Result<Option<String>, SyncError> {
         let Planned { reporters, scopes, .. } = planned;
         let Some(cluster) = proposal.target.cluster() else { return Ok(None) };
+        // One that comes has no rollout yet, and one that goes need not finish it.
+        let values = plan_of(planned, proposal).and_then(|upgrade| upgrade.values.as_deref());
+        if values.is_some_and(|values| values.course != ValuesCourse::Changes) {
+            return Ok(None);
+        }
         match self.awaits_rollout(reporters, scopes, cluster).await {
             // What is wrong with one cluster's last rollout is not its neighbours' trouble.
             Err(error) if error.is_of_one() => {

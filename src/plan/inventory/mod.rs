@@ -13,6 +13,7 @@
 //! ([`crate::merge`]).
 
 mod fleet;
+mod outlook;
 mod pending;
 mod reach;
 mod rendered;
@@ -21,6 +22,7 @@ mod said;
 mod tests;
 
 pub use fleet::FleetInventory;
+pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, PlansOfCluster};
 pub use pending::without_pending;
 pub use reach::{Reach, beyond};
 pub use rendered::{ReleaseTemplates, ReleaseWithValues, Seen};

@@ -131,12 +131,15 @@ fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, Str
         Ok(_) => return false,
         Err(why) => return !known.iter().any(|known| known.as_ref().err() == Some(why)),
     };
-    let does = |one: &Upgrade| !one.blocked.is_empty() || one.files.iter().any(|file| file.before != file.after);
+    let does =
+        |one: &Upgrade| !one.blocked.is_empty() || one.files.iter().any(|file| file.before != file.after);
     let is_it = |one: &Upgrade| {
         let after = |one: &Upgrade| -> Vec<_> {
             one.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect()
         };
-        one.brought_by() == upgrade.brought_by() && one.blocked == upgrade.blocked && after(one) == after(upgrade)
+        one.brought_by() == upgrade.brought_by()
+            && one.blocked == upgrade.blocked
+            && after(one) == after(upgrade)
     };
     does(upgrade) && !known.iter().flatten().any(|known| is_it(known))
 }

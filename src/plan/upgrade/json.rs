@@ -10,7 +10,25 @@ use capstan_model::object::ObjectId;
 use capstan_model::target::TargetKind;
 use capstan_yaml::Value;
 
-/// One element of the array that `plan -o json` prints. Values at secret paths are redacted.
+/// One element of the array that `plan -o json` prints: an upgrade, with what brings it and the values behind it. Values at
+/// secret paths are redacted.
+pub fn element_to_json(upgrade: &Upgrade) -> Value {
+    let mut out = to_json(upgrade);
+    let Value::Object(fields) = &mut out else { return out };
+    let values = upgrade.values.as_deref();
+    fields.insert("source".into(), json!(upgrade.brought_by().as_str()));
+    let digests = json!({
+        "from": values.and_then(|values| values.from.as_ref()),
+        "to": values.and_then(|values| values.to.as_ref()),
+    });
+    fields.insert("values".into(), digests);
+    if let Some(changes) = fields.get_mut("changes").and_then(Value::as_array_mut) {
+        add_origins(changes, values);
+    }
+    out
+}
+
+/// An upgrade by itself. Values at secret paths are redacted.
 pub fn to_json(upgrade: &Upgrade) -> Value {
     // A rollout replaces machines, and the contract knows no more of it; what only scales, and how
     // machines come and go, is part of the explanation.
@@ -26,18 +44,6 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
         "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
     });
-    if let Value::Object(fields) = &mut out {
-        let values = upgrade.values.as_deref();
-        fields.insert("source".into(), json!(upgrade.brought_by().as_str()));
-        let digests = json!({
-            "from": values.and_then(|values| values.from.as_ref()),
-            "to": values.and_then(|values| values.to.as_ref()),
-        });
-        fields.insert("values".into(), digests);
-        if let Some(changes) = fields.get_mut("changes").and_then(Value::as_array_mut) {
-            add_origins(changes, values);
-        }
-    }
     if let (TargetKind::Providers, Value::Object(fields)) = (upgrade.target.kind(), &mut out) {
         fields.insert("providers".into(), json!(upgrade.providers));
     }

@@ -120,7 +120,7 @@ pub use components::link_changelogs;
 pub use explain::{ChangeOrigin, Explanation, explain};
 pub use explain_json::explanation_to_json;
 pub use giantswarm::GiantSwarmRelease;
-pub use json::{finding_to_json, to_json};
+pub use json::{element_to_json, finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,

@@ -1,6 +1,6 @@
 //! The inventory as a source of change: clusters that come, change, move and go by what it says, through the whole bot.
 
-use capstan_forge::{Edit, MergeMethod};
+use capstan_forge::{CheckView, Edit, MergeMethod};
 
 use super::town::{REPOSITORY, Town};
 
@@ -8,9 +8,8 @@ const SETTINGS: &str = "\
 mode: propose
 dashboard: {enabled: false}
 inventory: {path: inventory}
-managementClusters:
-  - {name: mc-eu, uid: 6f1c0000-0000-0000-0000-000000000000, clusters: [\"acme/*\"]}
 ";
+const CLAIMED: &str = "managementClusters:\n  - {name: mc-eu, uid: 6f1c0000-0000-0000-0000-000000000000, clusters: [\"acme/*\"]}\n";
 const LEVELS: &str = "\
 apiVersion: capstan.dev/v1alpha1
 kind: Inventory
@@ -147,6 +146,13 @@ async fn made() -> Town {
     town
 }
 
+/// File, line and message of the annotation of a rule.
+fn annotated(check: &CheckView, rule: &str) -> Option<(String, u64, String)> {
+    let found = check.annotations.iter().find(|one| one["title"] == rule)?;
+    let text = |key: &str| found[key].as_str().unwrap().to_owned();
+    Some((text("path"), found["start_line"].as_u64().unwrap(), text("message")))
+}
+
 fn line(text: &str, line: &str) -> bool {
     text.lines().any(|known| known.trim() == line)
 }
@@ -179,7 +185,9 @@ spec:
         assert!(line(&workers, expected), "{expected}\n{workers}");
     }
     let record = town.file(&head, "acme/peu01/capstan-values.yaml");
-    for expected in ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"] {
+    for expected in
+        ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"]
+    {
         assert!(line(&record, expected), "{expected}\n{record}");
     }
     assert!(line(&town.file(&head, "acme/peu01/capstan.yaml"), "release: openstack/v1.4.0"));
@@ -190,7 +198,11 @@ spec:
         source.starts_with("openstack/v1.4.0@") && source.ends_with(&format!("+{}", &digest[..16])),
         "{source} {digest}"
     );
-    assert!(pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."), "{}", pulls[0].body);
+    assert!(
+        pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."),
+        "{}",
+        pulls[0].body
+    );
     assert_eq!(town.check(pulls[0].number).conclusion.as_deref(), Some("success"));
 
     merge_all(&town).await;
@@ -231,7 +243,7 @@ async fn an_edit_reaches_whom_it_concerns_and_no_hand_edit_is_lost() {
     assert!(line(&record, "replicas: 2") && line(&record, "note: racks"), "{record}");
 
     // Whoever wants the inventory's value says so, on the pull request.
-    town.comment(pull.number, "ada", "/capstan take MachineDeployment/peu02-md-0:/spec/replicas").await;
+    town.comment(pull.number, "ada", "/capstan take /spec/replicas").await;
     let written = town.file(&head, "acme/peu02/base/workers.yaml");
     assert!(line(&written, "replicas: 2") && line(&written, "flavor: large # ours"), "{written}");
     merge_all(&town).await;
@@ -256,7 +268,11 @@ async fn a_template_rotates_and_the_body_says_where_the_value_comes_from() {
     let town = made().await;
     town.push(
         "main",
-        &[level("Environment", "prod", "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n")],
+        &[level(
+            "Environment",
+            "prod",
+            "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n",
+        )],
     );
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
@@ -290,7 +306,10 @@ async fn a_release_raised_in_one_environment_is_proposed_there_one_minor_at_a_ti
     assert!(line(&step, "replicas: 3") && line(&step, "version: v1.33.0"), "{step}");
     let record = town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan-values.yaml");
     assert!(line(&record, "replicas: 3") && line(&record, "version: v1.33.0"), "{record}");
-    assert!(line(&town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"), "release: openstack/v1.5.0"));
+    assert!(line(
+        &town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"),
+        "release: openstack/v1.5.0"
+    ));
 
     // The one that is merged later is planned anew.
     let pulls = town.open_pulls();
@@ -322,7 +341,8 @@ async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects()
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let before = town.forge.files(REPOSITORY, "main").unwrap();
     let after = town.forge.files(REPOSITORY, &branch("inventory", "peu01")).unwrap();
-    let paths = |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    let paths =
+        |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(paths(&before), paths(&after), "no file comes or goes");
     let cluster = town.file(&branch("inventory", "peu01"), "acme/peu01/base/cluster.yaml");
     assert!(line(&cluster, "- 10.2.0.0/16") && line(&cluster, "name: peu01"), "{cluster}");
@@ -330,7 +350,10 @@ async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects()
     assert!(line(&record, "site: ber1"), "{record}");
 
     // Also where the pattern would put it elsewhere now: the recorded folder wins.
-    town.push("main", &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))]);
+    town.push(
+        "main",
+        &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))],
+    );
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     merge_all(&town).await;
@@ -352,17 +375,25 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     town.settle().await;
     untouched(&town);
     let state = town.standing("acme/peu01").await;
-    assert!(state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"), "{state:?}");
+    assert!(
+        state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"),
+        "{state:?}"
+    );
     town.push("main", &[Edit::write("inventory/clusterdefinition-peu01.yaml", "kind: [\n")]);
     town.settle().await;
     untouched(&town);
     let state = town.standing("acme/peu02").await;
     assert!(state.1.contains("the inventory cannot be read as a whole"), "{state:?}");
 
-    town.push(
-        "main",
-        &[level("ClusterDefinition", "peu01", "  in: {environment: prod, site: fra1}\n  retire: true\n")],
-    );
+    let retire =
+        level("ClusterDefinition", "peu01", "  in: {environment: prod, site: fra1}\n  retire: true\n");
+    town.push("main", &[retire]);
+    town.settle().await;
+    // Whoever applies it deletes it: a tombstone would do nothing.
+    untouched(&town);
+    let state = town.standing("acme/peu01").await;
+    assert!(state.0 == "blocked" && state.1.contains("no management cluster claims acme/peu01"), "{state:?}");
+    town.push("main", &[Edit::write(".capstan.yaml", format!("{SETTINGS}{CLAIMED}"))]);
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let pull = town.open_pulls().remove(0);
@@ -371,7 +402,8 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     assert!(line(&settings, "delete: cluster"), "{settings}");
     let main = town.forge.files(REPOSITORY, "main").unwrap();
     let head = town.forge.files(REPOSITORY, &pull.head_branch).unwrap();
-    let differing: Vec<&String> = main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
+    let differing: Vec<&String> =
+        main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
     assert_eq!(differing, ["acme/peu01/capstan.yaml"], "the tombstone alone");
     assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
     merge_all(&town).await;
@@ -384,13 +416,19 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     let town = made().await;
     let record = town.file("main", "acme/peu01/capstan-values.yaml");
     let made_in = town.forge.commits(REPOSITORY, "main").unwrap()[1].id.clone();
-    town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))]);
+    town.push(
+        "main",
+        &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))],
+    );
     town.push("main", &[environment("prod", "openstack/v1.4.0", 9)]);
     town.settle().await;
     assert_eq!(heads(&town), Vec::<String>::new());
     let state = town.standing("acme/peu01").await;
     assert_eq!(state.0, "blocked", "{state:?}");
-    assert!(state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"), "{state:?}");
+    assert!(
+        state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"),
+        "{state:?}"
+    );
     let _ = made_in;
     town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record)]);
     town.settle().await;
@@ -406,8 +444,113 @@ async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let pull = town.open_pulls().remove(0);
-    assert_eq!((pull.title.as_str(), pull.draft), ("Record the values of acme/peu01 from the inventory", false));
+    assert_eq!(
+        (pull.title.as_str(), pull.draft),
+        ("Record the values of acme/peu01 from the inventory", false)
+    );
     merge_all(&town).await;
     assert_eq!(heads(&town), Vec::<String>::new());
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
+    let town = made().await;
+    let open = |branch: &str, edits: &[Edit]| town.open("ada", branch, edits);
+    let flavor = "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n";
+    let reach = open("large", &[level("Environment", "prod", flavor)]);
+    let nobody = open("nobody", &[site("ber1", "10.8.0.0/16")]);
+    let note =
+        open("note", &[level("Site", "fra1", "  values: {network: {pods: 10.1.0.0/16, note: racks}}\n")]);
+    let wrong = open(
+        "wrong",
+        &[level(
+            "Environment",
+            "prod",
+            "  release: openstack/v1.4.0\n  values: {replicas: many, flavour: large}\n",
+        )],
+    );
+    let gone = open("gone", &[Edit::remove("inventory/clusterdefinition-peu02.yaml")]);
+    let mut edited = release("v1.4.0", "v1.32.1");
+    edited.retain(|edit| matches!(edit, Edit::Write { path, .. } if path.ends_with("workers.yaml")));
+    let Edit::Write { path, content } = edited.remove(0) else { panic!("a template is written") };
+    let template = String::from_utf8(content)
+        .unwrap()
+        .replace("flavor: {{ flavor }}", "flavor: {{ flavor }}\n      rootVolume: {sizeGiB: 50}");
+    let release = open("template", &[Edit::write(path, template)]);
+    town.settle().await;
+
+    let check = town.check(reach);
+    assert_eq!(check.conclusion.as_deref(), Some("success"), "{check:?}");
+    let title = check.title.clone();
+    assert!(title.starts_with("The inventory: 1 of 2 clusters changes, 1 rolls 3 machines"), "{title}");
+    let summary = check.summary.clone();
+    for expected in [
+        "- `Environment prod`: 1 of 1 cluster changes, 1 rolls 3 machines",
+        "- `Site fra1`: 1 of 2 clusters changes, 1 rolls 3 machines",
+        "**`acme/peu01`** from `openstack/v1.4.0` to `openstack/v1.4.0`",
+    ] {
+        assert!(line(&summary, expected), "{expected}\n{summary}");
+    }
+    assert!(
+        summary.contains(
+            "the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |"
+        ),
+        "{summary}"
+    );
+
+    for number in [nobody, note] {
+        let check = town.check(number);
+        assert_eq!(check.conclusion.as_deref(), Some("success"), "{check:?}");
+    }
+    assert!(line(&town.check(note).summary, "0 of 2 clusters change, no machine is replaced."));
+
+    let check = town.check(wrong);
+    assert_eq!(check.conclusion.as_deref(), Some("failure"), "{check:?}");
+    for rule in ["inventory-type", "inventory-unknown-value"] {
+        let found = annotated(&check, rule).unwrap();
+        assert_eq!((found.0.as_str(), found.1), ("inventory/environment-prod.yaml", 6), "{rule}");
+    }
+    assert!(check.summary.contains("Cannot be planned:\n\n- `acme/peu01`"));
+
+    let check = town.check(gone);
+    assert_eq!(check.conclusion.as_deref(), Some("failure"), "{check:?}");
+    assert!(annotated(&check, "definition-removed").is_some(), "{check:?}");
+
+    // A template that both clusters are made of: offered to both as a refresh of their release.
+    let check = town.check(release);
+    assert!(line(&check.summary, "2 of 2 clusters change, 2 roll 4 machines."), "{check:?}");
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_beyond_the_limits_fails_and_one_that_is_within_passes() {
+    let town = made().await;
+    let limited =
+        SETTINGS.replace("{path: inventory}", "{path: inventory, limits: {clusters: 1, machines: 3}}");
+    town.push("main", &[Edit::write(".capstan.yaml", limited)]);
+    let both = town.open("ada", "both", &[site("fra1", "10.7.0.0/16")]);
+    let one = town.open("ada", "one", &[environment("dev", "openstack/v1.4.0", 4)]);
+    let large = |replicas: u32| {
+        level(
+            "Environment",
+            "prod",
+            &format!("  release: openstack/v1.4.0\n  values: {{replicas: {replicas}, flavor: large}}\n"),
+        )
+    };
+    let machines = town.open("ada", "machines", &[large(4)]);
+    town.settle().await;
+    let reach = |number: u64| {
+        let check = town.check(number);
+        let found = annotated(&check, "inventory-reach");
+        (check.conclusion.unwrap(), found)
+    };
+    let (conclusion, found) = reach(both);
+    let (path, at, message) = found.unwrap();
+    assert_eq!((conclusion.as_str(), path.as_str(), at), ("failure", "inventory/site-fra1.yaml", 1));
+    assert!(message.contains("2 clusters change and 1 may"), "{message}");
+    assert_eq!(reach(one), ("success".to_owned(), None));
+    let (conclusion, found) = reach(machines);
+    assert!(conclusion == "failure" && found.unwrap().2.contains("4 machines are replaced and 3 may"));
     town.done();
 }

@@ -17,6 +17,7 @@ mod enterprise;
 mod fetched_components;
 mod grouping;
 mod inventory;
+mod inventory_scale;
 mod kills;
 mod memory;
 mod merging;

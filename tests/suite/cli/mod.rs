@@ -11,6 +11,7 @@ mod explaining;
 mod hostile;
 mod init;
 mod inventory;
+mod inventory_plans;
 mod naming;
 mod old_releases;
 mod paths;

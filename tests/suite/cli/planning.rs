@@ -17,10 +17,25 @@ fn the_json_has_its_fields_in_the_order_of_the_contract() {
     let plan = &plans[0];
     assert_eq!(
         keys(plan),
-        ["cluster", "from", "to", "basis", "files", "changes", "conflicts", "findings", "rollouts"]
+        [
+            "cluster",
+            "from",
+            "to",
+            "basis",
+            "files",
+            "changes",
+            "conflicts",
+            "findings",
+            "rollouts",
+            "source",
+            "values"
+        ]
     );
     assert_eq!(keys(&plan["files"][0]), ["path", "action"]);
-    assert_eq!(keys(&plan["changes"][0]), ["object", "file", "line", "path", "op", "old", "new", "reason"]);
+    assert_eq!(
+        keys(&plan["changes"][0]),
+        ["object", "file", "line", "path", "op", "old", "new", "reason", "origin"]
+    );
     assert_eq!(keys(&plan["changes"][0]["object"]), ["group", "kind", "namespace", "name"]);
     assert_eq!(
         keys(&plan["conflicts"][0]),
@@ -69,7 +84,7 @@ fn a_cluster_at_the_newest_release_is_offered_nothing_and_says_why() {
     assert_eq!(
         plan,
         json!([{"cluster": "acme/a", "from": "aws/v1.1.0", "to": null, "basis": "known", "files": [], "changes": [],
-                "conflicts": [], "findings": [], "rollouts": []}])
+                "conflicts": [], "findings": [], "rollouts": [], "source": "release", "values": {"from": null, "to": null}}])
     );
     assert!(sandbox.capstan(&["plan", "acme/a"]).ended(0).out.contains("nothing is offered"));
 }

@@ -9,6 +9,7 @@ use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::tree::TreeEntry;
 use capstan_plan::creation::CreatedCluster;
+use capstan_plan::inventory::InventoryChange;
 use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::retirement::RetiredCluster;
@@ -60,6 +61,17 @@ pub enum Request {
     Judge(Judging),
     /// [`Planner::judge_releases`](super::super::Planner::judge_releases)
     JudgeReleases {
+        /// The snapshot before the merge.
+        before: TreeRef,
+        /// The snapshot after it.
+        after: TreeRef,
+        /// The settings in force.
+        settings: RepositorySettings,
+        /// The day in UTC.
+        today: Date,
+    },
+    /// [`Planner::inventory_change`](super::super::Planner::inventory_change)
+    InventoryChange {
         /// The snapshot before the merge.
         before: TreeRef,
         /// The snapshot after it.
@@ -142,6 +154,7 @@ impl Request {
             | Self::Retire { fleet, .. } => &fleet.tree,
             Self::Judge(judging) => &judging.after,
             Self::JudgeReleases { after, .. }
+            | Self::InventoryChange { after, .. }
             | Self::Touched { after, .. }
             | Self::TouchedThroughClasses { after, .. } => after,
             Self::MadeOf { tree, .. }
@@ -262,6 +275,8 @@ pub enum Response {
     Judged(JudgedCluster),
     /// What the rules say of releases. The end.
     JudgedReleases(Box<JudgedReleases>),
+    /// Whom a change of the inventory concerns. The end.
+    InventoryChanged(Option<Box<InventoryChange>>),
     /// Clusters. The end.
     Clusters(Vec<ClusterId>),
     /// What a cluster is made of; those of a question come in its order.
@@ -299,6 +314,7 @@ impl Response {
             | Self::BadSettings(_)
             | Self::ReleasesRefused(_)
             | Self::JudgedReleases(_)
+            | Self::InventoryChanged(_)
             | Self::Clusters(_)
             | Self::Scopes(_)
             | Self::Onboarded(_)

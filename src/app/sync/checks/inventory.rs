@@ -66,9 +66,8 @@ impl Run<'_> {
         let outlook = InventoryOutlook::of(&change, &before, &after, |all| worst(all, MOST_SHOWN));
         let limits = settings.inventory.as_ref().map(|inventory| inventory.limits);
         let reached = outlook.whole.changed + outlook.unplanned;
-        let beyond = limits.and_then(|limits| {
-            beyond(&limits, reached, Some(outlook.whole.machines), change.place.clone())
-        });
+        let beyond = limits
+            .and_then(|limits| beyond(&limits, reached, Some(outlook.whole.machines), change.place.clone()));
         Ok(Some(Ok(OfInventory { change, outlook, beyond })))
     }
 
@@ -79,7 +78,8 @@ impl Run<'_> {
         judging: Judging<'_>,
         clusters: &BTreeSet<ClusterId>,
     ) -> Result<Result<BTreeMap<ClusterId, PlansOfCluster>, String>, SyncError> {
-        let unseen = |why: &str| Ok(Err(format!("What the inventory would bring could not be looked at: {why}")));
+        let unseen =
+            |why: &str| Ok(Err(format!("What the inventory would bring could not be looked at: {why}")));
         let (tree, today, under) = (Arc::clone(tree), self.today, judging.settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {

@@ -21,6 +21,7 @@ use capstan_report::{
 
 use super::super::outcome::Remarks;
 use super::super::{NotOpened, Planner, PlannerFailed, Run, Scopes, SyncError, by_target, settings_file};
+use super::inventory::OfInventory;
 use super::subjects::Subject;
 use super::{Judging, overrides_in_words};
 use crate::app::planner::JudgedBy;
@@ -81,6 +82,7 @@ impl Run<'_> {
             && self.touched(&base.tree, &head.tree, &there).await?.is_empty()
             && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
             && self.judge_releases(&base.tree, &head.tree, settings).await?.changed.is_empty()
+            && self.inventory_change(&base.tree, &head.tree, settings).await?.is_none()
         {
             return Ok(Some(untouched()));
         }
@@ -172,7 +174,17 @@ impl Run<'_> {
                 Err(why) => judged.notes.push(why),
             }
         }
+        match self.inventory_outlook(&comparison, judging).await? {
+            Some(Ok(OfInventory { change, outlook, beyond })) => {
+                judged.inventory_findings = [change.before, change.after];
+                judged.findings.extend(beyond);
+                judged.inventory = Some(outlook);
+            }
+            Some(Err(why)) => judged.notes.push(why),
+            None => {}
+        }
         if clusters.is_empty()
+            && judged.inventory.is_none()
             && !changes_settings
             && judged.outlook.is_none()
             && judged.notes.is_empty()

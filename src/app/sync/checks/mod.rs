@@ -5,6 +5,7 @@
 //! again where nothing new is to be said, also when the database was lost.
 
 mod exemptions;
+mod inventory;
 mod judging;
 mod outlook;
 mod subjects;

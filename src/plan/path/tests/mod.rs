@@ -2,6 +2,7 @@
 
 mod real;
 mod upgrade_path;
+mod wished;
 
 use std::sync::Arc;
 
@@ -71,6 +72,7 @@ pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
         content: Some(TreeId::parse(&"1".repeat(40)).unwrap().into()),
         kubernetes: KubernetesVersion::parse(&format!("v{kubernetes}.0")),
         provider: Ok(id.as_ref().map_or_else(|| Provider::new("aws"), ReleaseId::provider)),
+        brings: Default::default(),
         release: id,
     }
 }

@@ -1,0 +1,156 @@
+//! `plan` and `upgrade --inventory` in a checkout: what the inventory brings, to the letter of the contract.
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+
+const DEFINITION: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: peu01}
+spec:
+  folder: acme/peu01
+  release: openstack/v1.4.0
+  values:
+    replicas: 3
+    zone: a
+";
+const SCHEMA: &str = "\
+type: object
+properties:
+  replicas: {type: integer}
+  zone: {type: string}
+  flavor: {type: string, default: small}
+";
+const TEMPLATE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: {{ cluster.name }}
+  namespace: org
+  labels:
+    place: \"{{ zone }}-{{ flavor }}\"
+spec:
+  paused: false
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ cluster.name }}-size
+  namespace: org
+data:
+  replicas: \"{{ replicas }}\"
+";
+
+/// A cluster that was made from the inventory.
+fn checkout() -> Sandbox {
+    let checkout = Sandbox::with(&[
+        (".capstan.yaml", "inventory: {path: inventory}\n"),
+        ("inventory/peu01.yaml", DEFINITION),
+        ("openstack/v1.4.0/schema.yaml", SCHEMA),
+        ("openstack/v1.4.0/templates/all.yaml", TEMPLATE),
+    ]);
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    checkout
+}
+
+/// What `plan -o json` prints of the inventory.
+fn of_inventory(checkout: &Sandbox, code: i32) -> Vec<Value> {
+    let all = checkout.capstan(&["plan", "-o", "json"]).json(code);
+    all.as_array().unwrap().iter().filter(|one| one["source"] == "inventory").cloned().collect()
+}
+
+#[test]
+fn what_the_inventory_brings_is_an_element_of_its_own_with_digests_and_origins() {
+    let checkout = checkout();
+    let record = checkout.read("acme/peu01/capstan-values.yaml");
+    let digest = record.lines().find_map(|line| line.strip_prefix("digest: ")).unwrap().to_owned();
+    assert_eq!(of_inventory(&checkout, 0), [json!(null); 0]);
+
+    checkout.write(
+        "inventory/peu01.yaml",
+        &DEFINITION.replace("replicas: 3", "replicas: 5").replace("zone: a", "zone: b"),
+    );
+    let all = of_inventory(&checkout, 0);
+    let [one] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((&one["from"], &one["to"]), (&json!("openstack/v1.4.0"), &json!("openstack/v1.4.0")));
+    assert_eq!(one["values"]["from"], json!(digest));
+    assert_eq!(one["values"]["to"].as_str().unwrap().len(), 64);
+    let changes: Vec<Value> = one["changes"].as_array().unwrap().clone();
+    let change = |path: &str| changes.iter().find(|change| change["path"] == path).unwrap();
+    let replicas = change("/data/replicas");
+    assert_eq!(
+        (&replicas["reason"], &replicas["old"], &replicas["new"]),
+        (&json!("inventory"), &json!("3"), &json!("5"))
+    );
+    assert_eq!(
+        replicas["origin"],
+        json!({"level": "ClusterDefinition", "name": "peu01", "file": "inventory/peu01.yaml", "line": 8, "column": 15})
+    );
+    // Two values made this one.
+    let place = change("/metadata/labels/place");
+    assert_eq!(place["origin"], json!(null));
+    assert_eq!(
+        place["origins"],
+        json!([
+            {"level": "ClusterDefinition", "name": "peu01", "file": "inventory/peu01.yaml", "line": 9, "column": 11},
+            {"level": "default", "name": "openstack/v1.4.0", "file": "openstack/v1.4.0/schema.yaml", "line": 5, "column": 36},
+        ])
+    );
+    let files: Vec<&str> =
+        one["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(files, ["acme/peu01/base/all.yaml", "acme/peu01/capstan-values.yaml"]);
+
+    let before = checkout.files();
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory"]).ended(0);
+    assert_eq!(checkout.files(), before, "without --write nothing is written");
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    assert!(checkout.read("acme/peu01/base/all.yaml").contains("place: \"b-small\""));
+    assert_eq!(of_inventory(&checkout, 0), [json!(null); 0]);
+}
+
+#[test]
+fn what_cannot_be_brought_says_why_with_its_place_and_touches_nothing() {
+    let checkout = checkout();
+    let edited = checkout.read("acme/peu01/capstan-values.yaml").replace("zone: a", "zone: c");
+    let record = checkout.read("acme/peu01/capstan-values.yaml");
+    for (file, text, code, said) in [
+        ("acme/peu01/capstan-values.yaml", edited.as_str(), 3, "the digest does not fit the values"),
+        (
+            "inventory/peu01.yaml",
+            &DEFINITION.replace("replicas: 3", "replicas: many"),
+            1,
+            "inventory/peu01.yaml:8:15",
+        ),
+        ("inventory/peu01.yaml", "kind: [\n", 1, "the inventory cannot be read as a whole"),
+        (
+            "inventory/peu01.yaml",
+            &DEFINITION.replace("peu01", "peu02"),
+            3,
+            "was made from the definition peu01",
+        ),
+    ] {
+        checkout.write(file, text);
+        let before = checkout.files();
+        let told = checkout.capstan(&["plan", "-o", "json"]);
+        assert!(told.json(code).to_string().contains(said), "{file} {text}\n{told:?}");
+        checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]);
+        assert_eq!(checkout.files(), before, "{text}");
+        checkout.write("inventory/peu01.yaml", DEFINITION);
+        checkout.write("acme/peu01/capstan-values.yaml", &record);
+    }
+}
+
+#[test]
+fn adopt_finds_the_release_of_a_cluster_that_the_inventory_defines() {
+    let checkout = checkout();
+    std::fs::remove_file(checkout.at("acme/peu01/capstan-values.yaml")).unwrap();
+    std::fs::remove_file(checkout.at("acme/peu01/capstan.yaml")).unwrap();
+    checkout.capstan(&["adopt", "acme/peu01", "--write"]).ended(0);
+    assert!(checkout.read("acme/peu01/capstan.yaml").contains("release: openstack/v1.4.0\n"));
+    // Then the values are recorded, and nothing else.
+    let all = of_inventory(&checkout, 0);
+    let files: Vec<&str> =
+        all[0]["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!((&all[0]["basis"], files), (&json!("inferred"), vec!["acme/peu01/capstan-values.yaml"]));
+}
