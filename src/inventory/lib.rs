@@ -17,6 +17,7 @@
 //! | [`merge`] | what levels say together (I1 to I7) | `braces`, `fields`, `kinds`, `origin`, `schema` |
 //! | [`engine`] | the template engine and its bounds | nothing |
 //! | [`context`] | values as templates and expressions see them | `braces`, `engine` |
+//! | [`import`] | flat files of variables, as values | `context` |
 //! | [`expression`] | expressions in values | `braces`, `context`, `engine`, `merge`, `origin` |
 //! | [`check`] | values against the schema | `fields`, `merge`, `origin`, `schema` |
 //! | [`unknown`] | values that no release knows | `kinds`, `schema` |
@@ -36,6 +37,7 @@ mod engine;
 pub mod expression;
 mod fields;
 mod folder;
+pub mod import;
 pub mod kinds;
 pub mod membership;
 pub mod merge;
