@@ -26,6 +26,7 @@
 //! | [`components`] | kustomize components over what templates come to | `kinds`, `templates` |
 //! | [`record`] | the values that a base was made from (I9) | `kinds`, `origin` |
 //! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
+//! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |
 //! | [`reach`] | which clusters a change of the inventory changes | `kinds`, `origin`, `survey`, `templates`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 
@@ -34,6 +35,7 @@ mod check;
 pub mod components;
 mod context;
 mod engine;
+pub mod examples;
 pub mod expression;
 mod fields;
 mod folder;

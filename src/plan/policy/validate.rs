@@ -24,6 +24,7 @@ use crate::provider_set::{
 };
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_inventory::examples;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
@@ -129,9 +130,8 @@ impl Checked<'_> {
         for folder in &now.layout.targets {
             let record = folder.id.folder().join(record::FILE).ok().and_then(|path| now.tree.entry(&path));
             let Some(entry) = record.filter(|entry| entry.is_file()) else { continue };
-            if let Ok(bytes) = now.tree.read(entry)
-                && let Err(error) = ValuesRecord::read(&entry.path, &bytes)
-            {
+            let read = now.tree.read(entry).map_err(FileError::from);
+            if let Err(error) = read.and_then(|bytes| ValuesRecord::read(&entry.path, &bytes)) {
                 self.findings.push(Finding::from(&error));
             }
         }
@@ -219,6 +219,7 @@ impl Checked<'_> {
             self.verdicts.extend(release_reads_outside::verdict(release));
         }
         self.verdicts.extend(gaps(catalogue.releases()));
+        self.findings.extend(examples::judge(now.tree));
         self.verdicts.extend(catalogue.requests_problems().iter().map(Finding::from));
         for (_, error) in catalogue.unreadable() {
             self.of_file(error.into());
