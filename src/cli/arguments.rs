@@ -437,6 +437,8 @@ pub enum InventoryCommand {
     Render(InventoryRender),
     /// Tell what a change of the inventory would do: which clusters change, which machines are replaced
     Diff(InventoryDiff),
+    /// Print a `clusterctl.yaml`, or any flat file of `KEY: value`, as values
+    Import(InventoryImport),
 }
 
 /// `capstan inventory explain`
@@ -462,6 +464,16 @@ pub struct InventoryUses {
     /// As this object says it [default: whoever says it]
     #[arg(long, value_name = "KIND/NAME")]
     pub level: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan inventory import`
+#[derive(Debug, Args)]
+pub struct InventoryImport {
+    /// The file
+    pub file: PathBuf,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,

@@ -26,22 +26,30 @@ pub(crate) struct NoExpression {
 /// # Errors
 /// It has `{% %}`, or its braces hold no expression.
 pub(crate) fn segments(text: &str) -> Result<Option<Vec<Segment>>, NoExpression> {
-    if let Some(offset) = text.find("{%") {
-        let reason = "`{% %}` stands in templates of releases alone: a value holds expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`";
-        return Err(NoExpression { offset, reason: reason.to_owned() });
-    }
-    if !text.contains("{{") {
+    let open = text.find("{%");
+    if !text.contains("{{") && open.is_none() {
         return Ok(None);
     }
-    let failed = |error: minijinja::Error| NoExpression {
-        offset: error.range().map_or(0, |range| range.start),
-        reason: format!(
-            "this is no expression: {}. For the characters themselves write `{{{{ '{{{{' }}}}`",
-            error.detail().unwrap_or("the syntax is wrong")
-        ),
+    let statement = |offset| {
+        let reason = "`{% %}` stands in templates of releases alone: a value holds expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`";
+        NoExpression { offset, reason: reason.to_owned() }
+    };
+    let failed = |error: minijinja::Error| match open {
+        Some(offset) => statement(offset),
+        None => NoExpression {
+            offset: error.range().map_or(0, |range| range.start),
+            reason: format!(
+                "this is no expression: {}. For the characters themselves write `{{{{ '{{{{' }}}}`",
+                error.detail().unwrap_or("the syntax is wrong")
+            ),
+        },
     };
     let read = parse(text, "value", syntax(text).map_err(failed)?).map_err(failed)?;
     let ast::Stmt::Template(template) = &read else { return Ok(None) };
+    let is_plain = |child: &ast::Stmt<'_>| matches!(child, ast::Stmt::EmitRaw(_) | ast::Stmt::EmitExpr(_));
+    if let Some(offset) = open.filter(|_| !template.children.iter().all(is_plain) || !text.contains("{{")) {
+        return Err(statement(offset));
+    }
     let segments = template.children.iter().filter_map(|child| match child {
         ast::Stmt::EmitRaw(raw) => Some(Segment::Text(raw.raw.to_owned())),
         ast::Stmt::EmitExpr(emit) => {
@@ -92,6 +100,7 @@ mod tests {
             ("{{ '}}' }}", Some(vec![expression("'}}'")])),
             ("{{ a if b else (c) }}y", Some(vec![expression("a if b else (c)"), text("y")])),
             ("{{ (a + b) * c }}", Some(vec![expression("(a + b) * c")])),
+            ("x {{ '{%' }} y", Some(vec![text("x "), expression("'{%'"), text(" y")])),
             ("{{ a | default('{{') }}", Some(vec![expression("a | default('{{')")])),
         ] {
             assert_eq!(segments(read), Ok(expected), "{read}");
@@ -100,7 +109,13 @@ mod tests {
         {
             assert_eq!(stands_alone(read), alone, "{read}");
         }
-        for (read, offset) in [("a {% if b %}", 2), ("{{ a", 3), ("{{ a ; }}", 5)] {
+        for (read, offset) in [
+            ("a {% if b %}", 2),
+            ("{{ a }} {% if b %}c{% endif %}", 8),
+            ("{%", 0),
+            ("{{ a", 3),
+            ("{{ a ; }}", 5),
+        ] {
             assert_eq!(segments(read).unwrap_err().offset, offset, "{read}");
         }
     }

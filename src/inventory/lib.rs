@@ -17,6 +17,7 @@
 //! | [`merge`] | what levels say together (I1 to I7) | `braces`, `fields`, `kinds`, `origin`, `schema` |
 //! | [`engine`] | the template engine and its bounds | nothing |
 //! | [`context`] | values as templates and expressions see them | `braces`, `engine` |
+//! | [`import`] | flat files of variables, as values | `context` |
 //! | [`expression`] | expressions in values | `braces`, `context`, `engine`, `merge`, `origin` |
 //! | [`check`] | values against the schema | `fields`, `merge`, `origin`, `schema` |
 //! | [`unknown`] | values that no release knows | `kinds`, `schema` |
@@ -25,6 +26,7 @@
 //! | [`components`] | kustomize components over what templates come to | `kinds`, `templates` |
 //! | [`record`] | the values that a base was made from (I9) | `kinds`, `merge`, `origin`, `values` |
 //! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
+//! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |
 //! | [`reach`] | which clusters a change of the inventory changes | `kinds`, `origin`, `survey`, `templates`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 
@@ -33,9 +35,11 @@ mod check;
 pub mod components;
 mod context;
 mod engine;
+pub mod examples;
 pub mod expression;
 mod fields;
 mod folder;
+pub mod import;
 pub mod kinds;
 pub mod membership;
 pub mod merge;

@@ -125,7 +125,7 @@ fn an_edit_reaches_those_whose_render_changes() {
             vec![
                 "c/a stays",
                 "c/b stays",
-                "c/c is refused: inventory-type inventory/all.yaml:19:54 `/version` is a list here and a scalar in Environment dev, inventory/all.yaml:9:47: a lower level may change a value, not what kind of value it is",
+                "c/c is refused: inventory-type inventory/all.yaml:19:50 `/version` is a list here and a scalar in Environment dev, inventory/all.yaml:9:46: a lower level may change a value, not what kind of value it is",
             ],
         ),
         // A definition that is gone takes nothing down.

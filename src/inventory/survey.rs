@@ -337,7 +337,7 @@ struct Below<'i> {
 
 impl ReleaseParts {
     /// Reads a release's schema and templates, wherever its folder is.
-    fn read(tree: &dyn Tree, release: &ReleaseId) -> Self {
+    pub(crate) fn read(tree: &dyn Tree, release: &ReleaseId) -> Self {
         let possible = release.possible_folders();
         let Some(folder) = possible.iter().find(|folder| !tree.entries_in(folder).is_empty()) else {
             let message = format!("there is no release `{release}` in this repository");

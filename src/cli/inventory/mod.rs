@@ -1,7 +1,8 @@
-//! `capstan inventory list|values|explain|uses|render|diff`
+//! `capstan inventory list|values|explain|uses|render|diff|import`
 
 mod diff;
 mod explain;
+mod import;
 mod render;
 
 use capstan_inventory::origin::{LevelKind, Origin};
@@ -30,6 +31,7 @@ pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome,
         InventoryCommand::Uses(command) => explain::print_uses(&survey()?, command),
         InventoryCommand::Render(command) => render::run(&survey()?, command),
         InventoryCommand::Diff(command) => diff::run(context, command),
+        InventoryCommand::Import(command) => import::run(command),
     }
 }
 

@@ -42,6 +42,8 @@ pub struct ValueSchema {
     pub list: ListKind,
     /// What holds where nobody sets it.
     pub default: Option<Node>,
+    /// What it may be: the release is tried with it.
+    pub example: Option<Node>,
     /// The values of a mapping that must be there.
     pub required: Vec<String>,
     /// The values allowed; empty where any is.

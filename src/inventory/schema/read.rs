@@ -115,6 +115,7 @@ impl Reader<'_> {
         schema.nullable = self.flag(node, "nullable");
         schema.description = node.text_at("description").map(|text| text.trim().to_owned());
         schema.default = node.get("default").filter(|default| !default.is_null()).cloned();
+        schema.example = node.get("example").filter(|example| !example.is_null()).cloned();
         schema.secret = self.flag(node, "x-capstan-secret");
         for Entry { key, value, .. } in self.mapping(node, "properties") {
             schema.properties.push((key.clone(), self.schema(value, depth + 1)));

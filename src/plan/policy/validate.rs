@@ -25,6 +25,7 @@ use crate::provider_set::{
 };
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_inventory::examples;
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
@@ -270,6 +271,7 @@ impl Checked<'_> {
             self.verdicts.extend(release_reads_outside::verdict(release));
         }
         self.verdicts.extend(gaps(catalogue.releases()));
+        self.findings.extend(examples::judge(now.tree));
         self.verdicts.extend(catalogue.requests_problems().iter().map(Finding::from));
         for (_, error) in catalogue.unreadable() {
             self.of_file(error.into());

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::sandbox::Sandbox;
+use crate::real_cases::shared_data;
 
 const PROD: &str = "\
 apiVersion: capstan.dev/v1alpha1
@@ -132,4 +133,198 @@ fn one_wrong_definition_leaves_the_others_alone() {
     checkout.capstan(&["inventory", "values", "peu03"]).ended(1);
     checkout.write("inventory/broken.yaml", "a: [\n");
     checkout.capstan(&["inventory", "values", "peu01"]).ended(1);
+}
+
+/// What a Machine needs, so that an edit of the version replaces some.
+const MACHINES: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: {{ cluster.name }}-md-0, namespace: org}
+spec:
+  clusterName: {{ cluster.name }}
+  replicas: {{ replicas }}
+  selector: {matchLabels: {}}
+  template:
+    spec:
+      clusterName: {{ cluster.name }}
+      version: {{ kubernetes.version }}
+      bootstrap: {dataSecretName: x}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerMachineTemplate, name: x}
+";
+
+#[test]
+fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
+    let schema = format!("{SCHEMA}  replicas: {{type: integer, default: 3}}\n  unused: {{type: string}}\n");
+    let cluster = |name: &str| {
+        PEU01.replace("peu01", name).replace("{environment: prod}", "{environment: prod, site: fra1}")
+    };
+    let checkout = Sandbox::with(&[
+        (".capstan.yaml", "inventory: {path: inventory}\n"),
+        ("inventory/prod.yaml", PROD),
+        ("inventory/fra1.yaml", "apiVersion: capstan.dev/v1alpha1\nkind: Site\nmetadata: {name: fra1}\n"),
+        ("inventory/peu01.yaml", &cluster("peu01")),
+        ("inventory/peu02.yaml", PEU02),
+        ("inventory/peu03.yaml", &cluster("peu03")),
+        ("inventory/gone.yaml", &cluster("gone")),
+        ("openstack/v1.4.0/schema.yaml", &schema),
+        ("openstack/v1.4.0/templates/cluster.yaml", TEMPLATE),
+        ("openstack/v1.4.0/templates/machines.yaml", MACHINES),
+    ]);
+    for name in ["peu01", "peu02"] {
+        checkout.capstan(&["inventory", "render", name, "--out", "."]).ended(0);
+        std::fs::create_dir(checkout.at(&format!("acme/{name}/base"))).unwrap();
+        for file in ["cluster.yaml", "machines.yaml"] {
+            std::fs::rename(
+                checkout.at(&format!("acme/{name}/{file}")),
+                checkout.at(&format!("acme/{name}/base/{file}")),
+            )
+            .unwrap();
+        }
+    }
+    // Somebody has more machines than the inventory says.
+    let machines = checkout.read("acme/peu01/base/machines.yaml");
+    checkout.write("acme/peu01/base/machines.yaml", &machines.replace("replicas: 3", "replicas: 5"));
+    checkout.repository.commit_all("bases");
+    let nothing = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(0);
+    assert_eq!(
+        nothing,
+        json!({"changed": [], "created": [], "retired": [], "unchanged": 4, "errors": [], "rolling": {"clusters": 0, "machines": 0}, "levels": [], "plans": []})
+    );
+    checkout.write("inventory/prod.yaml", &PROD.replace("v1.33.4", "v1.33.5"));
+    checkout.write("inventory/peu04.yaml", &cluster("peu04"));
+    checkout.write("inventory/peu05.yaml", &cluster("peu05").replace("fra1", "frr1"));
+    std::fs::remove_file(checkout.at("inventory/gone.yaml")).unwrap();
+    let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(1);
+    let plan = &told["plans"][0];
+    assert_eq!(
+        json!([
+            told["changed"],
+            told["created"],
+            told["retired"],
+            told["unchanged"],
+            told["rolling"],
+            told["levels"],
+            told["errors"]
+        ]),
+        json!([
+            ["acme/peu01", "acme/peu03"],
+            ["acme/peu04"],
+            [],
+            1,
+            {"clusters": 1, "machines": 5},
+            [
+                {"level": "Environment", "name": "prod", "changed": 2, "rolling": 1, "machines": 5},
+                {"level": "Site", "name": "fra1", "changed": 2, "rolling": 1, "machines": 5},
+            ],
+            [
+                {"cluster": "acme/gone", "error": {
+                    "message": "ClusterDefinition gone stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
+                    "file": "inventory/gone.yaml", "line": 1, "column": 1,
+                }},
+                {"cluster": "peu05", "error": {
+                    "message": "there is no Site `frr1`; did you mean `fra1`?",
+                    "file": "inventory/peu05.yaml", "line": 5, "column": 33,
+                }},
+            ],
+        ])
+    );
+    assert_eq!(told["plans"].as_array().unwrap().len(), 1, "peu03 has no base yet");
+    assert_eq!(
+        json!([plan["cluster"], plan["source"], plan["from"], plan["to"], plan["basis"], plan["conflicts"]]),
+        json!(["acme/peu01", "inventory", "openstack/v1.4.0", "openstack/v1.4.0", "known", []])
+    );
+    assert_ne!(plan["values"]["from"], plan["values"]["to"]);
+    let change = |kind: &str, name: &str, file: &str, line: u32, path: &str| {
+        json!({
+            "object": {"group": "cluster.x-k8s.io", "kind": kind, "namespace": "org", "name": name},
+            "file": file, "line": line, "path": path, "op": "replace", "old": "v1.33.4", "new": "v1.33.5",
+            "reason": "inventory",
+            "origin": {"level": "Environment", "name": "prod", "file": "inventory/prod.yaml", "line": 9, "column": 16},
+        })
+    };
+    assert_eq!(
+        plan["changes"],
+        json!([
+            change("Cluster", "peu01", "acme/peu01/base/cluster.yaml", 4, "/spec/topology/version"),
+            change(
+                "MachineDeployment",
+                "peu01-md-0",
+                "acme/peu01/base/machines.yaml",
+                11,
+                "/spec/template/spec/version"
+            ),
+        ])
+    );
+    let text = checkout.capstan(&["inventory", "diff", "--from", "HEAD"]);
+    let text = &text.ended(1).out;
+    assert!(
+        text.starts_with(
+            "2 of 6 clusters change, 1 cluster rolls 5 machines\nEnvironment prod: 2 of 5 change, 1 roll 5 machines\nSite fra1: 2 of 4 change, 1 roll 5 machines\ncreated: acme/peu04\n"
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with("\nacme/peu03 has no base yet\n"), "{text}");
+    checkout.repository.commit_all("edited");
+    let two = checkout.capstan(&["inventory", "diff", "--from", "HEAD~1", "--to", "HEAD", "-o", "json"]);
+    assert_eq!(two.json(1), told);
+    checkout.capstan(&["inventory", "diff", "--from", "nowhere"]).ended(2);
+}
+
+#[test]
+fn a_management_cluster_sees_the_clusters_that_the_settings_give_it_and_releases_come_from_records() {
+    let checkout = Sandbox::with(&[
+        (
+            ".capstan.yaml",
+            "inventory: {path: inventory}\nmanagementClusters: [{name: mc, uid: 6f1c3a52-0d4e-4b7a-9c1e-2f3a4b5c6d7e, clusters: [\"acme/*\"]}]\n",
+        ),
+        (
+            "inventory/all.yaml",
+            "apiVersion: capstan.dev/v1alpha1\nkind: ManagementClusterDefinition\nmetadata: {name: mc}\nspec: {folder: management/mc, release: mc/v1.0.0}\n---\napiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {name: peu01}\nspec: {folder: acme/peu01}\n",
+        ),
+        (
+            "mc/v1.0.0/templates/list.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: clusters}\ndata:\n{% for one in clusters %}\n  {{ one.name }}: {{ one.folder }}\n{% endfor %}\n",
+        ),
+        (
+            "openstack/v1.4.0/templates/cluster.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ cluster.name }}}\n",
+        ),
+        ("acme/peu01/capstan.yaml", "release: openstack/v1.4.0\n"),
+        (
+            "acme/peu01/base/cluster.yaml",
+            "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\n",
+        ),
+    ]);
+    let told = checkout.capstan(&["inventory", "render", "mc"]);
+    assert!(told.ended(0).out.ends_with("data:\n  peu01: acme/peu01\n"), "{}", told.out);
+    let told = checkout.capstan(&["inventory", "list", "-o", "json"]).json(0);
+    assert_eq!(told[0]["release"], "openstack/v1.4.0", "{told}");
+    assert!(
+        checkout
+            .capstan(&["inventory", "render", "peu01"])
+            .ended(0)
+            .out
+            .ends_with("metadata: {name: peu01}\n")
+    );
+}
+
+#[test]
+fn import_makes_values_of_real_files_of_clusterctl() {
+    let read = |path: &str| shared_data(&format!("manifests/{path}"));
+    let (Some(nested), Some(tabs)) = (
+        read("k8s-multi-cluster/main-723a76287/clusters/cluster-mgmt/clusterctl.yaml"),
+        read("k8s-fleet-capi-gitops/main-db733c3f4/gcp/clusterctl.yaml"),
+    ) else {
+        return;
+    };
+    let checkout = Sandbox::with(&[("clusterctl.yaml", &nested), ("gcp.yaml", &tabs)]);
+    let told = checkout.capstan(&["inventory", "import", "clusterctl.yaml"]);
+    assert_eq!(
+        told.ended(0).out,
+        "CLUSTER_NAME: cluster-mgmt\nKUBERNETES_VERSION: 1.28.4\nEXP_CLUSTER_RESOURCE_SET: false\nAWS_CONTROL_PLANE_MACHINE_TYPE: t3.medium\nAWS_NODE_MACHINE_TYPE: t3.medium\nCONTROL_PLANE_MACHINE_COUNT: 1\nWORKER_MACHINE_COUNT: 1\nPOD_CIDR: 192.168.0.0/20\n"
+    );
+    // It ends lines with tabs.
+    let told = checkout.capstan(&["inventory", "import", "gcp.yaml", "-o", "json"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    checkout.capstan(&["inventory", "import", "nowhere.yaml"]).ended(1);
 }

@@ -6,12 +6,13 @@ mod giant_swarm;
 mod kubeadm;
 mod openstack;
 mod release_structure;
+mod scs;
 mod topology;
 
 use serde_json::{Value, json};
 
 /// A file of the shared data; `None`, said aloud, where the data is not at hand.
-fn shared_data(path: &str) -> Option<String> {
+pub(crate) fn shared_data(path: &str) -> Option<String> {
     let file = capstan_test_support::shared_data::folder()?.join(path);
     Some(std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }

@@ -1,0 +1,33 @@
+//! A file of clusterctl's variables as values of an inventory.
+
+use std::fs;
+
+use capstan_inventory::import::import;
+use capstan_model::tree::RepoPath;
+use capstan_report::Refusal;
+use serde_json::Value;
+
+use super::super::arguments::InventoryImport;
+use super::super::{Failure, Format, Outcome, output};
+use super::print_value;
+
+pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
+    let typed = command.file.display();
+    let failed = |message: String| Failure::Failed(Refusal::Unreadable, message);
+    let bytes =
+        fs::read(&command.file).map_err(|error| failed(format!("{typed} cannot be read: {error}")))?;
+    // Places are told in the file as it was typed, wherever it lies.
+    let name = command.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let path = RepoPath::parse(&name).unwrap_or_default();
+    let imported = import(&path, &bytes).map_err(|error| failed(error.to_string()))?;
+    for (place, note) in &imported.notes {
+        anstream::eprintln!("{place}: warning: {note}");
+    }
+    let values = Value::Object(imported.values);
+    match command.output {
+        Format::Text => print_value(&values, Format::Yaml)?,
+        Format::Json | Format::Yaml => print_value(&values, command.output)?,
+        other => return Err(output::unsupported("inventory import", other, "text, json or yaml")),
+    }
+    Ok(Outcome::Done)
+}
