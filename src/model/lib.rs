@@ -23,6 +23,7 @@
 //! | [`cluster_api`] | which Kubernetes a release of Cluster API runs on and manages | `version` |
 //! | [`file_change`] | what becomes of a file | `tree` |
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
+//! | [`glob`] | patterns over paths | nothing |
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
 //! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
@@ -34,6 +35,7 @@ pub mod dns_name;
 pub mod file_change;
 pub mod finding;
 pub mod ids;
+pub mod glob;
 pub mod kinds;
 pub mod object;
 pub mod plain_http;

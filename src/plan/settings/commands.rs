@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fields::CommandPrefix;
-use super::glob::Glob;
+use capstan_model::glob::Glob;
 use crate::verbs::Verb;
 
 /// Slash-commands.

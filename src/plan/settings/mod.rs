@@ -21,7 +21,6 @@ mod commands;
 mod dashboard;
 mod effective;
 mod fields;
-mod glob;
 mod grouping;
 mod key_path;
 mod proposals;
@@ -44,7 +43,7 @@ pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
     RepositoryName, Reviewer, Track,
 };
-pub use glob::{Glob, InvalidGlob};
+pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use grouping::{GroupPattern, GroupSettings};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;

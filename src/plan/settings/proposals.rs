@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{GitHubLogin, LabelName, Reviewer};
-use super::glob::Glob;
+use capstan_model::glob::Glob;
 use super::grouping::GroupSettings;
 use super::title::TitleTemplate;
 use super::values::{at_most, whole_number};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::commands::CommandSettings;
 use super::dashboard::DashboardSettings;
 use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, RepositoryName, Track};
-use super::glob::Glob;
+use capstan_model::glob::Glob;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
