@@ -16,6 +16,7 @@
 //! Deliberately absent: where the files are found ([`crate::layout`]), and reading them from a pull
 //! request under judgement; the caller passes the text from the tip of the base branch.
 
+mod campaigns;
 mod cluster;
 mod commands;
 mod dashboard;
@@ -33,6 +34,7 @@ mod tests;
 mod title;
 mod values;
 
+pub use campaigns::read_campaigns;
 pub use cluster::{
     ClusterSettings, ComponentsRecord, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone,
 };
