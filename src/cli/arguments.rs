@@ -268,8 +268,11 @@ pub struct Upgrade {
     #[arg(value_name = "CLUSTER", required = true)]
     pub clusters: Vec<String>,
     /// The release to go to
-    #[arg(long, value_name = "RELEASE")]
-    pub to: String,
+    #[arg(long, value_name = "RELEASE", required_unless_present = "inventory")]
+    pub to: Option<String>,
+    /// Take what the inventory says now, under the release that each cluster has; make clusters that it defines
+    #[arg(long, conflicts_with = "to")]
+    pub inventory: bool,
     /// Let patches in the overlay follow templates that get a new name: edits just those names
     #[arg(long)]
     pub retarget: bool,
@@ -558,6 +561,9 @@ pub enum ProvidersCommand {
         /// What is rendered.
         #[command(flatten)]
         inputs: ProviderInputs,
+        /// Also what an upgrade takes from the set as it stands in this commit: deleting what it drops
+        #[arg(long, value_name = "REV")]
+        from: Option<String>,
         /// Output format
         #[arg(short, long, value_enum, default_value = "yaml")]
         output: Format,

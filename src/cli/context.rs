@@ -103,6 +103,28 @@ impl Context<'_> {
         Ok(clusters)
     }
 
+    /// The same, and those that the inventory defines and that have no folder yet, which nobody else asks for.
+    pub(super) fn clusters_and_to_come(
+        &self,
+        fleet: &Fleet,
+        typed: &[String],
+    ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), Failure> {
+        let to_come: Vec<ClusterId> =
+            fleet.scopes_to_come().into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
+        if typed.is_empty() {
+            return Ok((self.clusters(fleet, typed)?, to_come));
+        }
+        let is_to_come = |name: &str, id: &ClusterId| {
+            name.trim_start_matches("./").trim_end_matches('/') == id.as_str()
+        };
+        let named = |id: &&ClusterId| typed.iter().any(|name| is_to_come(name, id));
+        let named: Vec<ClusterId> = to_come.iter().filter(named).cloned().collect();
+        let others: Vec<String> =
+            typed.iter().filter(|name| !named.iter().any(|id| is_to_come(name, id))).cloned().collect();
+        let others = if others.is_empty() { Vec::new() } else { self.clusters(fleet, &others)? };
+        Ok((others, named))
+    }
+
     /// The cluster that was typed.
     pub(super) fn cluster(&self, fleet: &Fleet, typed: &str) -> Result<ClusterId, Failure> {
         let name = typed.trim_start_matches("./").trim_end_matches('/');

@@ -19,7 +19,7 @@ use crate::app::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeW
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
-    let clusters = context.clusters(&fleet, &command.clusters)?;
+    let (clusters, to_come) = context.clusters_and_to_come(&fleet, &command.clusters)?;
     let target = context.target(&fleet, &clusters, command.to.as_deref())?;
     if command.path {
         return path::run(&fleet, &clusters, target.as_ref(), command.output);
@@ -35,24 +35,40 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         target.as_ref(),
         |cluster, planned| {
             let (planned, explanation) = explained(planned, command.explain);
-            let said = said(command.output, cluster, &planned, explanation.as_ref(), title.as_ref());
-            (said, outcome_of(&planned))
+            let said_of =
+                |planned: &Planned, explanation| said(command.output, cluster, planned, explanation, title.as_ref());
+            let mut all = vec![(said_of(&planned, explanation.as_ref()), outcome_of(&planned))];
+            // Who asks for a release asks for nothing else.
+            let values = fleet.plan_values(cluster).filter(|_| target.is_none());
+            all.extend(values.map(|planned| (said_of(&planned, None), outcome_of(&planned))));
+            all
         },
-        |(said, of_one)| {
+        |all| {
             bar.inc(1);
-            outcome = outcome.max(of_one);
-            match said {
-                Said::Printed(text) => output.print(&text),
-                Said::Complained(cluster, refused) => {
-                    text::complain(&cluster, &refused);
-                    Ok(())
-                }
-            }
+            all.into_iter().try_for_each(|(said, of_one)| {
+                outcome = outcome.max(of_one);
+                print(&mut output, said)
+            })
         },
     )?;
+    for cluster in to_come.iter().filter(|_| target.is_none()) {
+        let Some(planned) = fleet.plan_values(cluster) else { continue };
+        outcome = outcome.max(outcome_of(&planned));
+        print(&mut output, said(command.output, cluster, &planned, None, title.as_ref()))?;
+    }
     output.end()?;
     bar.finish_and_clear();
     Ok(outcome)
+}
+
+fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
+    match said {
+        Said::Printed(text) => output.print(&text),
+        Said::Complained(cluster, refused) => {
+            text::complain(&cluster, &refused);
+            Ok(())
+        }
+    }
 }
 
 /// A plan, and its explanation where somebody wants it.

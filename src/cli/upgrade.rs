@@ -15,14 +15,28 @@ use crate::app::generator::Planned;
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
-    let clusters = context.clusters(&fleet, &command.clusters)?;
-    if command.retarget {
-        clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
-    }
-    let target = context.target(&fleet, &clusters, Some(&command.to))?;
-    let all = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
-    let (planned, explained): (Vec<Planned>, Vec<Option<Explanation>>) =
-        all.into_iter().map(|planned| plan::explained(planned, command.explain)).unzip();
+    let (clusters, planned, explained) = if command.inventory {
+        let (mut clusters, to_come) = context.clusters_and_to_come(&fleet, &command.clusters)?;
+        context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
+        if command.retarget {
+            clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget_of_inventory(cluster));
+        }
+        clusters.extend(to_come);
+        let all = clusters.into_iter().filter_map(|cluster| Some((fleet.plan_values(&cluster)?, cluster)));
+        let (planned, clusters): (Vec<Planned>, Vec<ClusterId>) = all.unzip();
+        let unexplained = planned.iter().map(|_| None).collect();
+        (clusters, planned, unexplained)
+    } else {
+        let clusters = context.clusters(&fleet, &command.clusters)?;
+        if command.retarget {
+            clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
+        }
+        let target = context.target(&fleet, &clusters, command.to.as_deref())?;
+        let all = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
+        let (planned, explained): (Vec<Planned>, Vec<Option<Explanation>>) =
+            all.into_iter().map(|planned| plan::explained(planned, command.explain)).unzip();
+        (clusters, planned, explained)
+    };
     let changes: Vec<FileChange> =
         planned.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
     if command.write {

@@ -14,8 +14,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::operator_leases::OperatorLeases;
-use crate::app::ports::{As, LiveError, ManagementCluster as _, NamespacedLeadership, Post, ServiceAccount};
-use crate::app::providers::{self, Memory, pass};
+use crate::app::ports::{
+    As, LiveChanges, LiveError, ManagementCluster as _, NamespacedLeadership, Post, ServiceAccount,
+};
+use crate::app::providers::{self, Memory, pass, preview};
 use crate::app::reconcile::{DryRunCache, Ports};
 
 /// What installing providers takes beside the ports of everything else.
@@ -36,13 +38,13 @@ const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(2)..=Durat
 /// What comes after the look of a pass and before its watches are open is told by nobody: it is looked at once more then.
 const OPENING: Duration = Duration::from_secs(5);
 /// Several changes at once make one pass.
-const GATHERING: Duration = Duration::from_millis(200);
+const GATHERING: Duration = Duration::from_millis(100);
 
 /// Makes passes until cancelled.
 pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationToken) {
     let account = ServiceAccount { namespace: providers.namespace, name: SERVICE_ACCOUNT.to_owned() };
-    let (posts, watched) = watch::channel(BTreeSet::<Post>::new());
-    let mut changes = ports.live.watch_posts(As::Impersonated(account.clone()), watched);
+    let (posts, mut watched) = watch::channel(BTreeSet::<Post>::new());
+    let mut changes = ports.live.watch_posts(As::Impersonated(account.clone()), watched.clone());
     let mut installing = Installing {
         ports: providers::Ports {
             live: Arc::clone(&ports.live),
@@ -52,43 +54,46 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
             operators: Arc::clone(&ports.operators),
             limit: providers.limit,
             downloads: ports.downloads.clone(),
+            watched: posts,
         },
         memory: Memory::default(),
         leases: OperatorLeases::new(providers.leases),
         said: String::new(),
         again: None,
+        previewed: None,
     };
     let mut fruitless: u32 = 0;
+    let mut opening: Option<Instant> = None;
     while !stop.is_cancelled() {
-        let due = match installing.turn(&posts, &stop).await {
-            Turn::Quiet => {
-                fruitless = 0;
-                INTERVAL
-            }
-            Turn::Moved => {
-                fruitless = 0;
-                pause(fruitless)
-            }
-            Turn::Waits => {
-                fruitless = fruitless.saturating_add(1);
-                pause(fruitless)
-            }
+        let turn = installing.turn(&stop).await;
+        fruitless = if matches!(turn, Turn::Waits | Turn::Failed) { fruitless.saturating_add(1) } else { 0 };
+        let due = match turn {
+            Turn::Quiet => INTERVAL,
+            Turn::Moved | Turn::Waits | Turn::Failed => pause(fruitless),
         };
         let due = installing.again.map_or(due, |again| due.min(again));
-        tokio::select! {
-            () = stop.cancelled() => break,
-            () = tokio::time::sleep(due) => {}
-            Some(_) = changes.next() => {
-                // What comes together is looked at together.
-                let until = Instant::now() + GATHERING;
-                while let Ok(Some(_)) = tokio::time::timeout_at(until, changes.next()).await {}
-            }
+        if watched.has_changed().unwrap_or(false) {
+            watched.mark_unchanged();
+            opening = Some(Instant::now() + OPENING);
+        }
+        let next = Instant::now() + due;
+        let next = opening.map_or(next, |opening| next.min(opening));
+        if !installing.heard(&mut changes, next, &stop).await && turn == Turn::Quiet {
+            // The interval is over, or watches are open: everything is looked at.
+            opening = None;
+            continue;
+        }
+        if opening.is_some_and(|opening| opening <= Instant::now()) {
+            opening = None;
+        } else if turn != Turn::Failed {
+            installing.memory.is_up_to_date();
         }
     }
     installing.leases.give_up().await;
 }
 
 /// What came of one turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     /// There is nothing to do.
     Quiet,
@@ -96,6 +101,8 @@ enum Turn {
     Moved,
     /// Nothing could be done.
     Waits,
+    /// Nothing could be looked at, or somebody else installs providers.
+    Failed,
 }
 
 /// What is kept from turn to turn.
@@ -107,42 +114,80 @@ struct Installing {
     said: String,
     /// After how long components that were lacking are asked for again.
     again: Option<Duration>,
+    /// When it was said what taking over would change.
+    previewed: Option<Instant>,
 }
 
 impl Installing {
     /// A pass, where Capstan is the one who installs.
-    async fn turn(&mut self, posts: &watch::Sender<BTreeSet<Post>>, stop: &CancellationToken) -> Turn {
+    async fn turn(&mut self, stop: &CancellationToken) -> Turn {
+        self.again = None;
         match self.refusal().await {
             Ok(None) => self.said.clear(),
             Ok(Some(refusal)) => {
                 if self.said != refusal {
                     tracing::warn!(reason = OWNED_ELSEWHERE, "{refusal}");
                     self.said = refusal;
+                    self.previewed = None;
                 }
-                return Turn::Waits;
+                if self.previewed.is_none_or(|at| at.elapsed() >= INTERVAL) {
+                    self.preview().await;
+                }
+                return Turn::Failed;
             }
-            Err(error) => return waits(&error),
+            Err(error) => return failed(&error),
         }
         let is_over = || stop.is_cancelled();
-        self.again = None;
         match pass(&self.ports, &mut self.memory, &is_over).await {
             Ok(outcome) => {
                 self.again = outcome.again;
-                let watches_more = posts.send_if_modified(|known| {
-                    let is_new = *known != outcome.posts;
-                    *known = outcome.posts;
-                    is_new
-                });
-                if watches_more {
-                    self.again = Some(self.again.map_or(OPENING, |again| again.min(OPENING)));
-                }
                 match (outcome.is_waiting, outcome.steps) {
                     (false, _) => Turn::Quiet,
                     (true, 0) => Turn::Waits,
                     (true, _) => Turn::Moved,
                 }
             }
-            Err(error) => waits(&error),
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// Says what taking over would change while somebody else installs providers: in the log, and in the condition of a set
+    /// that is applied from Git.
+    async fn preview(&mut self) {
+        self.previewed = Some(Instant::now());
+        match preview(&self.ports, &mut self.memory).await {
+            Ok(previews) => {
+                for (provider, preview) in &previews {
+                    tracing::info!(%provider, "{preview}");
+                }
+                self.ports.operators.note_previews(previews);
+            }
+            Err(error) => tracing::warn!(%error, "what taking over would change could not be looked at"),
+        }
+    }
+
+    /// Waits for news, until then at most. What comes together is looked at together.
+    async fn heard(&mut self, changes: &mut LiveChanges, until: Instant, stop: &CancellationToken) -> bool {
+        let mut until = until;
+        let mut is_news = false;
+        loop {
+            let change = tokio::select! {
+                () = stop.cancelled() => return is_news,
+                change = tokio::time::timeout_at(until, changes.next()) => change,
+            };
+            match change {
+                Ok(Some(change)) if self.memory.hears(&change) && !is_news => {
+                    is_news = true;
+                    until = until.min(Instant::now() + GATHERING);
+                }
+                Ok(Some(_)) => {}
+                // No watch is left, which never is: the time is waited for all the same.
+                Ok(None) => {
+                    tokio::time::sleep_until(until).await;
+                    return is_news;
+                }
+                Err(_) => return is_news,
+            }
         }
     }
 
@@ -163,9 +208,9 @@ impl Installing {
     }
 }
 
-fn waits(error: &LiveError) -> Turn {
+fn failed(error: &LiveError) -> Turn {
     tracing::warn!(kind = error.kind(), %error, "the providers could not be looked at; it is tried again");
-    Turn::Waits
+    Turn::Failed
 }
 
 /// A pause that was doubled so often.

@@ -8,7 +8,7 @@ use super::{Database, failed, transaction};
 use crate::app::intake::{Delivery, DeliveryStore, NamedRepository, Stored};
 use crate::app::ports::{Cause, RecordsError};
 
-/// Rows in one INSERT: 12 values each, far below both engines' limits, and few distinct statements.
+/// Rows in one INSERT: 15 values each, far below both engines' limits, and few distinct statements.
 const ROWS: usize = 64;
 
 /// `$1`: the installation whose owner grants more.
@@ -20,6 +20,7 @@ impl DeliveryStore for Database {
     async fn store(&self, deliveries: &[Delivery]) -> Result<Vec<Stored>, RecordsError> {
         let stored = self.store_batch(deliveries).await.map_err(failed("storing deliveries"))?;
         self.work.notify_one();
+        self.arrived.notify_waiters();
         Ok(stored)
     }
 }
@@ -45,7 +46,7 @@ impl Database {
             for rows in deliveries.chunks(ROWS) {
                 let mut insert = QueryBuilder::new(
                     "INSERT INTO deliveries (guid, event, action, installation, repository, pull_request, \
-                     comment, head, received_at_ms, state, pressed_by, pressed, issue) ",
+                     comment, head, received_at_ms, state, pressed_by, pressed, issue, ticked_by, ticks) ",
                 );
                 insert.push_values(rows, |mut row, delivery| {
                     let repository = match delivery.repositories.as_slice() {
@@ -66,7 +67,9 @@ impl Database {
                         .push_bind(if says_more { "waiting" } else { "done" })
                         .push_bind(hint.press.as_ref().map(|press| press.by.as_str()))
                         .push_bind(hint.press.as_ref().map(|press| press.button.as_str()))
-                        .push_bind(hint.issue.map(u64::cast_signed));
+                        .push_bind(hint.issue.map(u64::cast_signed))
+                        .push_bind(hint.ticks.as_ref().map(|ticks| ticks.by.as_str()))
+                        .push_bind(hint.ticks.as_ref().map(|ticks| ticks.boxes.as_str()));
                 });
                 insert.push(" ON CONFLICT (guid) DO NOTHING RETURNING guid");
                 let inserted: Vec<(String,)> = insert.build_query_as().fetch_all(&mut *tx).await?;

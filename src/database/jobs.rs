@@ -11,8 +11,8 @@ use ulid::Ulid;
 
 use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press, RecordsError,
-    RepositoryName,
+    Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press,
+    RecordsError, RepositoryName, Ticks,
 };
 
 /// Failures in a row after which a job is dead: about two hours of trying.
@@ -86,7 +86,13 @@ macro_rules! claim {
 
 const TAKE_HINTS: &str = "
     UPDATE deliveries SET lease = $1 WHERE repository = $2 AND state = 'waiting'
-    RETURNING pull_request, comment, head, guid, received_at_ms, pressed_by, pressed, issue";
+    RETURNING pull_request, comment, head, guid, received_at_ms, pressed_by, pressed, issue, ticked_by, ticks";
+
+/// `$1` repository, `$2` since when. A comment on an issue is no hint for a job, and done as soon as it is stored.
+const ARRIVALS: &str = "
+    SELECT pull_request, comment, head, guid, received_at_ms, pressed_by, pressed, issue, ticked_by, ticks
+    FROM deliveries WHERE repository = $1 AND received_at_ms >= $2 AND lease IS NULL
+    AND (state = 'waiting' OR comment IS NOT NULL)";
 
 /// `$1` repository, `$2` lease, `$3` now.
 const COMPLETE: &str = "
@@ -113,8 +119,18 @@ const PUT_OFF: &str = "
     WHERE repository = $1 AND lease = $2 AND state = 'running'";
 
 type ClaimedRow = (i64, i64, String, i64);
-type HintRow =
-    (Option<i64>, Option<i64>, Option<String>, String, i64, Option<String>, Option<String>, Option<i64>);
+type HintRow = (
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+    String,
+    i64,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    Option<String>,
+    Option<String>,
+);
 
 #[async_trait]
 impl Jobs for Database {
@@ -314,6 +330,18 @@ impl Database {
         Ok(row.is_some())
     }
 
+    pub(super) async fn arrival_rows(&self, repository: i64, since_ms: i64) -> Result<Arrivals, sqlx::Error> {
+        let rows: Vec<HintRow> = read!(self, pool => sqlx::query_as(ARRIVALS)
+            .bind(repository)
+            .bind(since_ms)
+            .fetch_all(pool)
+            .await)?;
+        let mut comments: Vec<u64> = rows.iter().filter_map(|row| row.1).map(i64::cast_unsigned).collect();
+        comments.sort_unstable();
+        let Hints { issues, presses, ticks, .. } = collect_hints(rows);
+        Ok(Arrivals { comments, issues, presses, ticks })
+    }
+
     async fn complete_row(&self, job: &ClaimedJob) -> Result<Lease, sqlx::Error> {
         let now_ms = self.now_ms();
         let repository = job.repository.cast_signed();
@@ -463,7 +491,8 @@ const fn held(rows: u64) -> Lease {
 
 fn collect_hints(rows: Vec<HintRow>) -> Hints {
     let mut hints = Hints::default();
-    for (pull_request, comment, head, delivery, at_ms, by, button, issue) in rows {
+    for (pull_request, comment, head, delivery, at_ms, by, button, issue, ticked_by, ticks) in rows {
+        hints.ticks.extend(ticks_of(at_ms, ticked_by, ticks));
         if let (Some(by), Some(button), Some(head)) = (by, button, head.clone()) {
             hints.presses.push(Press { at: timestamp(at_ms), delivery, by, button, head });
             continue;
@@ -487,7 +516,14 @@ fn collect_hints(rows: Vec<HintRow>) -> Hints {
     hints.heads.sort_unstable();
     hints.heads.dedup();
     hints.presses.sort_unstable();
+    hints.ticks.sort_by_key(|ticks| ticks.at);
     hints
+}
+
+/// What an older Capstan cannot have written, and a newer one may have, is passed over.
+fn ticks_of(at_ms: i64, by: Option<String>, boxes: Option<String>) -> Option<Ticks> {
+    let boxes = serde_json::from_str(&boxes?).ok()?;
+    Some(Ticks { at: timestamp(at_ms), by: by?, boxes })
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ pub struct Database {
     engine: Engine,
     clock: Arc<dyn Clock>,
     work: Arc<Notify>,
+    /// A delivery was stored.
+    arrived: Arc<Notify>,
 }
 
 #[derive(Debug, Clone)]

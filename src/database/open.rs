@@ -10,7 +10,6 @@ use sqlx::SqlSafeStr;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use tokio::sync::Notify;
 
 use super::{Database, Engine};
 use crate::app::ports::Clock;
@@ -143,7 +142,7 @@ impl Database {
             Some(other) => return Err(OpenError::Url(format!("`{other}:` is no engine that Capstan knows"))),
             None => return Err(OpenError::Url("it has no scheme".to_owned())),
         };
-        Ok(Self { engine, clock, work: Arc::new(Notify::new()) })
+        Ok(Self { engine, clock, work: Arc::default(), arrived: Arc::default() })
     }
 
     /// The SQLite file that opening this URL would create; `None` where it is there, and of every other URL.

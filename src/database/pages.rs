@@ -28,6 +28,7 @@ type TargetRow = (
     String,
     Option<String>,
     Option<String>,
+    Option<String>,
     Option<i64>,
     Option<String>,
     Option<String>,
@@ -42,13 +43,14 @@ type AuditRow = (i64, Option<String>, Option<String>, String, String, String);
 /// campaign without a proposal, and the other way round.
 const TARGETS: &str = "
     FROM (
-        SELECT c.repository, c.target, c.source_kind, c.state, c.reason, c.at_source, c.offered, p.pull_request,
-               p.source, p.head
+        SELECT c.repository, c.target, c.source_kind, c.state, c.reason, c.at_source, c.offered, c.hold,
+               p.pull_request, p.source, p.head
         FROM campaign_targets c
         LEFT JOIN proposals p
             ON p.repository = c.repository AND p.target = c.target AND p.source_kind = c.source_kind
         UNION ALL
-        SELECT p.repository, p.target, p.source_kind, 'proposed', '', NULL, NULL, p.pull_request, p.source, p.head
+        SELECT p.repository, p.target, p.source_kind, 'proposed', '', NULL, NULL, NULL, p.pull_request,
+               p.source, p.head
         FROM proposals p
         WHERE NOT EXISTS (
             SELECT 1 FROM campaign_targets c
@@ -58,7 +60,7 @@ const TARGETS: &str = "
 
 const TARGET_COLUMNS: &str = "
     SELECT t.repository, j.name, t.target, t.source_kind, t.state, t.reason, t.at_source,
-        COALESCE(t.offered, t.source), t.pull_request, k.conclusion, k.title,
+        COALESCE(t.offered, t.source), t.hold, t.pull_request, k.conclusion, k.title,
         (SELECT s.report FROM standings s WHERE s.repository = t.repository AND s.cluster = t.target
          ORDER BY s.taken_at_ms DESC LIMIT 1)";
 
@@ -159,9 +161,10 @@ macro_rules! rows {
 }
 
 fn narrowed(sight: &Sight, filter: &ClusterFilter) -> Condition {
-    Condition::seen(sight, "t.repository")
-        .equal("j.name", &filter.repository)
-        .words(&["t.target", "j.name", "t.at_source", "t.offered", "t.source", "t.reason"], &filter.text)
+    Condition::seen(sight, "t.repository").equal("j.name", &filter.repository).words(
+        &["t.target", "j.name", "t.at_source", "t.offered", "t.source", "t.reason", "t.hold"],
+        &filter.text,
+    )
 }
 
 #[async_trait]
@@ -415,7 +418,7 @@ impl Database {
             // Whoever works on it keeps what it was given; the next claim is given it again.
             sqlx::query(
                 "UPDATE deliveries SET state = 'waiting', lease = NULL
-                 WHERE guid = $1 AND (pull_request IS NOT NULL OR head IS NOT NULL)",
+                 WHERE guid = $1 AND (pull_request IS NOT NULL OR head IS NOT NULL OR ticks IS NOT NULL)",
             )
             .bind(guid)
             .execute(&mut *tx)
@@ -482,6 +485,7 @@ fn target(doing: &'static str, row: TargetRow) -> Result<ShownTarget, RecordsErr
         reason,
         at,
         offered,
+        hold,
         pull_request,
         conclusion,
         title,
@@ -496,6 +500,7 @@ fn target(doing: &'static str, row: TargetRow) -> Result<ShownTarget, RecordsErr
         reason,
         at,
         offered: offered.map(source_of),
+        hold,
         pull_request: pull_request.map(i64::cast_unsigned),
         check: conclusion.zip(title),
         rollout: rollout.map(|report| from_json::<RolloutReport>(doing, &report)).transpose()?,

@@ -1,5 +1,7 @@
 //! Proposals, checks, campaigns, answered comments, refused writes and the audit trail.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -10,8 +12,8 @@ use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord,
-    Records, RecordsError, RefusedWrite,
+    Arrivals, AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard,
+    ProposalRecord, Records, RecordsError, RefusedWrite,
 };
 
 /// Writes that were refused and that nobody has tried for so long are forgotten.
@@ -178,6 +180,15 @@ impl Records for Database {
         .map_err(failed("saving an answered comment"))
     }
 
+    async fn arrivals(&self, repository: u64, since: jiff::Timestamp) -> Result<Arrivals, RecordsError> {
+        let rows = self.arrival_rows(repository.cast_signed(), since.as_millisecond()).await;
+        rows.map_err(failed("reading what arrived"))
+    }
+
+    async fn wait_for_arrivals(&self, at_most: Duration) {
+        tokio::time::timeout(at_most, self.arrived.notified()).await.ok();
+    }
+
     async fn refused_writes(&self, repository: u64) -> Result<Vec<RefusedWrite>, RecordsError> {
         let sql =
             "SELECT what, content, refusals, not_before_ms, reason FROM refused_writes WHERE repository = $1
@@ -331,7 +342,7 @@ impl Database {
             }
             for rows in targets.chunks(256) {
                 let mut insert = sqlx::QueryBuilder::new(
-                    "INSERT INTO campaign_targets (repository, target, source_kind, state, reason, at_source, offered) ",
+                    "INSERT INTO campaign_targets (repository, target, source_kind, state, reason, at_source, offered, hold) ",
                 );
                 insert.push_values(rows, |mut row, (kind, target)| {
                     row.push_bind(repository)
@@ -340,7 +351,8 @@ impl Database {
                         .push_bind(&target.state)
                         .push_bind(&target.reason)
                         .push_bind(&target.at)
-                        .push_bind(&target.offered);
+                        .push_bind(&target.offered)
+                        .push_bind(&target.hold);
                 });
                 insert.build().execute(&mut *tx).await?;
             }

@@ -218,6 +218,10 @@ impl CodeHost for DryRun {
         self.host.wording(repository, comment).await
     }
 
+    async fn own_reactions(&self, repository: &Repository, comment: CommentId) -> Outcome<Vec<Reaction>> {
+        self.host.own_reactions(repository, comment).await
+    }
+
     async fn issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
         self.shown_issue(repository, number).await
     }
@@ -516,6 +520,11 @@ impl CodeHost for DryRun {
         self.update_check_run(repository, run.id, check).await
     }
 
+    async fn write_above_check_run(&self, repository: &Repository, id: u64, line: &str) -> Outcome<()> {
+        tell(repository, "check-run-update", &id.to_string(), line.len());
+        Ok(())
+    }
+
     async fn create_commit_status(
         &self,
         repository: &Repository,
@@ -539,6 +548,7 @@ impl CodeHost for DryRun {
                 body: body.to_owned(),
                 created_at: now,
                 updated_at: now,
+                verdicts: Some(0),
                 node_id: format!("dry-run-{id}"),
             };
             // Where it stands matters for commands alone, and Capstan gives itself none.

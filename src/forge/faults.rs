@@ -30,6 +30,8 @@ pub enum Fault {
     Hang(Duration),
     /// The connection is closed without an answer.
     Drop,
+    /// The request waits so long before it is done; nothing else is wrong with it.
+    Wait(Duration),
 }
 
 /// Which requests a fault concerns.
@@ -90,6 +92,11 @@ pub(crate) struct Faults {
 impl Faults {
     pub(crate) fn plan(&mut self, times: u32, matching: Matching, strike: Strike, fault: Fault) {
         self.planned.push(Planned { matching, fault, strike, times });
+    }
+
+    /// How many have not struck.
+    pub(crate) fn left(&self) -> usize {
+        self.planned.len()
     }
 
     pub(crate) fn clear(&mut self) {

@@ -66,6 +66,13 @@ async fn handle(shared: Arc<Shared>, incoming: Request<Incoming>) -> Result<Resp
         body,
     };
     let struck = shared.lock().faults.strike(&request.method, &request.path, &request.body);
+    let struck = match struck {
+        Some((_, Fault::Wait(time))) => {
+            tokio::time::sleep(time).await;
+            None
+        }
+        struck => struck,
+    };
     let outcome = tokio::task::spawn_blocking(move || {
         let outcome = answer(&shared, &request, struck);
         shared.outbox_changed.notify_one();
@@ -301,6 +308,6 @@ fn faulty(fault: &Fault) -> HttpResponse {
             .to_vec();
             HttpResponse::error(&error)
         }
-        Fault::Hang(_) | Fault::Drop => HttpResponse::json(500, &Value::Null),
+        Fault::Hang(_) | Fault::Drop | Fault::Wait(_) => HttpResponse::json(500, &Value::Null),
     }
 }

@@ -211,6 +211,39 @@ impl GitHub {
         }
     }
 
+    pub(super) async fn write_line_above_check_run(
+        &self,
+        repository: &Repository,
+        id: u64,
+        line: &str,
+    ) -> Result<(), CodeHostError> {
+        const ROUTE: &str = "/repos/{owner}/{repo}/check-runs/{check_run_id}";
+        #[derive(Deserialize)]
+        struct Said {
+            output: Output,
+        }
+        #[derive(Deserialize)]
+        struct Output {
+            title: Option<String>,
+            summary: Option<String>,
+        }
+        let path = ["check-runs", &id.to_string()];
+        let doing = format!("reading check run {id} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), ROUTE, doing).in_repository(repository, &path);
+        let Said { output: Output { title, summary } } = self.send(&call).await?.content()?;
+        let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
+        // Nothing is above what says nothing, and what was written there once need not be written again.
+        if title.is_empty() || summary.starts_with(line) {
+            return Ok(());
+        }
+        let summary = format!("{line}\n\n{summary}");
+        let doing = format!("updating check run {id} of {}", repository.name);
+        let call = Call::patch(Identity::doing(Task::Report, repository), ROUTE, doing)
+            .in_repository(repository, &path)
+            .body(json!({"output": {"title": title, "summary": cut_to(&summary, SUMMARY_CHARACTERS)}}));
+        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(drop)
+    }
+
     async fn change_check_run(
         &self,
         repository: &Repository,

@@ -157,6 +157,10 @@ impl CodeHost for GitHub {
         self.read_wording(repository, comment).await
     }
 
+    async fn own_reactions(&self, repository: &Repository, comment: CommentId) -> Outcome<Vec<Reaction>> {
+        self.read_own_reactions(repository, comment).await
+    }
+
     async fn issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
         self.read_issue(repository, number).await
     }
@@ -289,6 +293,10 @@ impl CodeHost for GitHub {
         check: &NewCheckRun,
     ) -> Outcome<CheckRun> {
         self.send_rest_of_check_run(repository, run.id, run.annotations, check).await
+    }
+
+    async fn write_above_check_run(&self, repository: &Repository, id: u64, line: &str) -> Outcome<()> {
+        self.write_line_above_check_run(repository, id, line).await
     }
 
     async fn create_commit_status(

@@ -23,11 +23,40 @@ struct CommentPayload {
     created_at: jiff::Timestamp,
     updated_at: jiff::Timestamp,
     node_id: String,
+    reactions: Option<ReactionCounts>,
     #[serde(default)]
     issue_url: String,
     #[serde(default)]
     html_url: String,
 }
+
+/// How many reactions of each kind something has.
+#[derive(Deserialize)]
+pub(super) struct ReactionCounts {
+    #[serde(rename = "+1")]
+    thumbs_up: u32,
+    confused: u32,
+}
+
+impl ReactionCounts {
+    /// Those that Capstan says with what came of a comment.
+    pub(super) const fn verdicts(self) -> u32 {
+        self.thumbs_up.saturating_add(self.confused)
+    }
+}
+
+#[derive(Deserialize)]
+struct ReactionPayload {
+    user: Option<UserPayload>,
+    content: String,
+}
+
+/// GitHub's words for the reactions that Capstan gives.
+const REACTIONS: [(Reaction, &str); 3] =
+    [(Reaction::Eyes, "eyes"), (Reaction::ThumbsUp, "+1"), (Reaction::Confused, "confused")];
+
+/// Pages of a hundred reactions that are read of one comment.
+const REACTION_PAGES: u32 = 10;
 
 impl CommentPayload {
     fn into_comment(self) -> Comment {
@@ -39,6 +68,7 @@ impl CommentPayload {
             body: self.body.unwrap_or_default(),
             created_at: self.created_at,
             updated_at: self.updated_at,
+            verdicts: self.reactions.map(ReactionCounts::verdicts),
             node_id: self.node_id,
         }
     }
@@ -135,26 +165,50 @@ impl GitHub {
         comment: CommentId,
         reaction: Reaction,
     ) -> Result<(), CodeHostError> {
-        let content = match reaction {
-            Reaction::Eyes => "eyes",
-            Reaction::ThumbsUp => "+1",
-            Reaction::Confused => "confused",
-        };
+        let content = REACTIONS.iter().find(|(known, _)| *known == reaction).map(|(_, content)| *content);
         let doing = format!("reacting to {comment} of {}", repository.name);
         let identity = Identity::doing(Task::Answer, repository);
-        let call = match comment {
-            CommentId::Comment(id) => {
-                Call::post(identity, "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", doing)
-                    .in_repository(repository, &["issues", "comments", &id.to_string(), "reactions"])
-            }
-            CommentId::Issue(number) => {
-                Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/reactions", doing)
-                    .in_repository(repository, &["issues", &number.to_string(), "reactions"])
-            }
-        };
-        let call = call.body(json!({"content": content}));
+        let (route, path) = reactions_to(comment);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let call = Call::post(identity, route, doing)
+            .in_repository(repository, &path)
+            .body(json!({"content": content}));
         // 201, or 200 where the reaction stands already.
         self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
+    }
+
+    pub(super) async fn read_own_reactions(
+        &self,
+        repository: &Repository,
+        comment: CommentId,
+    ) -> Result<Vec<Reaction>, CodeHostError> {
+        const PER_PAGE: usize = 100;
+        let own = self.read_bot_login().await?;
+        let (route, path) = reactions_to(comment);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let mut given = Vec::new();
+        for page in 1..=REACTION_PAGES {
+            let doing = format!("reading the reactions to {comment} of {}", repository.name);
+            let call = Call::get(Identity::reading(repository), route, doing)
+                .in_repository(repository, &path)
+                .query("per_page", PER_PAGE.to_string())
+                .query("page", page.to_string());
+            let answer = self.send(&call).await?;
+            let more = answer.more;
+            let found: Vec<ReactionPayload> = answer.content()?;
+            let is_full = found.len() >= PER_PAGE;
+            let is_own = |user: &Option<UserPayload>| {
+                user.as_ref().is_some_and(|user| user.kind == "Bot" && user.login == own)
+            };
+            let own = found.iter().filter(|one| is_own(&one.user));
+            given.extend(own.filter_map(|one| {
+                REACTIONS.iter().find(|(_, content)| *content == one.content).map(|(reaction, _)| *reaction)
+            }));
+            if !more.unwrap_or(is_full) {
+                break;
+            }
+        }
+        Ok(given)
     }
 
     pub(super) async fn read_membership(
@@ -200,5 +254,20 @@ impl GitHub {
             Some("read" | "triage") => Permission::Read,
             _ => Permission::None,
         })
+    }
+}
+
+/// Where reactions to a comment, or to the text of an issue, are kept.
+fn reactions_to(comment: CommentId) -> (&'static str, Vec<String>) {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match comment {
+        CommentId::Comment(id) => (
+            "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+            words(&["issues", "comments", &id.to_string(), "reactions"]),
+        ),
+        CommentId::Issue(number) => (
+            "/repos/{owner}/{repo}/issues/{issue_number}/reactions",
+            words(&["issues", &number.to_string(), "reactions"]),
+        ),
     }
 }

@@ -14,6 +14,7 @@ use crate::app::ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
+use super::conversation::ReactionCounts;
 use super::graphql::missing_node;
 use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
@@ -34,6 +35,7 @@ struct IssuePayload {
     user: Option<UserPayload>,
     node_id: String,
     created_at: jiff::Timestamp,
+    reactions: Option<ReactionCounts>,
     /// Pull requests are listed as issues too.
     pull_request: Option<serde::de::IgnoredAny>,
 }
@@ -51,14 +53,23 @@ impl IssuePayload {
     }
 
     /// What a person says with it, where it is open and no pull request.
-    fn into_placed_comment(self) -> Option<PlacedComment> {
+    fn into_placed_comment(mut self) -> Option<PlacedComment> {
+        let verdicts = self.reactions.take().map(ReactionCounts::verdicts);
         let is_of_person = self.user.as_ref().is_some_and(|user| user.kind != "Bot");
         let heard = is_of_person && self.state == "open" && self.pull_request.is_none();
         let (created_at, number) = (self.created_at, self.number);
         let Issue { author, body, node_id, .. } = self.into_issue();
         let id = CommentId::Issue(number);
-        let comment =
-            Comment { id, author, by_bot: false, body, created_at, updated_at: created_at, node_id };
+        let comment = Comment {
+            id,
+            author,
+            by_bot: false,
+            body,
+            created_at,
+            updated_at: created_at,
+            verdicts,
+            node_id,
+        };
         heard.then_some(PlacedComment { number, on_pull_request: false, comment })
     }
 }

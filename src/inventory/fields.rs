@@ -52,18 +52,22 @@ impl<'f> Fields<'f> {
         self.findings.push(Finding::new(rule, message).place(self.level.place(offset)));
     }
 
-    /// The entries of a mapping that has these keys alone; `name` is how the mapping is called, with a dot at
-    /// its end where it has a name.
-    pub(super) fn entries<'n>(&mut self, node: &'n Node, name: &str, known: &[&str]) -> &'n [Entry] {
+    /// The entries of a mapping with whatever keys; `name` is how the mapping is called.
+    pub(super) fn named<'n>(&mut self, node: &'n Node, name: &str) -> &'n [Entry] {
         if node.is_null() {
             return &[];
         }
-        let Some(entries) = node.as_mapping() else {
-            let name = name.trim_end_matches('.');
+        node.as_mapping().unwrap_or_else(|| {
             let message = format!("`{name}` must be a mapping, found {}", noun(node));
             self.wrong(rules::INVENTORY_TYPE, node.span.start, message);
-            return &[];
-        };
+            &[]
+        })
+    }
+
+    /// The entries of a mapping that has these keys alone; `name` is how the mapping is called, with a dot at
+    /// its end where it has a name.
+    pub(super) fn entries<'n>(&mut self, node: &'n Node, name: &str, known: &[&str]) -> &'n [Entry] {
+        let entries = self.named(node, name.trim_end_matches('.'));
         for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
             let message = format!("unknown key `{name}{}`{}", entry.key, hint(&entry.key, known));
             self.wrong(rules::INVENTORY_TYPE, entry.key_span.start, message);

@@ -41,6 +41,9 @@ impl FolderPattern {
             let Some((word, behind)) = after.split_once('}') else {
                 return Err(format!("`{text}` has a `{{` without its `}}`"));
             };
+            if before.contains('}') {
+                return Err(format!("`{text}` has a `}}` without its `{{`"));
+            }
             if !before.is_empty() {
                 parts.push(Part::Text(before.to_owned()));
             }
@@ -110,7 +113,7 @@ mod tests {
             ("{customer}", Err("`{customer}` lacks `{name}`, so that all clusters would share a folder")),
             ("{custmer}/{name}", Err("`{custmer}` is no level; did you mean `customer`?")),
             ("{name", Err("`{name` has a `{` without its `}`")),
-            ("name}{name}", Ok("name}peu01")),
+            ("name}{name}", Err("`name}{name}` has a `}` without its `{`")),
             ("{name}}", Err("`{name}}` has a `}` without its `{`")),
             (
                 "{site}/{name}",

@@ -22,7 +22,7 @@
 //! | [`unknown`] | values that no release knows | `kinds`, `schema` |
 //! | [`values`] | the values of one cluster | `check`, `expression`, `kinds`, `membership`, `merge`, `origin`, `schema` |
 //! | [`templates`] | a release's templates, and what they come to (T1 to T8) | `context`, `engine`, `kinds`, `merge`, `origin`, `values` |
-//! | [`record`] | the values that a base was made from (I9) | `kinds`, `origin` |
+//! | [`record`] | the values that a base was made from (I9) | `kinds`, `merge`, `origin`, `values` |
 //! | [`survey`] | a whole inventory over a snapshot | `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 

@@ -1,6 +1,7 @@
 //! `<cluster>/capstan-values.yaml`: the values that a cluster's base was made from (I9).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use capstan_model::digest::sha256;
 use capstan_model::finding::{FileError, Place, rules};
@@ -9,7 +10,9 @@ use capstan_yaml::{Node, Value, YamlFile, write};
 use serde_json::{Map, json};
 
 use super::kinds::API_VERSION;
-use super::origin::LevelKind;
+use super::merge::Merged;
+use super::origin::{Level, LevelKind, Origin};
+use super::values::ClusterValues;
 
 /// Name of the file in a cluster's folder.
 pub const FILE: &str = "capstan-values.yaml";
@@ -50,6 +53,18 @@ impl ValuesRecord {
             "components": components,
             "values": self.values,
         })
+    }
+
+    /// The values as templates see them. All of them stand in the record, which is at `path`.
+    pub fn cluster_values(&self, path: &RepoPath) -> ClusterValues {
+        let file = YamlFile::default();
+        let (kind, name) = (LevelKind::ClusterDefinition, self.definition.clone());
+        let level = Arc::new(Level { kind, name, path: path.clone(), file });
+        ClusterValues {
+            merged: Merged::of_value(&self.values, &Origin::new(level, 0)),
+            dependencies: BTreeMap::new(),
+            findings: Vec::new(),
+        }
     }
 
     /// The file's text.

@@ -253,15 +253,25 @@ struct Below<'i> {
 }
 
 impl ReleaseParts {
-    /// Reads a release's schema and templates.
+    /// Reads a release's schema and templates, wherever its folder is.
     fn read(tree: &dyn Tree, release: &ReleaseId) -> Self {
-        let mut parts = Self::default();
         let possible = release.possible_folders();
         let Some(folder) = possible.iter().find(|folder| !tree.entries_in(folder).is_empty()) else {
             let message = format!("there is no release `{release}` in this repository");
-            parts.findings.push(Finding::new(rules::UNKNOWN_RELEASE, message));
-            return parts;
+            let findings = vec![Finding::new(rules::UNKNOWN_RELEASE, message)];
+            return Self { findings, ..Self::default() };
         };
+        Self::read_in(tree, folder, release)
+    }
+
+    /// Whether values have any say in what the release comes to.
+    pub fn use_values(&self) -> bool {
+        self.schema.is_some() || self.templates.is_some() || !self.findings.is_empty()
+    }
+
+    /// Reads the schema and the templates in a release's folder.
+    pub fn read_in(tree: &dyn Tree, folder: &RepoPath, release: &ReleaseId) -> Self {
+        let mut parts = Self::default();
         let entry = folder.join(schema::FILE).ok().and_then(|path| tree.entry(&path));
         if let Some(entry) = entry.filter(|entry| entry.is_file()) {
             match tree.read(entry) {

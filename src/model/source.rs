@@ -33,6 +33,9 @@ impl SourceKind {
     /// Releases, those of Giant Swarm included.
     pub const RELEASE: Self = Self(Cow::Borrowed("release"));
 
+    /// The inventory: other values under the release that a cluster has, which is what such a source is named by.
+    pub const INVENTORY: Self = Self(Cow::Borrowed("inventory"));
+
     /// So many bytes are a name at most.
     const LONGEST: usize = 32;
 
@@ -144,6 +147,15 @@ impl SourceContent {
         let is_digest = |rest: &str| rest.len() == 16 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_one = TreeId::parse(id).is_ok() && rest.is_none_or(is_digest);
         is_one.then(|| Self(text.into()))
+    }
+
+    /// The content of a release's folder under these values, of which the digest is known: that takes the place of what
+    /// else counts beside the folder.
+    #[must_use]
+    pub fn with_values(&self, digest: &str) -> Self {
+        let (id, _) = self.0.split_once('+').unwrap_or((&self.0, ""));
+        let digest: String = digest.chars().take(16).collect();
+        Self(format!("{id}+{digest}").into())
     }
 
     /// As it is written.

@@ -46,6 +46,8 @@ pub(super) enum Answered {
 /// A part of an answer, with the upgrade that it speaks of.
 pub(super) enum Answer {
     Upgrade(ClusterId, Result<Arc<Upgrade>, String>),
+    /// One that the inventory brings.
+    Valued(ClusterId, Result<Arc<Upgrade>, String>),
     Other(Response),
 }
 
@@ -122,6 +124,11 @@ impl Process {
                     open.remove(&cluster);
                     let plan = plan.and_then(|sent| self.upgrade(sent));
                     take(Answer::Upgrade(cluster, plan));
+                }
+                Response::Valued(cluster, plan) => {
+                    open.remove(&cluster);
+                    let plan = plan.and_then(|sent| self.upgrade(sent));
+                    take(Answer::Valued(cluster, plan));
                 }
                 Response::TooLong(why) => {
                     let why = format!("The answer of the planning process is too long: {why}.");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
+use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::Tree;
 use capstan_plan::creation::CreatedCluster;
@@ -31,6 +32,26 @@ pub(super) struct RemoteFleet {
 
 type Plan = Result<Arc<Upgrade>, String>;
 
+/// Plans by cluster.
+#[derive(Default)]
+struct Planned {
+    releases: BTreeMap<ClusterId, Plan>,
+    /// What the inventory brings, as far as it brings something.
+    values: BTreeMap<ClusterId, Plan>,
+}
+
+impl Planned {
+    /// Of a cluster that is beyond the limits: releases are planned first.
+    fn exceeds(&mut self, cluster: ClusterId, why: String) {
+        if self.releases.contains_key(&cluster) {
+            self.values.insert(cluster, Err(why));
+        } else {
+            self.values.insert(cluster.clone(), Err(why.clone()));
+            self.releases.insert(cluster, Err(why));
+        }
+    }
+}
+
 impl RemoteFleet {
     pub(super) const fn new(planner: ProcessPlanner, request: FleetRequest, opened: Opened) -> Self {
         Self { planner, request, opened }
@@ -40,23 +61,25 @@ impl RemoteFleet {
     fn plan(
         &self,
         only: Option<BTreeSet<ClusterId>>,
-        plans: &mut BTreeMap<ClusterId, Plan>,
+        plans: &mut Planned,
     ) -> Result<(), Ended> {
-        let without = plans.keys().cloned().collect();
-        let request = Request::Plan { fleet: self.request.clone(), only, without };
-        let mut planned = BTreeMap::new();
-        let asked = self.planner.pool.call(&request, &mut |answer| {
-            if let Answer::Upgrade(cluster, plan) = answer {
-                planned.insert(cluster, plan);
-            }
+        let without = plans.releases.keys().cloned().collect();
+        let without_values = plans.values.keys().cloned().collect();
+        let request = Request::Plan { fleet: self.request.clone(), only, without, without_values };
+        let mut planned = Planned::default();
+        let asked = self.planner.pool.call(&request, &mut |answer| match answer {
+            Answer::Upgrade(cluster, plan) => drop(planned.releases.insert(cluster, plan)),
+            Answer::Valued(cluster, plan) => drop(planned.values.insert(cluster, plan)),
+            Answer::Other(_) => {}
         });
-        plans.append(&mut planned);
+        plans.releases.append(&mut planned.releases);
+        plans.values.append(&mut planned.values);
         asked
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
     fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
-        let mut plans: BTreeMap<ClusterId, Plan> = BTreeMap::new();
+        let mut plans = Planned::default();
         let mut deaths = 0;
         while let Err(ended) = self.plan(only.cloned(), &mut plans) {
             if !ended.cause.is_theirs() || ended.open.is_empty() {
@@ -73,13 +96,14 @@ impl RemoteFleet {
                         return Err(ended.into());
                     }
                     deaths += usize::from(!ended.is_known);
-                    plans.insert(suspect.clone(), Err(ended.why));
+                    plans.exceeds(suspect.clone(), ended.why);
                 }
             }
             if deaths > MOST_EXCEEDED {
                 break;
             }
         }
+        let Planned { mut releases, values } = plans;
         let targets = self.opened.scopes.iter().map(|scope| &scope.target);
         let targets = targets.filter_map(|target| Some((target, target.id()?)));
         let targets = targets.filter(|(_, id)| only.is_none_or(|only| only.contains(*id)));
@@ -89,15 +113,24 @@ impl RemoteFleet {
                     "{cluster} is not planned yet: more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits in this look. The next look gets further"
                 ))
             };
-            (ProposalId::of_release(target.clone()), plans.remove(cluster).unwrap_or_else(unplanned))
+            (ProposalId::of_release(target.clone()), releases.remove(cluster).unwrap_or_else(unplanned))
         };
-        Ok(targets.map(plan).collect())
+        let mut all: Plans = targets.map(plan).collect();
+        let valued = |(cluster, plan): (ClusterId, Plan)| {
+            (ProposalId { target: cluster.into(), kind: SourceKind::INVENTORY }, plan)
+        };
+        all.extend(values.into_iter().map(valued));
+        Ok(all)
     }
 }
 
 impl OpenFleet for RemoteFleet {
     fn settings(&self) -> &RepositorySettings {
         &self.opened.settings
+    }
+
+    fn scopes_to_come(&self) -> Vec<Scope> {
+        self.opened.to_come.clone()
     }
 
     fn scopes(&self) -> Vec<Scope> {

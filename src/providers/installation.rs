@@ -7,10 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::object::api_group;
+use capstan_model::object::{ObjectId, api_group};
 use serde_json::{Value, json};
 
 use super::kind::{GROUP, ProviderKind};
+use super::objects::id_of;
 use super::rendering::Rendered;
 use super::set::ProviderSet;
 use super::spec::Provider;
@@ -24,6 +25,8 @@ const EXTENSIONS: &str = "apiextensions.k8s.io";
 
 /// What is done to an object by its name: what an installation applies and prunes.
 const WRITTEN: &[&str] = &["create", "delete", "get", "patch"];
+/// What is done to an object that the set has no more.
+const PRUNED: &[&str] = &["delete", "get"];
 /// Definitions are never pruned: everything of their kinds would go with them.
 const KEPT: &[&str] = &["create", "get", "patch"];
 /// What is watched for drift, all of a kind at once: a right on names holds for one name at a time.
@@ -40,6 +43,15 @@ pub struct Installation {
     /// What each subject of a provider's bindings may do: `{label, subject, rules}`, aggregated roles resolved within
     /// the set. A rule of a RoleBinding has its `namespace`; a role that is not in the set is named by `role` alone.
     pub providers: Vec<Value>,
+}
+
+/// What is there of a set already, or may be: what an upgrade from it takes besides.
+#[derive(Debug, Clone, Default)]
+pub struct Before {
+    /// The objects that it brought; those that the set has no more are deleted.
+    pub objects: Vec<ObjectId>,
+    /// Label and version of what may have been installed by the operator, whose caches of it are deleted.
+    pub versions: BTreeSet<(String, String)>,
 }
 
 /// Resources by group and name, names of objects, verbs.
@@ -71,26 +83,26 @@ impl Rules {
     }
 }
 
-/// The rights round these providers, which are all of a set.
-pub fn installation(set: &[(&Provider, &Rendered)]) -> Installation {
+/// The rights round these providers, which are all of a set, where something of it may be there already.
+pub fn installation(set: &[(&Provider, &Rendered)], before: &Before) -> Installation {
     let parts = set.iter().map(|(provider, rendered)| (*provider, rendered.objects.as_slice()));
-    of_parts(&parts.collect::<Vec<_>>())
+    of_parts(&parts.collect::<Vec<_>>(), before)
 }
 
 /// The same of those providers of a set whose components are known; variables without values are empty in them.
-pub fn installation_of(set: &ProviderSet, rendered: &RenderedSet) -> Installation {
+pub fn installation_of(set: &ProviderSet, rendered: &RenderedSet, before: &Before) -> Installation {
     let mut parts: Vec<Part<'_>> = Vec::new();
     for provider in set.providers() {
         let components = rendered.member(&provider.label()).and_then(|member| member.rendered());
         parts.extend(components.map(|components| (provider, components.objects.as_slice())));
     }
-    of_parts(&parts)
+    of_parts(&parts, before)
 }
 
 /// A provider and the objects that it comes to.
 type Part<'a> = (&'a Provider, &'a [Value]);
 
-fn of_parts(set: &[Part<'_>]) -> Installation {
+fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
     let objects: Vec<&Value> = set.iter().flat_map(|(_, objects)| *objects).collect();
     let plurals = plurals(&objects);
     let mut whole = Rules::default();
@@ -125,6 +137,19 @@ fn of_parts(set: &[Part<'_>]) -> Installation {
             _ => {}
         }
     }
+    for id in gone(&objects, before) {
+        let resource =
+            plurals.get(&(id.group.clone(), id.kind.clone())).cloned().unwrap_or_else(|| plural(&id.kind));
+        let rules = match &id.namespace {
+            None => &mut whole,
+            Some(namespace) => of_namespace.entry(namespace.clone()).or_default(),
+        };
+        // A definition stays, and is looked at.
+        let verbs = if id.group == EXTENSIONS { &PRUNED[1..] } else { PRUNED };
+        rules.add(&id.group, &resource, &[&id.name], verbs);
+        let watched: &[&str] = if id.group.is_empty() && id.kind == "Secret" { &[&id.name] } else { &[] };
+        rules.add(&id.group, &resource, watched, WATCHED);
+    }
     for kind in ProviderKind::names() {
         whole.add(GROUP, &plural(kind), &[], READ);
     }
@@ -139,9 +164,12 @@ fn of_parts(set: &[Part<'_>]) -> Installation {
         rules.add("", "pods", &[], &["list", "watch"]);
         // What others left who installed it: the operator's cache goes, clusterctl's inventory says the version.
         rules.add(CLUSTERCTL, "providers", &[&provider.label()], &["get"]);
-        if let Some(version) = provider.version() {
+        let label = provider.label();
+        let others =
+            before.versions.iter().filter(|(of, _)| *of == label).map(|(_, version)| version.as_str());
+        for version in provider.version().into_iter().chain(others) {
             let cache = provider.kind.operators_cache(&provider.name, version);
-            rules.add("", "secrets", &[&cache], &["delete", "get"]);
+            rules.add("", "secrets", &[&cache], PRUNED);
         }
         if let Some(secret) = &provider.spec.config_secret {
             of_namespace.entry(secret.namespace.clone()).or_default().add(
@@ -162,6 +190,12 @@ fn of_parts(set: &[Part<'_>]) -> Installation {
     let mut roles = vec![role("ClusterRole", None, whole)];
     roles.extend(of_namespace.into_iter().map(|(namespace, rules)| role("Role", Some(&namespace), rules)));
     Installation { roles, providers: managers(set, &objects) }
+}
+
+/// What was there of a set that has it no more.
+fn gone<'b>(objects: &[&Value], before: &'b Before) -> Vec<&'b ObjectId> {
+    let kept: BTreeSet<ObjectId> = objects.iter().map(|object| id_of(object)).collect();
+    before.objects.iter().filter(|id| !kept.contains(id) && id.kind != "Namespace").collect()
 }
 
 /// What the subjects of each provider's bindings may do.

@@ -1,10 +1,11 @@
 //! What an installer needs, by hand.
 
+use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 use serde_json::{Value, json};
 
-use super::{Installation, installation, plural};
+use super::{Before, Installation, installation, plural};
 use crate::rendering::{Inputs, render};
 use crate::set::ProviderSet;
 use crate::variables::Values;
@@ -59,13 +60,17 @@ data:
 ";
 
 fn rights() -> Installation {
+    rights_after(&Before::default())
+}
+
+fn rights_after(before: &Before) -> Installation {
     let tree = Files::new(&[("set/acme.yaml", SET)]);
     let set = ProviderSet::read(&tree, &RepoPath::parse("set").unwrap()).unwrap();
     let variables = Values::default();
     let inputs = Inputs { tree: &tree, set: &set, variables: &variables, configuration: None };
     let provider = &set.providers()[0];
     let rendered = render(provider, inputs).unwrap();
-    installation(&[(provider, &rendered)])
+    installation(&[(provider, &rendered)], before)
 }
 
 /// A rule by hand.
@@ -133,6 +138,56 @@ fn an_installer_needs_no_star() {
             }),
         ]
     );
+}
+
+/// What an upgrade drops is deleted, a definition aside; and caches of the operator of every version that may have been.
+#[test]
+fn an_upgrade_takes_what_it_drops_and_nothing_else_besides() {
+    let id = |group: &str, kind: &str, namespace: Option<&str>, name: &str| ObjectId {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+    };
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    let before = Before {
+        objects: vec![
+            id(RBAC, "ClusterRole", None, "part"),
+            id(RBAC, "ClusterRole", None, "dropped"),
+            id("apiextensions.k8s.io", "CustomResourceDefinition", None, "lids.acme.example"),
+            id("", "Service", Some("acme-system"), "dropped"),
+            id("", "Secret", Some("acme-system"), "dropped"),
+        ],
+        versions: [
+            ("infrastructure-acme".to_owned(), "v0.9.0".to_owned()),
+            ("other".to_owned(), "v3".to_owned()),
+        ]
+        .into(),
+    };
+    let rules = |rights: &Installation| -> Vec<Value> {
+        let roles = rights.roles.iter().flat_map(|role| role["rules"].as_array().unwrap().clone());
+        roles.collect()
+    };
+    let (without, with) = (rules(&rights()), rules(&rights_after(&before)));
+    let more: Vec<&Value> = with.iter().filter(|rule| !without.contains(rule)).collect();
+    assert_eq!(
+        more,
+        [
+            &rule("apiextensions.k8s.io", "customresourcedefinitions", &["lids.acme.example"], "get"),
+            &rule(RBAC, "clusterroles", &["dropped"], "delete get"),
+            &rule(
+                "",
+                "secrets",
+                &["infrastructure-acme-v0.9.0-cache", "infrastructure-acme-v1.0.0-cache"],
+                "delete get"
+            ),
+            &rule("", "secrets", &["dropped"], "delete get list watch"),
+            &rule("", "services", &["dropped"], "delete get"),
+            &rule("", "services", &[], "list watch"),
+        ]
+    );
+    let less: Vec<&Value> = without.iter().filter(|rule| !with.contains(rule)).collect();
+    assert_eq!(less, [&rule("", "secrets", &["infrastructure-acme-v1.0.0-cache"], "delete get")]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub use comparison::{
 };
 pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
-pub use installation::{Installation, SERVICE_ACCOUNT, installation, installation_of};
+pub use installation::{Before, Installation, SERVICE_ACCOUNT, installation, installation_of};
 pub use kind::{GROUP, ProviderKind, VERSION};
 pub use known::is_known;
 pub use lacking::{Lacking, lacking};
@@ -90,7 +90,7 @@ pub use rendering::{Inputs, Rendered, Variable, render};
 pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
 pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
 pub use set::ProviderSet;
-pub use source::{at_hand, check_metadata, digests};
+pub use source::{at_hand, check_metadata, digests, versions_at_hand};
 pub use spec::Provider;
 pub use state::{Components, Member, Release, RenderedComponents, RenderedSet};
 pub use supply::{Supplied, Supplies, Supply, Wanted, supply};

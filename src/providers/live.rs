@@ -222,6 +222,17 @@ impl Provider {
         self.spec.config_secret.as_ref().filter(of_it).map(|secret| secret.name.as_str())
     }
 
+    /// The labels of the ConfigMaps of its namespace that its components may be in, as `kubectl -l` takes them; empty where
+    /// any may be.
+    pub fn components_selector(&self) -> String {
+        source::selector(self).to_string()
+    }
+
+    /// The ConfigMap of its namespace that its additional manifests are in.
+    pub fn additional_manifests(&self) -> Option<&str> {
+        self.spec.additional_manifests.as_ref().map(|named| named.name.as_str())
+    }
+
     /// Whether a ConfigMap of its namespace holds components of the version that it asks for; of any, where it asks for
     /// none.
     pub fn is_supplied_by(&self, config_map: &Value) -> bool {

@@ -93,6 +93,15 @@ pub fn untold_refusal(command: &str, branch: &str) -> Answer {
     Answer::refused(Refusal::NotObeyed, &text)
 }
 
+/// What stands above a check while a run is at work: a button of it was pressed, by a person of that login.
+pub fn pressed_meanwhile(button: &str, by: &str) -> String {
+    format!(
+        "> {}, pressed by {}, was heard: it is carried out once what is under way is done.",
+        code(button, 40),
+        code(by, 100)
+    )
+}
+
 /// The plan of one cluster, at length, where an answer shows so many.
 pub fn plan_answer(proposal: &Proposal<'_>, plans: usize) -> Answer {
     // Something else may have been asked for in the same comment.
@@ -200,7 +209,7 @@ fn conflict_at(kind: &str, name: &str, path: &FieldPath) -> String {
 
 /// That a conflict was settled.
 pub fn settled(target: &str, one: &SettledConflict) -> Answer {
-    Answer::told(format!(
+    Answer::shown(format!(
         "{}: {}. It is forgotten when one of the three values changes.\n",
         code(target, 200),
         settled_in_words(one)
@@ -249,6 +258,11 @@ pub fn standing_answer(cluster: &str, word: &str, why: &str) -> Answer {
     let is_open =
         STATES.iter().any(|state| state.word == word && matches!(state.mood, Mood::Open | Mood::Good));
     if is_open { about(cluster, why) } else { refused(cluster, why, Refusal::State) }
+}
+
+/// A sentence about one cluster, which its pull request shows.
+pub fn shown(cluster: &str, sentence: &str) -> Answer {
+    Answer::shown(sentence_about(cluster, sentence))
 }
 
 /// A sentence about one cluster.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use capstan_model::digest::hex;
+use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, ProposalId, Sidebar, SourceState, TitleDigest};
 use capstan_plan::upgrade::Retarget;
@@ -287,7 +288,7 @@ impl Block {
         let is_own = payload.repository == repository
             && payload.pull_request.is_none_or(|named| named == number)
             && payload.cluster == proposal.target.to_string()
-            && *source.source().kind() == proposal.kind;
+            && (*source.source().kind() == proposal.kind || proposal.kind == SourceKind::INVENTORY);
         if !is_own {
             return None;
         }
@@ -329,6 +330,12 @@ pub(super) fn unseal<'b>(body: &'b str, key: &BlockKey) -> Option<&'b str> {
     let own: Vec<String> = key.codes(json.as_bytes()).collect();
     let mut codes = lines.take(CODES).take_while(|line| *line != "```");
     codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))).then_some(json)
+}
+
+/// What stands where something is noted in a body, whoever wrote it.
+pub(super) fn noted_by_anybody(body: &str) -> Option<&str> {
+    let (_, after) = body.rsplit_once(FENCE)?;
+    after.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
 /// Whether a body ends with such a note, and nothing was written into it or below it.

@@ -5,7 +5,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
-use super::{Block, BlockKey, provider_changes, tables};
+use super::{Block, BlockKey, provider_changes, tables, values};
 use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
 use capstan_model::wording::{count, sentence};
@@ -165,7 +165,10 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
     let kind = to.kind();
     let target = code(upgrade.target.path(), 200);
     let offered = code(&to.to_string(), 200);
+    let of_values = values::summary(upgrade, &to.to_string());
+    let by_inventory = of_values.is_some();
     let mut text = match &upgrade.from {
+        _ if by_inventory => of_values.unwrap_or_default(),
         Some(_) if records_inferred(upgrade, proposal.source) => {
             let does = if upgrade.changes.is_empty() {
                 "This records it and changes nothing else".to_owned()
@@ -194,6 +197,7 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
         None => format!("Upgrades {target} to {offered}.\n\n"),
     };
     match upgrade.basis {
+        _ if by_inventory => {}
         Basis::Known => {}
         Basis::Inferred => text.push_str(&format!(
             "> The {kind} that this cluster comes from is not recorded. It was inferred: all of that {kind}'s fields still stand in the base.\n\n",
@@ -237,6 +241,7 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     let kind = source.kind();
     // Only releases can be asked for by name.
     let asked = match source.release() {
+        Some(_) if values::brought(upgrade).is_some() => String::new(),
         Some(release) => format!(" --to {}", shell_word(release.as_str())),
         None => String::new(),
     };
@@ -274,7 +279,7 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     section(findings_head(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
     section(
         format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),
-        &tables::change_rows(&upgrade.changes, kind),
+        &values::change_rows(upgrade).unwrap_or_else(|| tables::change_rows(&upgrade.changes, kind)),
         usize::MAX,
         "changes",
     );
@@ -287,12 +292,16 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
         None => "No reconciler reports on this cluster here, so machines of an earlier upgrade may still be rolling: look before you merge.".to_owned(),
         Some(name) => format!("The reconciler on {} follows the machines after the merge: the check `capstan/rollout` here tells how they do.", code(name, 100)),
     };
+    let decline = values::how_to_decline(proposal.upgrade).map_or_else(
+        || format!("Close it to decline this {kind}: it is not offered again, a newer one is."),
+        str::to_owned,
+    );
     format!(
         "\n### What to do next\n\n\
          - Read the changes above and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
          - {rolling}\n\
          - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
-         - Close it to decline this {kind}: it is not offered again, a newer one is.\n\
+         - {decline}\n\
          - {} lists the commands.\n",
         code(&format!("{prefix} replan"), 60),
         code(&format!("{prefix} help"), 60),

@@ -26,22 +26,47 @@ pub struct Answer(Vec<Piece>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
     text: String,
-    is_refusal: bool,
+    says: Says,
+}
+
+/// What a piece says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// Something that stands nowhere else.
+    This,
+    /// Something that the pull request shows by itself, in its check or in its description.
+    WhatShows,
+    /// Why something was not done.
+    Refusal,
 }
 
 impl Answer {
     /// Says this Markdown, which ends a line, of something that was done or told.
     pub fn told(text: impl Into<String>) -> Self {
-        Self::piece(text.into(), false)
+        Self::piece(text.into(), Says::This)
+    }
+
+    /// The same of something that the pull request which it is about shows, in its check or in its description.
+    pub fn shown(text: impl Into<String>) -> Self {
+        Self::piece(text.into(), Says::WhatShows)
     }
 
     /// Says why something was not done, with the way to the page that explains it.
     pub fn refused(refusal: Refusal, text: &str) -> Self {
-        Self::piece(refusal.after(text), true)
+        Self::piece(refusal.after(text), Says::Refusal)
     }
 
-    fn piece(text: String, is_refusal: bool) -> Self {
-        if text.is_empty() && !is_refusal { Self::default() } else { Self(vec![Piece { text, is_refusal }]) }
+    fn piece(text: String, says: Says) -> Self {
+        let is_nothing = text.is_empty() && says != Says::Refusal;
+        if is_nothing { Self::default() } else { Self(vec![Piece { text, says }]) }
+    }
+
+    /// The same, told where it is not refused: nothing else shows it.
+    #[must_use]
+    pub fn nowhere_else(mut self) -> Self {
+        let shown = self.0.iter_mut().filter(|piece| piece.says == Says::WhatShows);
+        shown.for_each(|piece| piece.says = Says::This);
+        self
     }
 
     /// Both, one below the other.
@@ -68,7 +93,12 @@ impl Answer {
 
     /// Whether nothing was done of what was asked for.
     pub fn is_refusal(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|piece| piece.is_refusal)
+        !self.0.is_empty() && self.0.iter().all(|piece| piece.says == Says::Refusal)
+    }
+
+    /// Whether all of it is what the pull request shows.
+    pub fn is_shown(&self) -> bool {
+        self.0.iter().all(|piece| piece.says == Says::WhatShows)
     }
 
     /// All of it, however long.

@@ -3,6 +3,7 @@
 use super::markdown::plain;
 use super::tables;
 use super::title::{records_inferred, title_from_settings};
+use super::values;
 use capstan_model::wording::count;
 use capstan_plan::proposal::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
@@ -24,13 +25,16 @@ pub fn commit_message(
     let to = plain(&source.source().to_string(), 120);
     let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);
+    let of_values = values::title(upgrade);
     let own = || match versions {
         _ if recorded => format!("Record {target} at {to}"),
         Versions::Stay => format!("Roll {target} back to {to}"),
         Versions::Move => format!("Upgrade {target} to {to}"),
     };
-    let what = title_from_settings(title, upgrade, source).unwrap_or_else(own);
+    let what = of_values.or_else(|| title_from_settings(title, upgrade, source)).unwrap_or_else(own);
+    let by_inventory = values::commit_line(upgrade, &to);
     let from = match &upgrade.from {
+        _ if by_inventory.is_some() => by_inventory.unwrap_or_default(),
         Some(_) if recorded => format!("Nobody had recorded the {kind}; it was inferred"),
         Some(from) if upgrade.basis == Basis::Inferred => {
             format!("From {}, which was inferred", plain(&from.to_string(), 120))
@@ -94,6 +98,7 @@ mod tests {
             components: vec![],
             providers: vec![],
             unasked: vec![],
+            values: None,
             blocked: vec![],
             notes: vec![],
         };

@@ -72,11 +72,12 @@ mod standing;
 mod state;
 mod tables;
 mod title;
+mod values;
 mod workflow_command;
 
 pub use answer::{
-    Status, about, denied, edited_refusal, not_noted, not_settled, plan_answer, refusal, refused,
-    rule_answer, settled, standing_answer, status_answer, unseen_refusal, untold_refusal,
+    Status, about, denied, edited_refusal, not_noted, not_settled, plan_answer, pressed_meanwhile, refusal,
+    refused, rule_answer, settled, shown, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 pub use awaited::awaited_in_words;
 pub use block::{
@@ -97,8 +98,9 @@ pub use cluster_pulls::{
 pub use comment::{Answer, answer_comment, answered_comment};
 pub use commit::commit_message;
 pub use dashboard::{
-    BlockingConflict, Choice, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, Notice,
-    closed_dashboard, dashboard_above, dashboard_text, is_worth_telling, newest_notices, read_dashboard,
+    BlockingConflict, Choice, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, EarlierText,
+    Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above, dashboard_text,
+    is_worth_telling, newest_notices, read_dashboard, remembered_texts,
 };
 pub use excerpt::{Excerpt, excerpts};
 pub use fingerprint::{

@@ -50,6 +50,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
         ),
         PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
             let mut rows = rows(preflights, *mode);
+            let asked = rows.len();
             let said = |name: &str| preflights.iter().any(|preflight| preflight.management_cluster == name);
             let missing = missing.iter().filter(|(name, _)| !said(name));
             rows.extend(missing.map(|(name, uid)| {
@@ -67,10 +68,13 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
                 let text = "This pull request touches no cluster, so there is nothing to ask.\n";
                 return Answer::refused(Refusal::NothingThere, text);
             }
+            // Of whom nobody was asked the check says nothing.
+            let is_shown = rows.len() == asked;
             let left = rows.len().saturating_sub(MAX_ROWS);
             rows.truncate(MAX_ROWS);
             let more = if left == 0 { String::new() } else { format!("- … and {left} more\n") };
-            Answer::told(format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat()))
+            let text = format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat());
+            if is_shown { Answer::shown(text) } else { Answer::told(text) }
         }
     }
 }

@@ -42,8 +42,9 @@ pub(super) fn change_rows(changes: &[Change], kind: &SourceKind) -> Vec<String> 
 
 fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
     Cow::Borrowed(match change.reason {
-        Reason::Release if change.from.is_some() => "the new API version has it there",
+        Reason::Release | Reason::Inventory if change.from.is_some() => "the new API version has it there",
         Reason::Release => return Cow::Owned(format!("the {kind} changes it")),
+        Reason::Inventory => "the inventory changes it",
         Reason::Object if change.old.is_none() => return Cow::Owned(format!("the {kind} adds the object")),
         Reason::Object if change.new.is_none() => return Cow::Owned(format!("the {kind} drops the object")),
         Reason::Object => return Cow::Owned(format!("the {kind} replaces the object")),

@@ -6,6 +6,7 @@ use capstan_plan::settings::{TitleField, TitleTemplate};
 use capstan_plan::upgrade::{Basis, Upgrade, Versions};
 
 use super::markdown::plain;
+use super::values;
 
 /// GitHub takes so many characters of a title.
 const MOST_CHARACTERS: usize = 256;
@@ -20,6 +21,9 @@ pub fn proposal_title(
     source: &SourceState,
     versions: Versions,
 ) -> String {
+    if let Some(title) = values::title(upgrade) {
+        return cut(&title);
+    }
     let template = template.filter(|_| versions == Versions::Move);
     if let Some(title) = title_from_settings(template, upgrade, source) {
         return title;
@@ -52,6 +56,9 @@ pub(super) fn title_from_settings(
     source: &SourceState,
 ) -> Option<String> {
     let release = source.source().release()?;
+    if values::brought(upgrade).is_some() {
+        return None;
+    }
     let previous = upgrade.from.as_ref().and_then(SourceId::release);
     let or_unknown = |value: Option<&str>, most: usize| {
         plain(value.filter(|value| !value.is_empty()).unwrap_or(UNKNOWN), most)

@@ -113,13 +113,13 @@ async fn accept(
 
     let body = body.whole();
     let delivery = match read_delivery(guid, event, &body, shared.clock.now()) {
-        Ok(Reading::Store(delivery)) => delivery,
+        Ok(Reading::Store(delivery)) => delivery.without_texts(),
         Ok(Reading::OfNoInterest) => return Ok("of no interest"),
         Err(error) => return Err(unreadable(&error)),
     };
     drop(body);
     describe(&delivery);
-    match shared.writer.store(*delivery).await {
+    match shared.writer.store(delivery).await {
         Ok(Stored::New) => Ok("stored"),
         Ok(Stored::Known) => Ok("known"),
         Err(why) => {

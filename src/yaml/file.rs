@@ -21,6 +21,13 @@ struct Content {
     lines: OnceLock<Vec<usize>>,
 }
 
+impl Default for YamlFile {
+    /// A file that says nothing.
+    fn default() -> Self {
+        Self::new("", Vec::new())
+    }
+}
+
 impl YamlFile {
     /// Reads a stream of documents. Strict: what YAML forbids is an error, and so is what Kubernetes'
     /// reader refuses (a key that is null or no scalar, a tag that does not fit); twice the same key is

@@ -4,8 +4,8 @@
 //! The command line fetches when it is told to ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]); the
 //! reconciler whenever a provider of its management cluster does ([`Downloads`]).
 
-mod again;
 mod downloads;
+mod fetches;
 mod packing;
 mod supplier;
 

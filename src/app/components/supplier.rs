@@ -10,17 +10,16 @@
 //! Deliberately absent: whose settings name the hosts (`sync`: the default branch's), and what the components come to.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use capstan_model::wording::count;
 use capstan_plan::settings::Glob;
 use capstan_providers::{Origin, Published, Supplies, Supply, Wanted};
-use jiff::Timestamp;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use super::again::{later, resting};
+use super::fetches::{Asked, Begun, Fetches, Known, Remedy, Standing, not_named, resting};
 use crate::app::ports::{
     AllowedHosts, Cause, Clock, ComponentCache, ComponentSource, FetchError, JobRequest, Jobs,
     KeptComponents, Repository, RepositoryName, SourceCredentials, WantedComponents,
@@ -94,54 +93,47 @@ pub struct Supplier(Arc<Shared>);
 struct Shared {
     sources: Sources,
     limits: SupplierLimits,
-    state: Mutex<State>,
-    slots: Semaphore,
+    /// What brought nothing; what was fetched is kept in the cache.
+    fetches: Arc<Fetches<Components, Supply>>,
+    /// Room of each repository among the fetches.
+    repositories: Mutex<HashMap<u64, Arc<Semaphore>>>,
 }
 
 /// Components, by whom they are asked for.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Asked {
+struct Components {
     repository: u64,
     hosts: AllowedHosts,
     wanted: Wanted,
 }
 
-#[derive(Default)]
-struct State {
-    fetches: HashMap<Asked, Fetch>,
-    repositories: HashMap<u64, Arc<Semaphore>>,
-    /// Until when hosts want to be left alone by a repository's requests.
-    resting: HashMap<(u64, String), Timestamp>,
-}
+impl Asked for Components {
+    /// Whom a host knows by its credentials: what one repository asked too much is nothing to another.
+    type Host = (u64, String);
 
-/// What became of a fetch that brought nothing yet.
-enum Fetch {
-    UnderWay {
-        done: watch::Receiver<bool>,
-        /// Somebody went on without it.
-        left: bool,
-    },
-    Failed {
-        supply: Supply,
-        until: Timestamp,
-    },
+    fn host(&self) -> Self::Host {
+        (self.repository, self.wanted.origin.host().to_owned())
+    }
 }
 
 /// What is known of components.
-enum Known {
+enum Supplied {
     Here(Arc<Published>),
     Not(Supply),
     UnderWay(watch::Receiver<bool>),
 }
 
-/// So many failures are remembered.
-const REMEMBERED: usize = 10_000;
+/// How a host is named.
+const REMEDY: Remedy = Remedy {
+    hosts: "may be spoken to",
+    act: "add it to `providers.hosts` of .capstan.yaml on the default branch",
+};
 
 impl Supplier {
     /// Supplies from these sources.
     pub fn new(sources: Sources, limits: SupplierLimits) -> Self {
-        let slots = Semaphore::new(limits.at_once);
-        Self(Arc::new(Shared { sources, limits, state: Mutex::default(), slots }))
+        let fetches = Arc::new(Fetches::new(limits.at_once, Arc::clone(&sources.clock)));
+        Self(Arc::new(Shared { sources, limits, fetches, repositories: Mutex::default() }))
     }
 
     /// How long a run waits.
@@ -167,27 +159,27 @@ impl Supplier {
                 );
                 supplies.add(wanted, Supply::Missing(why));
             } else if hosts.allow_origin(&wanted.origin) {
-                let asked = Asked { repository: repository.id, hosts: hosts.clone(), wanted };
+                let asked = Components { repository: repository.id, hosts: hosts.clone(), wanted };
                 let known = self.known(&asked, &repository.name, repository.installation).await;
                 open.push((asked, known));
             } else {
-                let why = not_allowed(wanted.origin.host(), hosts);
+                let why = REMEDY.words(wanted.origin.host(), hosts);
                 supplies.add(wanted, Supply::Missing(why));
             }
         }
         for (asked, known) in open {
             let known = match known {
-                Known::UnderWay(mut done) => {
+                Supplied::UnderWay(mut done) => {
                     let waited = tokio::time::timeout_at(until, done.wait_for(|done| *done)).await;
                     drop(waited);
-                    self.after_waiting(&asked).await
+                    self.after_waiting(&asked, done).await
                 }
                 known => known,
             };
             let supply = match known {
-                Known::Not(supply) => supply,
-                Known::UnderWay(_) => being_fetched(&asked.wanted.origin),
-                Known::Here(published) => {
+                Supplied::Not(supply) => supply,
+                Supplied::UnderWay(_) => being_fetched(&asked.wanted.origin),
+                Supplied::Here(published) => {
                     bytes += published.components.len() + published.metadata.len();
                     if bytes > self.0.limits.bytes {
                         let most = self.0.limits.bytes >> 20;
@@ -205,36 +197,14 @@ impl Supplier {
     }
 
     /// What is known of components; where that is nothing, they are being fetched from now on.
-    async fn known(&self, asked: &Asked, name: &RepositoryName, installation: u64) -> Known {
+    async fn known(&self, asked: &Components, name: &RepositoryName, installation: u64) -> Supplied {
         if let Some(known) = self.remembered(asked) {
             return known;
         }
         let kept = self.kept(asked).await;
         if let Some(published) = fitting(&kept, &asked.wanted) {
-            return Known::Here(published);
+            return Supplied::Here(published);
         }
-        let mut state = self.0.lock();
-        // Somebody may have begun meanwhile.
-        if let Some(Fetch::UnderWay { done, .. }) = state.fetches.get(asked) {
-            return Known::UnderWay(done.clone());
-        }
-        let now = self.0.sources.clock.now();
-        let host = (asked.repository, asked.wanted.origin.host().to_owned());
-        if let Some(until) = state.resting.get(&host).copied().filter(|until| *until > now) {
-            return Known::Not(Supply::Missing(resting(&host.1, until)));
-        }
-        if state.fetches.len() >= REMEMBERED {
-            state.fetches.retain(|_, fetch| matches!(fetch, Fetch::UnderWay { .. }));
-            state.resting.retain(|_, until| *until > now);
-        }
-        let slots = state
-            .repositories
-            .entry(asked.repository)
-            .or_insert_with(|| Arc::new(Semaphore::new(self.0.limits.repository_at_once)));
-        let slots = Arc::clone(slots);
-        let (end, done) = watch::channel(false);
-        state.fetches.insert(asked.clone(), Fetch::UnderWay { done: done.clone(), left: false });
-        drop(state);
         let errand = Errand {
             shared: Arc::clone(&self.0),
             asked: asked.clone(),
@@ -247,45 +217,44 @@ impl Supplier {
             // A version that nothing in Git speaks of is held against what it was when it was fetched last.
             recorded: asked.wanted.recorded.clone().or(kept.sha256),
         };
-        tokio::spawn(async move {
-            errand.run(&slots).await;
-            end.send_replace(true);
-        });
-        Known::UnderWay(done)
+        let (shared, job) = (Arc::clone(&self.0), errand.job.clone());
+        let after = |is_left| async move {
+            if is_left {
+                tell(&shared, &job).await;
+            }
+        };
+        match self.0.fetches.begin(asked, || errand.run(), after) {
+            Begun::UnderWay(done) => Supplied::UnderWay(done),
+            Begun::Rests(until) => Supplied::Not(Supply::Missing(resting(asked.wanted.origin.host(), until))),
+        }
     }
 
     /// The same once a fetch is done, or there is no more time: whoever goes on without it is told when it is.
-    async fn after_waiting(&self, asked: &Asked) -> Known {
-        {
-            let mut state = self.0.lock();
-            if let Some(Fetch::UnderWay { done, left }) = state.fetches.get_mut(asked) {
-                *left = true;
-                return Known::UnderWay(done.clone());
-            }
+    async fn after_waiting(&self, asked: &Components, done: watch::Receiver<bool>) -> Supplied {
+        if self.0.fetches.leave(asked) {
+            return Supplied::UnderWay(done);
         }
         if let Some(known) = self.remembered(asked) {
             return known;
         }
         let kept = self.kept(asked).await;
         match fitting(&kept, &asked.wanted) {
-            Some(published) => Known::Here(published),
-            None => Known::Not(Supply::Missing(format!(
+            Some(published) => Supplied::Here(published),
+            None => Supplied::Not(Supply::Missing(format!(
                 "what was fetched from {} could not be kept: the log of Capstan says why",
                 asked.wanted.origin
             ))),
         }
     }
 
-    fn remembered(&self, asked: &Asked) -> Option<Known> {
-        let now = self.0.sources.clock.now();
-        match self.0.lock().fetches.get(asked) {
-            Some(Fetch::UnderWay { done, .. }) => Some(Known::UnderWay(done.clone())),
-            Some(Fetch::Failed { supply, until }) if *until > now => Some(Known::Not(supply.clone())),
-            Some(Fetch::Failed { .. }) | None => None,
-        }
+    fn remembered(&self, asked: &Components) -> Option<Supplied> {
+        Some(match self.0.fetches.known(asked)? {
+            Known::UnderWay(done) => Supplied::UnderWay(done),
+            Known::Ended(standing) => Supplied::Not(standing.outcome),
+        })
     }
 
-    async fn kept(&self, asked: &Asked) -> KeptComponents {
+    async fn kept(&self, asked: &Components) -> KeptComponents {
         let (cache, asked) = (Arc::clone(&self.0.sources.cache), asked.clone());
         let found = tokio::task::spawn_blocking(move || cache.find(asked.repository, &asked.wanted)).await;
         found.unwrap_or_default()
@@ -293,8 +262,12 @@ impl Supplier {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The room that a repository has among the fetches.
+    fn room_of(&self, repository: u64) -> Arc<Semaphore> {
+        let mut all = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
+        let own =
+            all.entry(repository).or_insert_with(|| Arc::new(Semaphore::new(self.limits.repository_at_once)));
+        Arc::clone(own)
     }
 
     /// Who asks a host for the sake of a repository.
@@ -312,42 +285,32 @@ impl Shared {
 /// One fetch.
 struct Errand {
     shared: Arc<Shared>,
-    asked: Asked,
+    asked: Components,
     job: JobRequest,
     recorded: Option<String>,
 }
 
 impl Errand {
-    /// Fetches when it is its turn, keeps what came, and says what became of it.
-    async fn run(self, own_slots: &Semaphore) {
+    /// Fetches when it is its turn, keeps what came, and says what stands of a failure.
+    async fn run(self) -> Option<Standing<Supply>> {
         // Its own repository's turn first: whatever waits there does not stand before others.
-        let _own = own_slots.acquire().await;
+        let own = self.shared.room_of(self.asked.repository);
+        let _own = own.acquire().await;
         let fetched = {
-            let _slot = self.shared.slots.acquire().await;
+            let _slot = self.shared.fetches.slot().await;
             self.fetch().await
         };
-        let failed = match fetched {
+        match fetched {
             Ok(published) => {
-                self.keep(published).await.err().map(|supply| (supply, self.shared.limits.retry))
+                let supply = self.keep(published).await.err()?;
+                Some(self.shared.fetches.standing(supply, self.shared.limits.retry))
             }
             Err(error) => Some(self.failed(&error)),
-        };
-        let left = {
-            let mut state = self.shared.lock();
-            let was = state.fetches.remove(&self.asked);
-            if let Some((supply, wait)) = failed {
-                let until = later(self.shared.sources.clock.now(), wait);
-                state.fetches.insert(self.asked.clone(), Fetch::Failed { supply, until });
-            }
-            matches!(was, Some(Fetch::UnderWay { left: true, .. }))
-        };
-        if left {
-            tell(&self.shared, &self.job).await;
         }
     }
 
     async fn fetch(&self) -> Result<Published, FetchError> {
-        let Asked { hosts, wanted, .. } = &self.asked;
+        let Components { hosts, wanted, .. } = &self.asked;
         let source = (self.shared.sources.connect)(hosts.clone())?;
         let wanted = WantedComponents {
             kind: wanted.kind,
@@ -377,40 +340,33 @@ impl Errand {
     }
 
     /// What is said of a failure, and for how long it stands.
-    fn failed(&self, error: &FetchError) -> (Supply, Duration) {
+    fn failed(&self, error: &FetchError) -> Standing<Supply> {
         let limits = &self.shared.limits;
         tracing::warn!(repository = %self.job.name, origin = %self.asked.wanted.origin, error = %error, "components could not be fetched");
-        match error {
-            FetchError::RateLimited { wait, .. } => {
-                let wait = (*wait).min(limits.longest_rest);
-                let host = self.asked.wanted.origin.host().to_owned();
-                let until = later(self.shared.sources.clock.now(), wait);
-                self.shared.lock().resting.insert((self.asked.repository, host.clone()), until);
-                let (shared, job) = (Arc::clone(&self.shared), self.job.clone());
-                tokio::spawn(async move {
-                    tokio::time::sleep(wait).await;
-                    tell(&shared, &job).await;
-                });
-                (Supply::Missing(resting(&host, until)), wait)
-            }
-            FetchError::Moved { recorded, found, .. } => {
-                (Supply::Moved { known: recorded.clone(), found: found.clone() }, limits.retry)
-            }
-            FetchError::HostNotAllowed { host, .. } => {
-                (Supply::Missing(not_allowed(host, &self.asked.hosts)), limits.retry)
-            }
-            FetchError::RedirectedElsewhere { from, to, .. } => {
-                let why = format!("{from} leads elsewhere: {}", not_allowed(to, &self.asked.hosts));
-                (Supply::Missing(why), limits.retry)
-            }
-            FetchError::Unauthorized { address, status, .. } => {
-                let why = format!(
-                    "{address} answers {status}: whoever runs Capstan gives it credentials for that host, by `--provider-credentials-file`"
-                );
-                (Supply::Missing(why), limits.retry)
-            }
-            error => (Supply::Missing(error.to_string()), limits.retry),
+        if let FetchError::RateLimited { wait, .. } = error {
+            let wait = (*wait).min(limits.longest_rest);
+            let until = self.shared.fetches.rest(&self.asked, wait);
+            let (shared, job) = (Arc::clone(&self.shared), self.job.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(wait).await;
+                tell(&shared, &job).await;
+            });
+            let outcome = Supply::Missing(resting(self.asked.wanted.origin.host(), until));
+            return Standing { outcome, until };
         }
+        let supply = match error {
+            FetchError::Moved { recorded, found, .. } => {
+                Supply::Moved { known: recorded.clone(), found: found.clone() }
+            }
+            FetchError::Unauthorized { address, status, .. } => Supply::Missing(format!(
+                "{address} answers {status}: whoever runs Capstan gives it credentials for that host, by `--provider-credentials-file`"
+            )),
+            error => {
+                let why = not_named(error, &self.asked.hosts, &REMEDY);
+                Supply::Missing(why.unwrap_or_else(|| error.to_string()))
+            }
+        };
+        self.shared.fetches.standing(supply, limits.retry)
     }
 }
 
@@ -432,10 +388,4 @@ fn being_fetched(origin: &Origin) -> Supply {
     Supply::Missing(format!(
         "they are being fetched from {origin}: what becomes of their objects is told once they are here"
     ))
-}
-
-fn not_allowed(host: &str, hosts: &AllowedHosts) -> String {
-    format!(
-        "{host} is not among the hosts that may be spoken to ({hosts}): add it to `providers.hosts` of .capstan.yaml on the default branch"
-    )
 }

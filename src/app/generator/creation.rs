@@ -96,7 +96,7 @@ impl Fleet {
     }
 
     /// Whether a folder may be a new cluster's.
-    fn require_free(&self, id: &ClusterId) -> Result<(), NotPossible> {
+    pub(super) fn require_free(&self, id: &ClusterId) -> Result<(), NotPossible> {
         let usage = |message: String| Err(NotPossible::Usage(message));
         let folder = id.folder();
         if ReleaseVersion::parse(folder.name()).is_some() {
@@ -172,7 +172,7 @@ impl Fleet {
     }
 
     /// The same fleet with files that are not written.
-    fn after(&self, files: &[FileChange]) -> Self {
+    pub(super) fn after(&self, files: &[FileChange]) -> Self {
         let tree: Arc<dyn Tree> = Arc::new(Edited::new(Arc::clone(&self.tree), files));
         let after = Self::with_settings(tree, self.settings.clone(), self.has_settings_file, self.today);
         // No release lies among them.
@@ -180,7 +180,7 @@ impl Fleet {
     }
 
     /// A cluster's folder, which Capstan would look for where it lies.
-    fn found(&self, id: &ClusterId) -> Result<&TargetFolder, NotPossible> {
+    pub(super) fn found(&self, id: &ClusterId) -> Result<&TargetFolder, NotPossible> {
         let Some(folder) = self.layout().target(id.as_str()) else {
             let why = match &self.settings.clusters.paths {
                 Some(patterns) => {
@@ -200,7 +200,7 @@ impl Fleet {
 
     /// Whether no other folder has a `Cluster` of that namespace and name. In one management cluster that is an error;
     /// of folders that others apply nobody knows whether they go to the same one: notes.
-    fn require_own_name(
+    pub(super) fn require_own_name(
         &self,
         folder: &TargetFolder,
         made: &MadeCluster,
@@ -245,7 +245,7 @@ impl Fleet {
     }
 
     /// What the rules say of a cluster that comes.
-    fn judged(&self, after: &Self, id: &ClusterId, applied: AppliedBy) -> Vec<Finding> {
+    pub(super) fn judged(&self, after: &Self, id: &ClusterId, applied: AppliedBy) -> Vec<Finding> {
         let (tree, settings) = (after.tree.as_ref(), &after.settings);
         let neighbours = (applied == AppliedBy::Reconciler)
             .then(|| Neighbours::read(tree, after.layout(), settings, &mut |_, read| read()));

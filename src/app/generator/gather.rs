@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::render;
 use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_plan::classes::{ClassRef, Classes, class_names, named_elsewhere};
@@ -18,7 +19,7 @@ use capstan_providers::{Supply, Wanted};
 use super::Fleet;
 use super::fleet_inputs::{ReleasesIn, read_releases};
 use super::inputs::{Conditions, FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, Used};
-use super::planning::{Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
+use super::planning::{Contents, Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
 use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
 use super::releases::Home;
@@ -33,6 +34,8 @@ pub(super) struct Gathered {
     pub(super) step: Option<StepInputs>,
     /// The cluster's folder.
     folder: Option<TreeId>,
+    /// What the inventory says of it.
+    said: Option<String>,
 }
 
 /// What a step is given, and whether that may be something else next time because a file could not be had.
@@ -51,6 +54,8 @@ impl Gathered {
             folder: self.folder.clone(),
             asked: asked.cloned(),
             old: self.offered.old.clone(),
+            brought_by: self.offered.brought_by.clone(),
+            said: self.said.clone(),
             step: self.step.clone(),
         }
     }
@@ -94,16 +99,35 @@ impl Fleet {
     /// # Errors
     /// As [`Self::plan`].
     pub(super) fn gather(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Gathered, Refused> {
-        let offered = self.offered(id, asked)?;
+        self.gather_offered(self.offered(id, asked)?)
+    }
+
+    /// The same of what it is offered.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub(super) fn gather_offered(&self, offered: Offered) -> Result<Gathered, Refused> {
+        let id = offered.reading.cluster.id.clone();
         let folder = self.tree.folder_id(id.folder());
+        let said = self.said_of(&id);
         let Some(step) = offered.step() else {
             let made = offered.nothing(self.conditions(), self);
-            return Ok(Gathered { made, offered, step: None, folder });
+            return Ok(Gathered { made, offered, step: None, folder, said });
         };
         let plan = |given: &_, prepared: &_| step.plan(self.conditions(), self, given, prepared);
         let (made, answers) = self.answering(step, plan)?;
         let made = Made { failed: made.failed || answers.failed, ..made };
-        Ok(Gathered { made, step: Some(answers.given), offered, folder })
+        Ok(Gathered { made, step: Some(answers.given), offered, folder, said })
+    }
+
+    /// What the inventory says of a cluster, in a digest; `None` where it says nothing. Of one that cannot be read it
+    /// is where.
+    pub(super) fn said_of(&self, id: &ClusterId) -> Option<String> {
+        let inventory = Contents::inventory(self)?;
+        if let Some((why, place)) = inventory.unreadable() {
+            return Some(format!("{place}: {why}"));
+        }
+        Some(inventory.digest_of(inventory.definition_in(id.folder())?))
     }
 
     /// Asks something of a step, and answers what it asks back, until there is an answer.
@@ -167,9 +191,9 @@ impl Fleet {
         let given = StepInputs {
             flux: sources.have_variables().then(|| self.flux_index().post_build(&cluster.id)),
             own_classes: self.own_classes(cluster),
-            retarget: self.retarget(&cluster.id),
-            settled: self.settled(&cluster.id),
-            versions: self.versions(&cluster.id),
+            retarget: self.retarget_in(&step.offered.brought_by, &cluster.id),
+            settled: self.settled_in(&step.offered.brought_by, &cluster.id),
+            versions: self.versions_in(&step.offered.brought_by, &cluster.id),
             cluster_api: self.cluster_api().cloned(),
             names,
             workloads: self.workloads(&cluster.id),
@@ -267,23 +291,33 @@ impl Fleet {
             fleet: Arc::clone(fleet),
             cluster: given.cluster.clone(),
             folder,
-            asked: self.asked(&given.cluster).cloned(),
+            asked: match given.brought_by == SourceKind::INVENTORY {
+                true => None,
+                false => self.asked(&given.cluster).cloned(),
+            },
             old: given.old.as_ref().map(|old| self.old_release_now(old)),
+            brought_by: given.brought_by.clone(),
+            said: self.said_of(&given.cluster),
             step: match &given.step {
-                Some(step) => Some(self.step_now(&given.cluster, step)?),
+                Some(step) => Some(self.step_now(&given.brought_by, &given.cluster, step)?),
                 None => None,
             },
         })
     }
 
-    fn step_now(&self, cluster: &ClusterId, step: &StepInputs) -> Option<StepInputs> {
+    fn step_now(
+        &self,
+        brought_by: &SourceKind,
+        cluster: &ClusterId,
+        step: &StepInputs,
+    ) -> Option<StepInputs> {
         let mut failed = false;
         let again = StepInputs {
             flux: step.flux.as_ref().map(|_| self.flux_index().post_build(cluster)),
             own_classes: self.used(cluster, step.own_classes.keys().map(String::as_str)),
-            retarget: self.retarget(cluster),
-            settled: self.settled(cluster),
-            versions: self.versions(cluster),
+            retarget: self.retarget_in(brought_by, cluster),
+            settled: self.settled_in(brought_by, cluster),
+            versions: self.versions_in(brought_by, cluster),
             cluster_api: self.cluster_api().cloned(),
             names: match self.applied_by(cluster).ok()? {
                 AppliedBy::Reconciler => self.live_names(cluster).cloned(),

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capstan_model::source::SourceKind;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{Tree, TreeId};
 use capstan_plan::classes::Classes;
@@ -66,6 +67,10 @@ pub(super) struct PlanInputs {
     pub(super) asked: Option<ReleaseName>,
     /// The release that it comes from.
     pub(super) old: Option<OldReleaseInput>,
+    /// What kind of source would bring the change.
+    pub(super) brought_by: SourceKind,
+    /// Tells what the inventory says of it from anything else; `None` where it says nothing.
+    pub(super) said: Option<String>,
     /// What is asked only where it is offered a release.
     pub(super) step: Option<StepInputs>,
 }

@@ -39,6 +39,8 @@ mod releases;
 mod render_reads;
 mod retirement;
 mod sources;
+mod valued;
+mod valued_plan;
 mod wide;
 mod written_inputs;
 mod written_tree;
@@ -54,6 +56,7 @@ use capstan_model::kinds::is_class;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
+use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{self, Layout, TargetFolder};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, CoreVersion};
@@ -111,6 +114,10 @@ pub struct Fleet {
     asked: BTreeMap<ClusterId, ReleaseName>,
     /// Conflicts that people settled, by cluster.
     settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
+    /// The same in what the inventory brings.
+    settled_of_inventory: BTreeMap<ClusterId, Vec<SettledConflict>>,
+    /// Clusters in whose overlay names of templates may be edited that the inventory rotates.
+    retarget_of_inventory: BTreeSet<ClusterId>,
     /// Clusters whose versions and images stay.
     rolled_back: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
@@ -230,6 +237,8 @@ impl Fleet {
             retarget: BTreeSet::new(),
             asked: BTreeMap::new(),
             settled: BTreeMap::new(),
+            settled_of_inventory: BTreeMap::new(),
+            retarget_of_inventory: BTreeSet::new(),
             rolled_back: BTreeSet::new(),
             names: BTreeMap::new(),
             supplies: Arc::default(),
@@ -543,6 +552,10 @@ impl Contents for Fleet {
 
     fn supplies(&self) -> &Supplies {
         &self.supplies
+    }
+
+    fn inventory(&self) -> Option<&FleetInventory> {
+        self.wide.inventory(self.tree.as_ref(), &self.settings)
     }
 }
 

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
-use capstan_model::target::Target;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
+use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
 
@@ -76,10 +77,13 @@ struct Caches {
 
 /// The plans of all fleets, by the fleet's number and the cluster.
 pub(super) struct Plans {
-    kept: Mutex<Bounded<(usize, Target), Arc<CachedPlan>>>,
+    kept: Mutex<Bounded<(usize, ProposalId), Arc<CachedPlan>>>,
     planned: AtomicUsize,
     reused: AtomicUsize,
 }
+
+/// A cluster's folder, and what the inventory says of it.
+pub(super) type Settled = (Option<TreeId>, Option<String>);
 
 /// What all clusters of a fleet share, with what it was made from.
 pub(super) struct CachedFleet {
@@ -88,6 +92,8 @@ pub(super) struct CachedFleet {
     given: Arc<FleetInputs>,
     pub(super) shared: Arc<Shared>,
     plans: Arc<Plans>,
+    /// Clusters that the inventory is known to bring nothing.
+    settled: Mutex<BTreeMap<ClusterId, Settled>>,
 }
 
 impl Default for PlanCache {
@@ -182,6 +188,7 @@ impl PlanCache {
             given: Arc::new(inputs),
             shared: Arc::new(Shared::new(catalogue)),
             plans: Arc::clone(&self.0.plans),
+            settled: Mutex::default(),
         });
         if !failed {
             let mut fleets = lock(&self.0.fleets);
@@ -248,7 +255,23 @@ impl CachedFleet {
 
     /// The plan that is kept of a cluster; the caller looks whether what it was given still holds.
     pub(super) fn kept(&self, cluster: &ClusterId) -> Option<Arc<CachedPlan>> {
-        lock(&self.plans.kept).get(&(self.number, cluster.clone().into()))
+        lock(&self.plans.kept).get(&(self.number, ProposalId::of_release(cluster.clone())))
+    }
+
+    /// The plan of what the inventory brings to a cluster, where it is kept.
+    pub(super) fn kept_values(&self, cluster: &ClusterId) -> Option<Arc<CachedPlan>> {
+        let id = ProposalId { target: cluster.clone().into(), kind: SourceKind::INVENTORY };
+        lock(&self.plans.kept).get(&(self.number, id))
+    }
+
+    /// The folder and the words of the inventory with which it is known to bring a cluster nothing.
+    pub(super) fn settled_values(&self, cluster: &ClusterId) -> Option<Settled> {
+        lock(&self.settled).get(cluster).cloned()
+    }
+
+    /// Notes that.
+    pub(super) fn note_settled(&self, cluster: &ClusterId, settled: Settled) {
+        lock(&self.settled).insert(cluster.clone(), settled);
     }
 
     /// Tells the fleet from others.
@@ -274,7 +297,8 @@ impl CachedFleet {
     /// Keeps a plan, where there is room.
     pub(super) fn keep(&self, kept: CachedPlan) -> Arc<CachedPlan> {
         let bytes = bytes_of(&kept);
-        let key = (self.number, kept.upgrade.target.clone());
+        let kind = kept.given.brought_by.clone();
+        let key = (self.number, ProposalId { target: kept.upgrade.target.clone(), kind });
         let kept = Arc::new(kept);
         lock(&self.plans.kept).keep(key, Arc::clone(&kept), bytes, self.number);
         kept

@@ -14,15 +14,16 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, rules};
 use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
 use capstan_model::rest::Rest;
-use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::ClassRef;
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
+use capstan_plan::inventory::{FleetInventory, ReleaseTemplates, Stands};
 use capstan_plan::layout::TargetFolder;
 use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
-use capstan_plan::path::{self, Offer, Outcome, OwnContent, Standing};
+use capstan_plan::path::{self, NotOffered, Offer, Outcome, OwnContent, Standing};
 use capstan_plan::policy;
 use capstan_plan::release::{Catalogue, Release, ReleaseContent};
 use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseUnknown};
@@ -36,6 +37,7 @@ use super::read_set::{Paths, ReadSet, RestrictedTree};
 use super::refused::Refused;
 use super::releases::PastRelease;
 use super::sources::{self, ReadSource, Sources};
+use super::valued::{Valued, ValuedStep, brings};
 
 /// What the ids in inputs stand for.
 pub(super) trait Contents {
@@ -60,6 +62,8 @@ pub(super) trait Contents {
     fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
     /// What came of asking for components that are not at hand.
     fn supplies(&self) -> &Supplies;
+    /// The inventory, where the settings name one.
+    fn inventory(&self) -> Option<&FleetInventory>;
 }
 
 /// Why there is no plan.
@@ -115,6 +119,8 @@ pub(super) struct Reading {
     pub(super) cluster: Cluster,
     pub(super) effective: EffectiveSettings,
     pub(super) standing: Standing,
+    /// What the inventory says of it.
+    pub(super) valued: Valued,
     /// A file could not be had: the next time it may.
     pub(super) failed: bool,
 }
@@ -125,6 +131,8 @@ pub(super) struct Offered {
     /// What is known of its release.
     pub(super) old: Option<OldReleaseInput>,
     pub(super) offer: Offer,
+    /// What kind of source would bring the change.
+    pub(super) brought_by: SourceKind,
 }
 
 /// What was found out for a step that can be found out again: to spare a plan the same work.
@@ -184,13 +192,15 @@ impl Reading {
         let own = RestrictedTree::new(contents.repository(), cluster.folder(), &nothing);
         let cluster = Cluster::read(&own, contents.folder(cluster)?)?;
         let overlay_settings = cluster.overlay_settings.as_ref();
-        let effective = conditions.settings.for_target(
+        let valued = Valued::of(contents.inventory(), &own, cluster.id.folder());
+        let effective = conditions.settings.for_wishing_target(
             &cluster.folder.target(),
             cluster.settings.as_ref(),
             overlay_settings,
+            valued.wished.clone(),
         )?;
         let standing = Standing::of(&cluster, &effective, contents.catalogue());
-        Ok(Self { cluster, effective, standing, failed: own.failed() })
+        Ok(Self { cluster, effective, standing, valued, failed: own.failed() })
     }
 
     /// What the cluster is offered, or what the release asked for by name means for it.
@@ -204,10 +214,24 @@ impl Reading {
         old: Option<OldReleaseInput>,
         asked: Option<&ReleaseName>,
     ) -> Result<Offered, Refused> {
-        let Self { standing, effective, .. } = &self;
-        let offer = path::offer(standing, effective, contents.catalogue(), asked, conditions.today)?;
-        require_readable(conditions, contents, &self, old.as_ref(), asked)?;
-        Ok(Offered { offer, old, reading: self })
+        let mut standing = self.standing.clone();
+        brings(contents, &self, &mut standing);
+        let this = Self { standing, ..self };
+        let Self { standing, effective, valued, .. } = &this;
+        if let Some(Stands::Unreadable { why, place }) = &valued.stands {
+            let message = format!("{why}: nothing is proposed and nothing is deleted [definition-removed]");
+            return Err(Refused { message, place: Some(place.clone()) });
+        }
+        let offer = match valued.against_release() {
+            Some(why) => Offer {
+                from: standing.release.clone(),
+                outcome: Outcome::Nothing(NotOffered::Inventory(why)),
+                notes: Vec::new(),
+            },
+            None => path::offer(standing, effective, contents.catalogue(), asked, conditions.today)?,
+        };
+        require_readable(conditions, contents, &this, old.as_ref(), asked)?;
+        Ok(Offered { offer, old, brought_by: SourceKind::RELEASE, reading: this })
     }
 }
 
@@ -248,10 +272,13 @@ impl Offered {
         let mut upgrade = self.empty();
         let (unknown, failed) = self.unknown_release(conditions, contents);
         upgrade.findings.extend(unknown);
+        if let Some(Stands::Removed(finding)) = &self.reading.valued.stands {
+            upgrade.findings.push(finding.clone());
+        }
         Made { upgrade, provenance: Provenance::default(), failed: failed || self.reading.failed }
     }
 
-    fn empty(&self) -> Upgrade {
+    pub(super) fn empty(&self) -> Upgrade {
         let Self { offer, reading: Reading { cluster, .. }, .. } = self;
         let mut notes: Vec<String> = self.reason().into_iter().collect();
         notes.extend(offer.notes.iter().cloned());
@@ -274,6 +301,7 @@ impl Offered {
             components: Vec::new(),
             providers: Vec::new(),
             unasked: Vec::new(),
+            values: None,
             blocked: Vec::new(),
             notes,
         }
@@ -324,13 +352,22 @@ impl<'a> Step<'a> {
             message: format!("the release {} cannot be read", self.step.to),
             place: None,
         })?;
-        let old = self.old_content(contents);
         let unknown = conditions.settings.upgrade.when_release_unknown;
+        if let Some(valued) = self.valued(contents)? {
+            // A base that nobody recorded may come from what it is to become.
+            let candidates = match (&valued.old, unknown) {
+                (None, WhenReleaseUnknown::Infer) => vec![Arc::clone(&valued.new)],
+                _ => Vec::new(),
+            };
+            let (old, new) = (valued.old.clone(), Arc::clone(&valued.new));
+            return Ok(StepSources { release, old, candidates, new, unknown, valued: Some(valued) });
+        }
+        let old = self.old_content(contents);
         let candidates = match (&old, unknown) {
             (None, WhenReleaseUnknown::Infer) => releases_of(contents, release.kind, [&release.provider]),
             _ => Vec::new(),
         };
-        Ok(StepSources { release, old, candidates, new: source_of(contents, release), unknown })
+        Ok(StepSources { release, old, candidates, new: source_of(contents, release), unknown, valued: None })
     }
 
     /// Plans the step.
@@ -344,9 +381,29 @@ impl<'a> Step<'a> {
         given: &StepInputs,
         prepared: &Prepared,
     ) -> Result<Made, Unplanned> {
-        let Offered { reading: Reading { cluster, .. }, offer, .. } = self.offered;
-        let sources = self.sources(conditions, contents)?;
+        let Offered { reading: Reading { cluster, valued, .. }, offer, .. } = self.offered;
         let failed = self.offered.reading.failed;
+        if let Some(edited) = &valued.edited {
+            let upgrade = Upgrade {
+                to: Some((&self.step.to).into()),
+                to_content: self.step.content.as_ref().map(SourceContent::from),
+                blocked: vec![format!("{}: {}.", edited.place, edited.message)],
+                findings: vec![Finding::from(edited)],
+                ..self.offered.empty()
+            };
+            return Ok(Made { upgrade, provenance: Provenance::default(), failed });
+        }
+        let sources = self.sources(conditions, contents)?;
+        if sources.valued.as_ref().is_some_and(|valued| valued.waits) {
+            let why = "Nobody recorded the values that it was made from: the proposal of the inventory does that first, then releases follow.";
+            let upgrade = Upgrade { notes: vec![why.to_owned()], rest: Rest::Unknown, ..self.offered.empty() };
+            return Ok(Made { upgrade, provenance: Provenance::default(), failed });
+        }
+        if sources.valued.as_ref().is_some_and(|valued| valued.is_same) {
+            let why = "Nothing that is rendered of its values changes.".to_owned();
+            let upgrade = Upgrade { notes: vec![why], rest: Rest::Current, ..self.offered.empty() };
+            return Ok(Made { upgrade, provenance: Provenance::default(), failed });
+        }
         if sources.unknown == WhenReleaseUnknown::Block && sources.old.is_none() {
             let upgrade = Upgrade {
                 to: Some((&self.step.to).into()),
@@ -365,8 +422,12 @@ impl<'a> Step<'a> {
         let facts = StepFacts { conditions, contents, tree: &tree, given };
         let made = self.with_request(facts, &sources, |request| {
             let mut planned = upgrade::plan(request)?;
+            if let Some(valued) = &sources.valued {
+                planned.intended.extend(valued.record(&tree, cluster));
+            }
             let (unknown, unread) = self.offered.unknown_release(conditions, contents);
-            planned.upgrade.kubernetes.clone_from(&sources.release.kubernetes);
+            let brought = self.offered.reading.standing.brought_by(sources.release);
+            planned.upgrade.kubernetes = brought.cloned();
             planned.upgrade.notes.extend(offer.notes.iter().cloned());
             planned.upgrade.notes.extend(self.note_of_past(contents));
             planned.upgrade.findings.extend(cluster.findings.iter().cloned());
@@ -384,7 +445,10 @@ impl<'a> Step<'a> {
                 place: cluster.release_scalar.as_ref().map(|scalar| scalar.place.clone()),
             };
             let provenance = std::mem::take(&mut planned.provenance);
-            let upgrade = self.judge(facts, prepared, planned, release)?;
+            let mut upgrade = self.judge(facts, prepared, planned, release)?;
+            if let Some(valued) = &sources.valued {
+                valued.tell(&mut upgrade);
+            }
             Ok(Made { upgrade, provenance, failed: failed || unread })
         });
         // What came of a look at nothing is worth nothing, an error least of all.
@@ -436,7 +500,7 @@ impl<'a> Step<'a> {
 
     /// Content of the recorded release: as it was taken wherever that is found, else its folder
     /// as it is now, else as history last had it.
-    fn old_content(self, contents: &dyn Contents) -> Option<Arc<ReadSource>> {
+    pub(super) fn old_content(self, contents: &dyn Contents) -> Option<Arc<ReadSource>> {
         let old = self.offered.old.as_ref()?;
         let (id, catalogue) = (&old.release, contents.catalogue());
         if let Some(taken) = &old.content {
@@ -453,6 +517,33 @@ impl<'a> Step<'a> {
         let (tree, _) = old.past.as_ref()?;
         let content = Arc::clone(&contents.past(id)?.content).into();
         Some(contents.sources().of_content(&content, id, &tree.clone().into(), contents.schemas()))
+    }
+
+    /// The same with its schema and templates.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub(super) fn old_templates(
+        self,
+        contents: &dyn Contents,
+    ) -> Result<Option<Arc<ReleaseTemplates>>, Refused> {
+        let Some(old) = self.offered.old.as_ref() else { return Ok(None) };
+        let (id, catalogue, sources) = (&old.release, contents.catalogue(), contents.sources());
+        let here = |release: &Release| sources.templates_of(contents.releases(), release);
+        if let Some(taken) = &old.content {
+            if let Some(release) = catalogue.find_content(taken) {
+                return here(release).map(Some);
+            }
+            if let Some(content) = contents.provided(taken).filter(|_| old.provided == Provided::Yes) {
+                return sources.templates_of_content(content, id, taken).map(Some);
+            }
+        }
+        if let Some(release) = catalogue.find(id) {
+            return here(release).map(Some);
+        }
+        let Some(((tree, _), past)) = old.past.as_ref().zip(contents.past(id)) else { return Ok(None) };
+        let content = Arc::clone(&past.content).into();
+        sources.templates_of_content(&content, id, &tree.clone().into()).map(Some)
     }
 
     /// Where the old release was found, if that is not where one would look.
@@ -474,6 +565,8 @@ pub(super) struct StepSources<'a> {
     candidates: Vec<Arc<ReadSource>>,
     new: Arc<ReadSource>,
     unknown: WhenReleaseUnknown,
+    /// Where values have a say in it.
+    pub(super) valued: Option<ValuedStep>,
 }
 
 impl StepSources<'_> {
@@ -579,7 +672,11 @@ fn link_changelogs(contents: &dyn Contents, upgrade: &mut Upgrade, from: Option<
 pub(super) fn plan(given: &PlanInputs, contents: &dyn Contents) -> Result<Made, Unplanned> {
     let conditions = given.fleet.conditions();
     let reading = Reading::of(conditions, contents, &given.cluster)?;
-    let offered = reading.offer(conditions, contents, given.old.clone(), given.asked.as_ref())?;
+    let offered = if given.brought_by == SourceKind::INVENTORY {
+        reading.offer_values(given.old.clone(), conditions.today)?
+    } else {
+        reading.offer(conditions, contents, given.old.clone(), given.asked.as_ref())?
+    };
     match (offered.step(), &given.step) {
         (None, _) => Ok(offered.nothing(conditions, contents)),
         (Some(step), Some(given)) => {

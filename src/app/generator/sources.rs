@@ -1,12 +1,15 @@
 //! Releases as sources of change: read once, kept, and shared by every plan of a fleet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_inventory::survey::ReleaseParts;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_plan::inventory::ReleaseTemplates;
 use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
@@ -20,7 +23,11 @@ pub(super) type ReadSource = Result<Box<dyn ChangeSource>, Refused>;
 
 /// Sources by what identifies their content.
 #[derive(Default)]
-pub(super) struct Sources(Mutex<BTreeMap<Key, Arc<ReadSource>>>);
+pub(super) struct Sources {
+    read: Mutex<BTreeMap<Key, Arc<ReadSource>>>,
+    templates: Mutex<BTreeMap<Key, Arc<ReleaseTemplates>>>,
+    renders: AtomicUsize,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
@@ -58,8 +65,63 @@ impl Sources {
         })
     }
 
+    /// A release of the snapshot with its schema and templates.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(super) fn templates_of(
+        &self,
+        tree: &dyn Tree,
+        release: &Release,
+    ) -> Result<Arc<ReleaseTemplates>, Refused> {
+        self.cached_templates(Key::Folder(release.folder.clone()), || read_templates(tree, release))
+    }
+
+    /// The same of content from elsewhere.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub(super) fn templates_of_content(
+        &self,
+        content: &ReleaseContent,
+        release: &ReleaseId,
+        id: &ContentId,
+    ) -> Result<Arc<ReleaseTemplates>, Refused> {
+        self.cached_templates(Key::Content(id.clone()), || {
+            let tree = Standalone::new(release, content.clone(), &id.reads);
+            let found = Release::read(&tree, &standing_alone(&tree, release)?);
+            let mut read_release = found.map_err(|error| alone(release, error))?;
+            read_release.content = Some(id.clone());
+            read_templates(&tree, &read_release)
+        })
+    }
+
+    fn cached_templates(
+        &self,
+        key: Key,
+        read: impl FnOnce() -> Result<ReleaseTemplates, Refused>,
+    ) -> Result<Arc<ReleaseTemplates>, Refused> {
+        let mut known = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(templates) = known.get(&key) {
+            return Ok(Arc::clone(templates));
+        }
+        let templates = Arc::new(read()?);
+        known.insert(key, Arc::clone(&templates));
+        Ok(templates)
+    }
+
+    /// Notes that templates are rendered for a cluster.
+    pub(super) fn count_render(&self) {
+        self.renders.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often that was done.
+    pub(super) fn renders(&self) -> usize {
+        self.renders.load(Ordering::Relaxed)
+    }
+
     fn cached(&self, key: Key, read: impl FnOnce() -> ReadSource) -> Arc<ReadSource> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = known.get(&key) {
             return Arc::clone(source);
         }
@@ -72,15 +134,29 @@ impl Sources {
     }
 }
 
-/// The one place that knows which kinds of releases there are.
-fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> ReadSource {
-    let facts = SourceFacts {
+fn facts(tree: &dyn Tree, release: &Release) -> Result<SourceFacts, Refused> {
+    Ok(SourceFacts {
         base_folder: release.folder.join("base").unwrap_or_default(),
         base: files(tree, &release.base_files)?,
         overlay: files(tree, &release.overlay_files)?,
         variables: release.variables.clone(),
         rendering: Arc::clone(&release.rendering),
-    };
+    })
+}
+
+fn read_templates(tree: &dyn Tree, release: &Release) -> Result<ReleaseTemplates, Refused> {
+    Ok(ReleaseTemplates {
+        id: release.id.clone(),
+        content: release.content.clone(),
+        folder: release.folder.clone(),
+        facts: facts(tree, release)?,
+        parts: ReleaseParts::read_in(tree, &release.folder, &release.id),
+    })
+}
+
+/// The one place that knows which kinds of releases there are.
+fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> ReadSource {
+    let facts = facts(tree, release)?;
     let documents = Source::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?;
     Ok(match &release.manifest {
         Some(entry) => Box::new(GiantSwarmRelease::read(documents, &file(tree, entry)?)?),

@@ -10,9 +10,11 @@ use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
+use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::policy::{self, CoreVersion};
 use capstan_plan::provider_set::{Workload, workload};
+use capstan_plan::settings::RepositorySettings;
 
 use super::definitions::Definitions;
 use super::elsewhere::Lookups;
@@ -36,6 +38,8 @@ pub(super) struct Wide {
     pub(super) class_users: OnceLock<Arc<ClassUsers>>,
     /// Which Kubernetes the clusters ask for: only where a provider set is planned.
     pub(super) workloads: OnceLock<Arc<Workloads>>,
+    /// Which definition of the inventory lies in which folder; `None` where the settings name no inventory.
+    pub(super) inventory: OnceLock<Option<Arc<FleetInventory>>>,
     /// What classes are that Clusters name and their folders lack.
     pub(super) elsewhere: Lookups,
 }
@@ -64,17 +68,23 @@ impl Wide {
         })
     }
 
+    pub(super) fn inventory(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Option<&FleetInventory> {
+        let read = || FleetInventory::read(tree, settings).map(Arc::new);
+        self.inventory.get_or_init(read).as_deref()
+    }
+
     /// Whether all that was found out here was [found to hold](Self::follow) in the next snapshot.
     pub(super) fn all_hold_in(&self, next: &Self) -> bool {
         fn holds<T>(known: &OnceLock<T>, next: &OnceLock<T>) -> bool {
             known.get().is_none() || next.get().is_some()
         }
-        let Self { defined, flux, cluster_api, class_users, workloads, elsewhere } = self;
+        let Self { defined, flux, cluster_api, class_users, workloads, inventory, elsewhere } = self;
         holds(defined, &next.defined)
             && holds(flux, &next.flux)
             && holds(cluster_api, &next.cluster_api)
             && holds(class_users, &next.class_users)
             && holds(workloads, &next.workloads)
+            && holds(inventory, &next.inventory)
             && elsewhere.all_hold_in(&next.elsewhere)
     }
 
@@ -105,6 +115,14 @@ impl Wide {
             && next.touched.iter().all(|at| asks_for_the_same(workloads, next, *at))
         {
             let _ = wide.workloads.set(Arc::clone(workloads));
+        }
+        if let Some(inventory) = self.inventory.get() {
+            let may_change = |inventory: &Arc<FleetInventory>| {
+                next.changed.iter().any(|path| FleetInventory::may_change(inventory.home(), path))
+            };
+            if !inventory.as_ref().is_some_and(may_change) {
+                let _ = wide.inventory.set(inventory.clone());
+            }
         }
         wide
     }

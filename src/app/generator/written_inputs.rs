@@ -7,6 +7,7 @@ use std::sync::Arc;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{OutsidePath, Tree};
+use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_providers::Supplies;
@@ -67,6 +68,9 @@ impl Fleet {
         if let Some(step) = &given.step {
             repository.take_read_set(tree, &step.outside);
         }
+        if let Some(inventory) = &self.settings.inventory {
+            repository.take_folder(tree, inventory.path.path());
+        }
         let mut releases = None;
         match given.fleet.elsewhere {
             None => repository.take_releases(tree, &given.fleet),
@@ -104,7 +108,7 @@ impl Fleet {
 impl WrittenInputs {
     /// Tells one input from another. The same in every process; another release of Capstan may give another one.
     pub fn digest(&self) -> String {
-        let PlanInputs { fleet, cluster, folder, asked, old, step } = &self.given;
+        let PlanInputs { fleet, cluster, folder, asked, old, brought_by, said, step } = &self.given;
         // Values that are written out can be written: JSON has all their shapes.
         fn json(value: &impl Serialize) -> String {
             serde_json::to_string(value).unwrap_or_default()
@@ -115,6 +119,8 @@ impl WrittenInputs {
             .maybe("folder", folder.as_ref())
             .field("asked", json(asked))
             .field("old", json(old))
+            .field("brought by", brought_by)
+            .maybe("said", said.as_ref())
             .field("step", json(step))
             .finish()
     }
@@ -163,6 +169,7 @@ impl WrittenInputs {
             provided,
             folder,
             supplies,
+            inventory: FleetInventory::read(&repository, &given.fleet.settings),
         };
         match plan(&given, &contents) {
             Ok(made) => Ok(made.upgrade),
@@ -186,6 +193,7 @@ struct ReadBack<'a> {
     provided: Option<ReleaseContent>,
     past: Option<PastRelease>,
     supplies: Supplies,
+    inventory: Option<FleetInventory>,
 }
 
 impl Contents for ReadBack<'_> {
@@ -223,5 +231,9 @@ impl Contents for ReadBack<'_> {
 
     fn supplies(&self) -> &Supplies {
         &self.supplies
+    }
+
+    fn inventory(&self) -> Option<&FleetInventory> {
+        self.inventory.as_ref()
     }
 }

@@ -9,10 +9,28 @@ mod payload;
 use async_trait::async_trait;
 
 pub use payload::{
-    Delivery, DeliveryHint, Event, NamedRepository, PressHint, Reading, UnreadablePayload, read_delivery,
+    BodyEdit, Delivery, DeliveryHint, Event, NamedRepository, PressHint, Reading, TickHint,
+    UnreadablePayload, read_delivery,
 };
 
+use capstan_report::TickedBoxes;
+
 use super::ports::{CommentHint, RecordsError};
+
+impl Delivery {
+    /// The same without the texts of an edit: of those only which boxes of the dashboard were ticked is kept.
+    #[must_use]
+    pub fn without_texts(mut self) -> Self {
+        let BodyEdit { by, before, after } = match self.hint.edit.take() {
+            Some(edit) => edit,
+            None => return self,
+        };
+        let boxes = TickedBoxes::between(&before, &after);
+        let boxes = boxes.and_then(|boxes| serde_json::to_string(&boxes).ok());
+        self.hint.ticks = boxes.map(|boxes| TickHint { by, boxes });
+        self
+    }
+}
 
 impl DeliveryHint {
     /// The comment together with its pull request.

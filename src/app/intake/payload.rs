@@ -57,12 +57,16 @@ pub struct DeliveryHint {
     pub head: Option<String>,
     /// The button that was pressed.
     pub press: Option<PressHint>,
+    /// What a person edited of a bot's issue, which may be the dashboard; not to be stored.
+    pub edit: Option<BodyEdit>,
+    /// The boxes that were ticked with it.
+    pub ticks: Option<TickHint>,
 }
 
 impl DeliveryHint {
     /// Whether there is nothing for the job to be told.
     pub const fn is_nothing(&self) -> bool {
-        self.pull_request.is_none() && self.issue.is_none() && self.head.is_none()
+        self.pull_request.is_none() && self.issue.is_none() && self.head.is_none() && self.ticks.is_none()
     }
 }
 
@@ -73,6 +77,26 @@ pub struct PressHint {
     pub by: String,
     /// Its identifier.
     pub button: String,
+}
+
+/// A body that somebody edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyEdit {
+    /// Who: a login.
+    pub by: String,
+    /// What it said before.
+    pub before: String,
+    /// What it says since.
+    pub after: String,
+}
+
+/// Boxes that somebody ticked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TickHint {
+    /// Who: a login.
+    pub by: String,
+    /// Which of what text: JSON of Capstan's.
+    pub boxes: String,
 }
 
 /// The events that Capstan reads.
@@ -244,6 +268,20 @@ struct Payload<'a> {
     check_suite: Option<Headed<'a>>,
     #[serde(borrow)]
     requested_action: Option<RequestedAction<'a>>,
+    #[serde(borrow)]
+    changes: Option<Changes<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Changes<'a> {
+    #[serde(borrow)]
+    body: Option<ChangedText<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ChangedText<'a> {
+    #[serde(borrow)]
+    from: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -280,6 +318,8 @@ struct Issue<'a> {
     pull_request: Option<IgnoredAny>,
     #[serde(borrow)]
     user: Option<Sender<'a>>,
+    #[serde(borrow)]
+    body: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -345,6 +385,8 @@ pub fn read_delivery(
                 hint.issue = Some(issue.number);
             } else if !is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
                 return Ok(Reading::OfNoInterest);
+            } else if action == "edited" {
+                hint.edit = body_edit(&payload);
             }
         }
         Event::Push => {
@@ -401,14 +443,26 @@ fn concerns_capstan(reference: &str, default_branch: Option<&str>) -> bool {
     })
 }
 
+/// What somebody edited of an issue's text; `None` where it was something else of it.
+fn body_edit(payload: &Payload<'_>) -> Option<BodyEdit> {
+    let before = payload.changes.as_ref()?.body.as_ref()?.from.as_deref()?.to_owned();
+    let after = payload.issue.as_ref()?.body.as_deref()?.to_owned();
+    let by =
+        payload.sender.as_ref()?.login.as_deref().filter(|login| login.len() <= LONGEST_LOGIN)?.to_owned();
+    Some(BodyEdit { by, before, after })
+}
+
+/// What GitHub takes of a login.
+const LONGEST_LOGIN: usize = 100;
+
 /// Who pressed which button; `None` for bots, and for what is no button of Capstan's.
 fn press(payload: &Payload<'_>) -> Option<PressHint> {
-    /// What GitHub takes of an identifier, and of a login.
-    const LONGEST: [usize; 2] = [20, 100];
+    /// What GitHub takes of an identifier.
+    const LONGEST: usize = 20;
     let sender = payload.sender.as_ref().filter(|sender| sender.kind.as_deref() != Some("Bot"))?;
     let by = sender.login.as_deref()?.to_owned();
     let button = payload.requested_action.as_ref()?.identifier.as_deref()?.to_owned();
-    let is_short = button.len() <= LONGEST[0] && by.len() <= LONGEST[1];
+    let is_short = button.len() <= LONGEST && by.len() <= LONGEST_LOGIN;
     is_short.then_some(PressHint { by, button })
 }
 

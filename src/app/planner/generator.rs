@@ -48,6 +48,16 @@ pub struct Generator {
     render_reads: RenderReads,
 }
 
+/// The folder to which a proposal brings what the inventory says of it.
+fn of_inventory(proposal: &ProposalId) -> Option<&ClusterId> {
+    proposal.target.cluster().filter(|_| proposal.kind == SourceKind::INVENTORY)
+}
+
+/// The proposal of what the inventory brings to a cluster.
+pub(super) fn inventory_proposal(cluster: &ClusterId) -> ProposalId {
+    ProposalId { target: cluster.clone().into(), kind: SourceKind::INVENTORY }
+}
+
 /// The folder that a proposal brings to a release; `None` where it is of another source, or of several clusters.
 fn of_release(proposal: &ProposalId) -> Option<&ClusterId> {
     proposal.target.id().filter(|_| proposal.kind == SourceKind::RELEASE)
@@ -428,9 +438,16 @@ impl OpenFleet for Fleet {
         Self::provide_content(self, id, content);
     }
 
+    fn scopes_to_come(&self) -> Vec<Scope> {
+        Self::scopes_to_come(self)
+    }
+
     fn allow_retarget(&mut self, proposal: &ProposalId) {
         if let Some(id) = of_release(proposal) {
             Self::allow_retarget(self, id.clone());
+        }
+        if let Some(id) = of_inventory(proposal) {
+            Self::allow_retarget_of_inventory(self, id.clone());
         }
     }
 
@@ -443,6 +460,8 @@ impl OpenFleet for Fleet {
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
         if let Some(id) = of_release(proposal) {
             Self::settle(self, id.clone(), settled);
+        } else if let Some(id) = of_inventory(proposal) {
+            Self::settle_of_inventory(self, id.clone(), settled);
         }
     }
 
@@ -472,7 +491,9 @@ impl OpenFleet for Fleet {
         let plans = self.plan_all_cached().into_iter();
         let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
         let targets = self.layout().targets.iter().map(|folder| folder.target());
-        Ok(targets.map(ProposalId::of_release).zip(plans).collect())
+        let mut all: Plans = targets.map(ProposalId::of_release).zip(plans).collect();
+        all.extend(values_plans(self, |_| true));
+        Ok(all)
     }
 
     fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
@@ -488,6 +509,22 @@ impl OpenFleet for Fleet {
             Some(folder) => folder.target(),
             None => id.into(),
         };
-        Ok(planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect())
+        let mut all: Plans =
+            planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect();
+        all.extend(values_plans(self, |cluster| clusters.contains(cluster)));
+        Ok(all)
     }
+}
+
+/// What the inventory brings to those clusters that are `wanted`, as far as it brings them something.
+fn values_plans(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> Plans {
+    let planned = Mutex::new(BTreeMap::new());
+    let take = |cluster: &ClusterId, plan: Result<Arc<Upgrade>, Refused>| {
+        let plan = plan.map_err(|refused| refused.to_string());
+        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        planned.insert(cluster.clone(), plan);
+    };
+    fleet.plan_each_values(wanted, (|_: &ClusterId| (), |_: &ClusterId| ()), take);
+    let planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner);
+    planned.into_iter().map(|(cluster, plan)| (inventory_proposal(&cluster), plan)).collect()
 }

@@ -100,7 +100,7 @@ fn files_in(tree: &dyn Tree, folder: &RepoPath) -> MadeOf {
 pub trait Planner: Send + Sync {
     /// The kinds of sources that are planned: branches of other kinds are not Capstan's.
     fn kinds(&self) -> Vec<SourceKind> {
-        vec![SourceKind::RELEASE]
+        vec![SourceKind::RELEASE, SourceKind::INVENTORY]
     }
 
     /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
@@ -218,6 +218,10 @@ pub trait OpenFleet: Send + Sync {
     fn settings(&self) -> &RepositorySettings;
     /// Its targets and where each may be written, ordered.
     fn scopes(&self) -> Vec<Scope>;
+    /// Those of clusters that are defined and have no folder yet. A planner that knows no inventory has none.
+    fn scopes_to_come(&self) -> Vec<Scope> {
+        Vec::new()
+    }
     /// The repository that holds the releases, where the settings name another one.
     fn releases_repository(&self) -> Option<String> {
         None

@@ -127,6 +127,9 @@ pub struct Comment {
     /// When it was changed last, in whole seconds; as written where it never was. Of an issue that is not told: labels
     /// and answers change the time that GitHub gives.
     pub updated_at: jiff::Timestamp,
+    /// How many reactions it has that say what came of it ([`Reaction::is_verdict`]), whoever gave them; `None` where
+    /// GitHub does not count them.
+    pub verdicts: Option<u32>,
     /// GraphQL id.
     pub node_id: String,
 }
@@ -186,6 +189,16 @@ pub enum Reaction {
     ThumbsUp,
     /// Not understood, or not allowed.
     Confused,
+}
+
+impl Reaction {
+    /// Whether it says what came of a comment, and not only that somebody was heard.
+    pub const fn is_verdict(self) -> bool {
+        match self {
+            Self::ThumbsUp | Self::Confused => true,
+            Self::Eyes => false,
+        }
+    }
 }
 
 /// Why a call failed; outcomes that are expected are not here.
@@ -340,6 +353,13 @@ pub trait CodeHost: Send + Sync {
     /// Whether a comment that was read before has now, and so had then, the text that its author wrote, and people are
     /// shown it. Its times alone do not tell: an edit within its first second leaves them equal.
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError>;
+    /// The reactions that the App itself gave to a comment, as far as they stand among the first thousand. One call for a
+    /// hundred reactions, whoever gave them.
+    async fn own_reactions(
+        &self,
+        repository: &Repository,
+        comment: CommentId,
+    ) -> Result<Vec<Reaction>, CodeHostError>;
     /// One issue; `None` where it was deleted or moved to another repository, and where issues are switched off.
     async fn issue(&self, repository: &Repository, number: u64) -> Result<Option<Issue>, CodeHostError>;
     /// Issues that somebody opened, oldest first, in all states and without pull requests: up to the page that ends with
@@ -491,6 +511,14 @@ pub trait CodeHost: Send + Sync {
         run: &CheckRun,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError>;
+    /// Writes a line of Markdown above what a run says, which stays as it is otherwise, its conclusion and annotations
+    /// too. Two calls.
+    async fn write_above_check_run(
+        &self,
+        repository: &Repository,
+        id: u64,
+        line: &str,
+    ) -> Result<(), CodeHostError>;
     /// Sets the status of a context on a commit.
     async fn create_commit_status(
         &self,

@@ -192,7 +192,7 @@ pub enum Part {
     Status,
 }
 
-/// What is watched with one's own eyes: objects of a kind, in one namespace or all, by one name or all.
+/// What is watched with one's own eyes: objects of a kind, in one namespace or all, by one name, by their labels, or all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Post {
     /// The kind.
@@ -201,6 +201,8 @@ pub struct Post {
     pub namespace: Option<String>,
     /// All where `None`.
     pub name: Option<String>,
+    /// What their labels must be, as `kubectl -l` takes it; anything where `None`.
+    pub labels: Option<String>,
 }
 
 /// Something that happened to a live object.

@@ -54,7 +54,9 @@ pub use pull_request::{
     CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
     PullRequestState, ReviewDecision, SidebarPart,
 };
-pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press};
+pub use queue::{
+    Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press, Ticks,
+};
 pub use records::{
     AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard,
     ProposalRecord, Records, RecordsError, RefusedWrite,

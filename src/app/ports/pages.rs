@@ -48,7 +48,7 @@ pub struct Part<T> {
 /// What narrows the list of clusters; empty texts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterFilter {
-    /// Words that all stand in its name, its repository, its releases or its reason.
+    /// Words that all stand in its name, its repository, its releases, its reason or its hold.
     pub text: String,
     /// Its state.
     pub state: String,
@@ -75,6 +75,8 @@ pub struct ShownTarget {
     pub at: Option<String>,
     /// What there is for it.
     pub offered: Option<String>,
+    /// Who holds it back, why, and until when, with Markdown's backticks in it.
+    pub hold: Option<String>,
     /// Number of its proposal.
     pub pull_request: Option<u64>,
     /// Conclusion and title of the check on what Capstan wrote last.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_report::TickedBoxes;
 use jiff::Timestamp;
 
 use super::{RecordsError, RepositoryName};
@@ -82,6 +83,32 @@ pub struct Hints {
     /// Buttons of checks that people pressed, in the order in which that was heard. GitHub does not tell of them again:
     /// these are all that is known.
     pub presses: Vec<Press>,
+    /// Boxes of the dashboard that people ticked, in the order in which that was heard.
+    pub ticks: Vec<Ticks>,
+}
+
+/// Boxes of the dashboard, ticked by one person in one edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticks {
+    /// When it was heard, in UTC.
+    pub at: Timestamp,
+    /// Who: a login.
+    pub by: String,
+    /// Which.
+    pub boxes: TickedBoxes,
+}
+
+/// What deliveries told of a repository that no claim was given yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// GitHub's ids of new comments; ascending.
+    pub comments: Vec<u64>,
+    /// Issues that were opened; ascending.
+    pub issues: Vec<u64>,
+    /// Buttons of checks that people pressed, in the order in which that was heard.
+    pub presses: Vec<Press>,
+    /// Boxes that people ticked, likewise.
+    pub ticks: Vec<Ticks>,
 }
 
 /// A button of a check, pressed.

@@ -1,12 +1,16 @@
 //! What Capstan remembers: a cache of GitHub and Git, plus audit, enrolment and campaigns. Losing it
 //! costs work, never correctness.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
+
+use super::queue::Arrivals;
 
 /// What was last written for one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +95,8 @@ pub struct CampaignTarget {
     pub at: Option<String>,
     /// The source that there is for it, whether or not a pull request carries it.
     pub offered: Option<String>,
+    /// Who holds it back, why, and until when, as a sentence.
+    pub hold: Option<String>,
 }
 
 /// Something that Capstan did or refused to do.
@@ -170,6 +176,12 @@ pub trait Records: Send + Sync {
     async fn is_comment_answered(&self, repository: u64, comment: CommentId) -> Result<bool, RecordsError>;
     /// Remembers that a comment was answered.
     async fn save_comment_answered(&self, repository: u64, comment: CommentId) -> Result<(), RecordsError>;
+    /// What deliveries told of a repository since then, and no claim was given yet: whoever works on it hears of it
+    /// before its next run.
+    async fn arrivals(&self, repository: u64, since: jiff::Timestamp) -> Result<Arrivals, RecordsError>;
+    /// Returns when a delivery was stored by this process, of whatever repository, or after `at_most`: those that other
+    /// processes store are seen then.
+    async fn wait_for_arrivals(&self, at_most: Duration);
     /// The writes that GitHub refused.
     async fn refused_writes(&self, repository: u64) -> Result<Vec<RefusedWrite>, RecordsError>;
     /// Inserts or replaces one, and forgets those that nobody has tried for a month.

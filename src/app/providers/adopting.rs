@@ -4,7 +4,7 @@
 //! *Guarantee*: before it is allowed nothing of the provider is written but the status of its object. Taken over, an object
 //! keeps its content where that is what is rendered: the managers of its fields move, no pod is restarted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_live::applying::{
     RefusalKind, TakeOver, is_applied_by_capstan, speaks_another_version, take_over,
@@ -17,7 +17,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::halted::Halted;
-use super::member::Member;
+use super::member::{APPLIED_SPEC_HASH, Member, mark};
 use super::members::Members;
 use super::perform::as_seen;
 use super::ports::Ports;
@@ -25,29 +25,16 @@ use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Run,
 };
 
-/// The operator's mark on a provider object: what it applied last.
-const APPLIED_SPEC_HASH: &str = "operator.cluster.x-k8s.io/applied-spec-hash";
-
 /// How many requests are under way at a time.
-const AT_A_TIME: usize = 8;
+const AT_A_TIME: usize = 4;
 /// How many objects that would change are told one by one, and how many fields of each.
 const NAMED: usize = 5;
 
 /// Holds back the providers that somebody else installed and nobody allowed to be taken over.
 pub(super) async fn hold(ports: &Ports, by: &As, members: &mut Members) -> Result<(), LiveError> {
     for member in &mut members.all {
-        let is_new = member.remembered.is_none() && member.deletion.is_none();
-        if !is_new || !matches!(member.wanted, Wanted::Components(_)) {
-            continue;
-        }
-        let theirs = theirs(ports, by, member).await?;
-        if theirs.is_empty() {
-            continue;
-        }
-        if member.installed_before.is_none() {
-            member.installed_before = of_clusterctl(ports, by, member).await?;
-        }
-        if member.object.as_ref().is_some_and(is_allowed) {
+        let theirs = found(ports, by, member).await?;
+        if theirs.is_empty() || member.object.as_ref().is_some_and(is_allowed) {
             continue;
         }
         let check = Check::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
@@ -55,6 +42,35 @@ pub(super) async fn hold(ports: &Ports, by: &As, members: &mut Members) -> Resul
         member.halted = Some(Halted::Check(check));
     }
     Ok(())
+}
+
+/// What taking over would change of each provider that somebody else installed, in words; nothing is written.
+pub(super) async fn previews(
+    ports: &Ports,
+    by: &As,
+    members: &mut Members,
+) -> Result<BTreeMap<ObjectId, String>, LiveError> {
+    let mut told = BTreeMap::new();
+    for member in &mut members.all {
+        let theirs = found(ports, by, member).await?;
+        if !theirs.is_empty() {
+            told.insert(member.id.clone(), preview(ports, by, member, &theirs).await?);
+        }
+    }
+    Ok(told)
+}
+
+/// The objects of a provider that Capstan never had, where somebody else applied some; and the version that they have.
+async fn found(ports: &Ports, by: &As, member: &mut Member) -> Result<Vec<(ObjectId, Value)>, LiveError> {
+    let is_new = member.remembered.is_none() && member.deletion.is_none();
+    if !is_new || !matches!(member.wanted, Wanted::Components(_)) {
+        return Ok(Vec::new());
+    }
+    let theirs = theirs(ports, by, member).await?;
+    if !theirs.is_empty() && member.installed_before.is_none() {
+        member.installed_before = of_clusterctl(ports, by, member).await?;
+    }
+    Ok(theirs)
 }
 
 /// Deletes what the operator keeps of a provider that is Capstan's: its caches, which hold credentials. Its ConfigMaps stay, so
@@ -112,10 +128,6 @@ async fn remove(ports: &Ports, by: &As, secret: &ApiObject) -> Result<Deleted, L
     Ok(deleted)
 }
 
-fn mark(object: &Value) -> Option<&str> {
-    object.pointer("/metadata/annotations")?.get(APPLIED_SPEC_HASH)?.as_str()
-}
-
 fn is_allowed(object: &Value) -> bool {
     let annotations = object.pointer("/metadata/annotations");
     annotations.and_then(|all| all.get(ADOPT)?.as_str()) == Some("take")
@@ -140,13 +152,12 @@ fn caches(member: &Member, config_maps: &[Value]) -> BTreeSet<String> {
 
 /// What is there of a provider's objects that Capstan never applied.
 async fn theirs(ports: &Ports, by: &As, member: &Member) -> Result<Vec<(ObjectId, Value)>, LiveError> {
-    let reads = member.manifests.iter().map(|(id, manifest)| async move {
-        let object = ApiObject::of(manifest).unwrap_or_else(|| ApiObject::from(id));
-        ports.live.read(by, &object).await.map(|live| (id.clone(), live))
+    let reads = member.manifests().iter().map(|(id, manifest)| async move {
+        ports.live.read(by, &manifest.object).await.map(|live| (id.clone(), live))
     });
-    let found: Vec<_> = stream::iter(reads.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+    let mut found = stream::iter(reads.collect::<Vec<_>>()).buffered(AT_A_TIME);
     let mut theirs = Vec::new();
-    for one in found {
+    while let Some(one) = found.next().await {
         if let (id, Some(live)) = one?
             && !is_applied_by_capstan(&live)
         {
@@ -183,7 +194,8 @@ async fn preview(
     let mut changed = Vec::new();
     let mut restarted = Vec::new();
     for (id, live) in theirs {
-        let Some(manifest) = member.manifests.get(id) else { continue };
+        let Some(manifest) = member.manifests().get(id) else { continue };
+        let manifest = &manifest.value();
         let tried = match ports.live.apply(by, manifest, Run::Dry, Contested::Take).await {
             Ok(tried) => tried,
             Err(LiveError::Refused { refusal, .. }) => {

@@ -1,21 +1,28 @@
 //! A provider, as a pass found it: its object, what that comes to, and what is remembered of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use capstan_live::installing::pass::{
-    Component, Components, GivenUp, Phase, ProviderFacts, Record, Revision, Wanted, applied,
-};
+use capstan_live::installing::pass::{Components, GivenUp, Phase, ProviderFacts, Record, Revision, Wanted};
 use capstan_live::installing::{Deletion, Failure};
 use capstan_model::object::ObjectId;
-use capstan_providers::{ProviderKind, Rendered};
+use capstan_providers::ProviderKind;
 use serde_json::Value;
 
 use super::halted::Halted;
-use super::records::{Remembered, text};
-use crate::app::ports::ApiObject;
+use super::prepared::{Manifest, Prepared};
+use super::records::Remembered;
 
 /// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
 pub(super) const FINALIZER: &str = "provider.cluster.x-k8s.io";
+
+/// The operator's mark on a provider object: what it applied last.
+pub(super) const APPLIED_SPEC_HASH: &str = "operator.cluster.x-k8s.io/applied-spec-hash";
+
+/// The mark, where there is one.
+pub(super) fn mark(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/annotations")?.get(APPLIED_SPEC_HASH)?.as_str()
+}
 
 /// A provider, as a pass found it.
 pub(super) struct Member {
@@ -30,8 +37,8 @@ pub(super) struct Member {
     pub(super) wanted: Wanted,
     /// Why it is not gone on with.
     pub(super) halted: Option<Halted>,
-    /// What is applied, in the order of the components.
-    pub(super) manifests: BTreeMap<ObjectId, Value>,
+    /// What it was rendered to, where it could be.
+    pub(super) prepared: Option<Arc<Prepared>>,
     pub(super) remembered: Option<Remembered>,
     /// Where it is being deleted: whether it may go.
     pub(super) deletion: Option<Deletion>,
@@ -39,6 +46,10 @@ pub(super) struct Member {
     pub(super) installed_before: Option<String>,
     /// The config Secret that it is rendered from.
     pub(super) secret: Option<String>,
+    /// The labels of ConfigMaps that its components may be in, as `kubectl -l` takes them.
+    pub(super) selector: Option<String>,
+    /// The ConfigMap that its additional manifests are in.
+    pub(super) manifests_map: Option<String>,
 }
 
 impl Member {
@@ -81,6 +92,13 @@ impl Member {
         Some(Record { installed, ..Record::default() })
     }
 
+    /// Whether its object and its sources alone say what becomes of it: nothing is in its way, or was left by others.
+    pub(super) fn is_plain(&self) -> bool {
+        let given_up = self.remembered.as_ref().is_some_and(|one| one.record.given_up.is_some());
+        let is_marked = self.object.as_ref().is_some_and(|object| mark(object).is_some());
+        self.halted.is_none() && self.deletion.is_none() && !given_up && !is_marked
+    }
+
     /// What was given up of it, where that is what it asks for still.
     pub(super) fn given_up(&self) -> Option<(GivenUp, Record)> {
         let record = &self.remembered.as_ref()?.record;
@@ -90,7 +108,12 @@ impl Member {
     }
 
     /// What it asks for was given up: what is installed comes back, or stays.
-    pub(super) fn goes_back(&mut self, given_up: &GivenUp, record: &Record, installed: Option<&Rendered>) {
+    pub(super) fn goes_back(
+        &mut self,
+        given_up: &GivenUp,
+        record: &Record,
+        installed: Option<Arc<Prepared>>,
+    ) {
         if installed.is_none() && matches!(record.phase, Phase::Applying | Phase::Pruning) {
             // Its objects are there in part, and the others are not at hand: it goes on, and says what it waits for.
             return;
@@ -102,31 +125,26 @@ impl Member {
         );
         self.halted = Some(Halted::Failed(Failure::Timeout, why.clone()));
         self.wanted = match installed {
-            Some(rendered) => Wanted::Back { components: self.components(rendered), why },
+            Some(prepared) => Wanted::Back { components: self.prepare(prepared), why },
             None => Wanted::Halted(why),
         };
     }
 
-    pub(super) fn renders(&mut self, rendered: &Rendered) {
-        self.version = Some(rendered.version.clone());
-        self.wanted = Wanted::Components(self.components(rendered));
+    pub(super) fn renders(&mut self, prepared: Arc<Prepared>) {
+        self.version = Some(prepared.components.revision.version.clone());
+        self.wanted = Wanted::Components(self.prepare(prepared));
     }
 
     /// What this comes to; its objects are those that are applied.
-    fn components(&mut self, rendered: &Rendered) -> Components {
-        self.manifests.clear();
-        let mut objects = Vec::new();
-        for object in &rendered.objects {
-            let Some(api) = ApiObject::of(object) else { continue };
-            let id = api.id();
-            objects.push(Component { id: id.clone(), api_version: text(object, "/apiVersion").to_owned() });
-            self.manifests.insert(id, applied(object));
-        }
-        let revision = Revision {
-            version: rendered.version.clone(),
-            contract: rendered.contract.clone(),
-            digest: rendered.digest(),
-        };
-        Components { revision, objects }
+    fn prepare(&mut self, prepared: Arc<Prepared>) -> Components {
+        let components = prepared.components.clone();
+        self.prepared = Some(prepared);
+        components
+    }
+
+    /// The objects that are applied.
+    pub(super) fn manifests(&self) -> &BTreeMap<ObjectId, Manifest> {
+        static NONE: BTreeMap<ObjectId, Manifest> = BTreeMap::new();
+        self.prepared.as_ref().map_or(&NONE, |prepared| &prepared.manifests)
     }
 }

@@ -29,24 +29,32 @@ impl Members {
 
     /// What is worth watching: provider objects, what they are rendered from, and what was applied.
     pub(super) fn posts(&self) -> BTreeSet<Post> {
-        let mut posts: BTreeSet<Post> = ProviderKind::all()
-            .map(|kind| Post { kind: kind_of(kind), namespace: None, name: None })
-            .collect();
+        let all = |kind: ApiKind, namespace: Option<&str>| Post {
+            kind,
+            namespace: namespace.map(str::to_owned),
+            name: None,
+            labels: None,
+        };
+        let mut posts: BTreeSet<Post> = ProviderKind::all().map(|kind| all(kind_of(kind), None)).collect();
         for member in &self.all {
             if member.object.is_some() {
-                let namespace = Some(member.namespace.clone());
-                posts.insert(Post { kind: core("ConfigMap"), namespace: namespace.clone(), name: None });
-                let secret = member.secret.clone();
-                posts.extend(secret.map(|name| Post { kind: core("Secret"), namespace, name: Some(name) }));
+                let namespace = Some(member.namespace.as_str());
+                let named = |kind: &str, name: &String| Post {
+                    name: Some(name.clone()),
+                    ..all(core(kind), namespace)
+                };
+                // A ConfigMap that a selector will meet has no name yet.
+                let labels = member.selector.clone().filter(|selector| !selector.is_empty());
+                posts.insert(Post { labels, ..all(core("ConfigMap"), namespace) });
+                posts.extend(member.manifests_map.iter().map(|name| named("ConfigMap", name)));
+                posts.extend(member.secret.iter().map(|name| named("Secret", name)));
             }
             let applied = member.remembered.iter().flat_map(|one| one.record.inventory.objects());
             posts.extend(applied.map(|object| {
                 let is_secret = object.group.is_empty() && object.kind == "Secret";
-                Post {
-                    kind: ApiKind::preferred(&object.group, &object.kind),
-                    namespace: object.namespace.clone(),
-                    name: is_secret.then(|| object.name.clone()),
-                }
+                let name = is_secret.then(|| object.name.clone());
+                let kind = ApiKind::preferred(&object.group, &object.kind);
+                Post { name, ..all(kind, object.namespace.as_deref()) }
             }));
         }
         posts

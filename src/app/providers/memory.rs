@@ -1,25 +1,83 @@
 //! What providers were rendered to, kept from pass to ports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use capstan_live::installing::Failure;
 use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
-use capstan_providers::{LiveSet, Provider, Rendered};
+use capstan_providers::{GROUP, LiveSet, Provider};
 use serde_json::Value;
 
+use super::member::Member;
+use super::members::Members;
+use super::prepared::Prepared;
 use super::records::text;
-use crate::app::ports::ApiObject;
+use super::sights::{Sights, is_later};
+use crate::app::ports::{ApiObject, Change, LiveChange};
 
 /// What a loop of passes remembers from one to the next: nothing that it could not find out again.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Memory {
     /// By provider object: what it was rendered from, and what that came to.
     rendered: BTreeMap<ObjectId, (String, Attempt)>,
+    /// What was seen of what they brought.
+    pub(super) sights: Sights,
+    /// The providers, as the last pass left them; `None` where they are to be read anew.
+    members: Option<Members>,
+    /// Whether watches told all that changed since the last pass.
+    is_told: bool,
+}
+
+impl Memory {
+    /// Takes in what a watch tells: whether that is news, and worth a pass.
+    pub fn hears(&mut self, change: &LiveChange) -> bool {
+        let id = &change.object;
+        if id.group == GROUP {
+            // Their status is Capstan's own.
+            let known = self.members.as_ref().and_then(|members| members.member(id)?.object.as_ref());
+            let is_news = change.change != Change::Status
+                && known.is_none_or(|known| {
+                    is_later(&change.resource_version, text(known, "/metadata/resourceVersion"))
+                });
+            if is_news {
+                self.members = None;
+            }
+            return is_news;
+        }
+        let is_of_object = self.sights.hear(id, &change.resource_version);
+        let is_source = id.group.is_empty() && matches!(id.kind.as_str(), "ConfigMap" | "Secret");
+        if is_source {
+            self.members = None;
+        }
+        is_of_object || is_source
+    }
+
+    /// Watches told what changed since the last pass, and [`Self::hears`] took it in: the next pass looks at that, and at what
+    /// is on its way. Else a pass looks at everything.
+    pub const fn is_up_to_date(&mut self) {
+        self.is_told = true;
+    }
+
+    /// The providers, where they need not be read anew; what was seen is forgotten where nobody told what changed.
+    pub(super) fn begin(&mut self) -> Option<Members> {
+        let members = self.members.take();
+        if !std::mem::take(&mut self.is_told) {
+            self.sights.forget_all();
+            return None;
+        }
+        members
+    }
+
+    /// A pass came to its end.
+    pub(super) fn end(&mut self, members: Members) {
+        self.members = Some(members)
+            .filter(|members| members.again.is_none() && members.all.iter().all(Member::is_plain));
+    }
 }
 
 /// What rendering came to, or why it did not.
-pub(super) type Attempt = Result<Rendered, (Failure, String)>;
+pub(super) type Attempt = Result<Arc<Prepared>, (Failure, String)>;
 
 type AllRendered = BTreeMap<ObjectId, Attempt>;
 
@@ -63,6 +121,7 @@ pub(super) fn render_all(
             }
             let rendered = set
                 .render(provider)
+                .map(|rendered| Arc::new(Prepared::from(rendered)))
                 .map_err(|refusal| (Failure::from(refusal.stage()), refusal.without_place()));
             memory.rendered.insert(id.clone(), (key.clone(), rendered));
         }

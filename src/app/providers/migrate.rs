@@ -5,7 +5,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api/issues/10051>).
 
 use capstan_live::installing::pass::{gone_versions, storage_version};
-use capstan_model::object::api_group;
+use capstan_model::object::{ObjectId, api_group};
 use serde_json::{Value, json};
 
 use super::ports::Ports;
@@ -39,9 +39,11 @@ pub(super) async fn going(
 pub(super) async fn migrate(
     ports: &Ports,
     by: &As,
-    live: &Value,
+    definition: &ObjectId,
     versions: &[String],
 ) -> Result<Option<String>, LiveError> {
+    let Some(live) = ports.live.read(by, &ApiObject::from(definition)).await? else { return Ok(None) };
+    let live = &live;
     let (Some(kind), Some(storage)) = (kind(live), storage_version(live)) else { return Ok(None) };
     if versions.iter().any(|version| version == storage) {
         return Ok(Some(format!(

@@ -23,11 +23,13 @@ mod migrate;
 mod pass;
 mod perform;
 mod ports;
+mod prepared;
 mod reading;
 mod records;
 mod saying;
+mod sights;
 mod webhooks;
 
 pub use memory::Memory;
-pub use pass::{Outcome, pass};
+pub use pass::{Outcome, pass, preview};
 pub use ports::Ports;

@@ -1,22 +1,23 @@
 //! A pass, from reading to saying.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_live::installing::Check;
 use capstan_live::installing::pass::{Step, next};
+use capstan_live::installing::{Check, Deletion};
 use capstan_model::object::ObjectId;
 
 use super::adopting;
 use super::halted::Halted;
 use super::look::look;
 use super::member::Member;
+use super::members::Members;
 use super::memory::Memory;
 use super::perform::{Performed, perform, sweep};
 use super::ports::Ports;
-use super::reading::read;
+use super::reading::{Lacked, read};
 use super::saying::say;
-use crate::app::ports::{LiveError, Post};
+use crate::app::ports::{As, LiveError};
 
 /// What became of a pass.
 #[derive(Debug, Default)]
@@ -29,8 +30,6 @@ pub struct Outcome {
     pub again: Option<Duration>,
     /// Whether it was broken off.
     pub is_over: bool,
-    /// What is worth watching from now on.
-    pub posts: BTreeSet<Post>,
 }
 
 /// How many steps a pass may take. One of seven providers takes some hundred.
@@ -50,15 +49,19 @@ pub async fn pass(
     is_over: &(dyn Fn() -> bool + Send + Sync),
 ) -> Result<Outcome, LiveError> {
     let by = ports.by();
-    let mut members = read(ports, memory).await?;
-    adopting::hold(ports, &by, &mut members).await?;
-    let mut outcome = Outcome { posts: members.posts(), again: members.again, ..Outcome::default() };
+    let known = memory.begin();
+    let mut is_read = known.is_none();
+    let mut members = match known {
+        Some(members) => members,
+        None => begin(ports, memory, &by).await?,
+    };
+    let mut outcome = Outcome { again: members.again, ..Outcome::default() };
     let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {
-        let facts = look(ports, &members).await?;
+        ports.watch(members.posts());
+        let facts = look(ports, &members, &mut memory.sights).await?;
         let decision = next(&facts.facts, ports.patience());
-        outcome.posts = members.posts();
         if decision.step.is_none() || failed.is_some() || outcome.steps >= STEPS {
             break (facts, decision);
         }
@@ -67,6 +70,13 @@ pub async fn pass(
             break (facts, decision);
         }
         let Some((id, step)) = decision.step.clone() else { break (facts, decision) };
+        let is_new = members.member(&id).is_some_and(|member| member.remembered.is_none());
+        if is_new && !is_read {
+            // Somebody else may have installed it since it was read.
+            is_read = true;
+            members = begin(ports, memory, &by).await?;
+            continue;
+        }
         let is_same = last.as_ref() == Some(&(id.clone(), step.clone()));
         repeated = if is_same { repeated + 1 } else { 0 };
         if repeated > REPEATED {
@@ -76,26 +86,47 @@ pub async fn pass(
         }
         last = Some((id.clone(), step.clone()));
         tracing::info!(provider = %id, step = words(&step), "installing providers");
-        match perform(ports, &by, &mut members, &facts, &id, step).await? {
+        match perform(ports, &by, &mut members, &mut memory.sights, &id, step).await? {
             Performed::Done => outcome.steps += 1,
             Performed::Waits(why) => {
                 failed = Some((id, why));
             }
         }
     };
-    // Nobody tells that a right was granted.
-    let lacks_rights =
-        |member: &Member| matches!(member.halted, Some(Halted::Check(Check::MissingRights(_))));
+    // Nobody tells that a right was granted, or that nothing is in the way of a deletion any more.
+    let is_untold = |member: &Member| {
+        matches!(member.halted, Some(Halted::Check(Check::MissingRights(_))))
+            || matches!(member.deletion, Some(Deletion::Blocked(_)))
+    };
     outcome.is_waiting = failed.is_some()
         || !decision.waits.is_empty()
         || outcome.is_over
-        || members.all.iter().any(lacks_rights);
-    say(ports, &by, &members, &facts, &decision, failed.as_ref()).await?;
+        || members.all.iter().any(is_untold);
+    say(ports, &by, &mut members, &memory.sights, &facts, &decision, failed.as_ref()).await?;
     if !outcome.is_waiting {
         sweep(ports, &by, &members).await?;
         adopting::clear(ports, &by, &members).await?;
     }
+    memory.end(members);
     Ok(outcome)
+}
+
+/// Reads all that a pass begins with.
+async fn begin(ports: &Ports, memory: &mut Memory, by: &As) -> Result<Members, LiveError> {
+    let mut members = read(ports, memory, Lacked::Fetched).await?;
+    adopting::hold(ports, by, &mut members).await?;
+    Ok(members)
+}
+
+/// What taking over would change of each provider that somebody else installs, in words, by provider object. Nothing is
+/// written, so that it may be asked while an operator lives.
+///
+/// # Errors
+/// As of [`pass`].
+pub async fn preview(ports: &Ports, memory: &mut Memory) -> Result<BTreeMap<ObjectId, String>, LiveError> {
+    let by = ports.by();
+    let mut members = read(ports, memory, Lacked::Left).await?;
+    adopting::previews(ports, &by, &mut members).await
 }
 
 /// A step, for the log.

@@ -1,17 +1,17 @@
 //! One step, performed.
 
-use capstan_live::applying::{RefusalKind, sent_over};
-use capstan_live::installing::pass::{
-    Phase, Record, Step, Stopped, installers, is_definition, superseded, wait,
-};
+use capstan_live::applying::{RefusalKind, sent_new, sent_over};
+use capstan_live::installing::pass::{Phase, Record, Step, Stopped, is_definition, superseded, wait};
 use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::look::Facts;
+use super::look::as_applied;
 use super::member::{FINALIZER, Member};
 use super::members::Members;
 use super::ports::Ports;
+use super::prepared::Manifest;
+use super::sights::{Live, Sight, Sights};
 use super::{migrate, records, webhooks};
 use crate::app::ports::{
     ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
@@ -33,7 +33,7 @@ pub(super) async fn perform(
     ports: &Ports,
     by: &As,
     members: &mut Members,
-    facts: &Facts,
+    sights: &mut Sights,
     id: &ObjectId,
     step: Step,
 ) -> Result<Performed, LiveError> {
@@ -50,20 +50,18 @@ pub(super) async fn perform(
             return note(ports, by, members, id, &record).await.map(|()| Performed::Done);
         }
         Step::Ask { webhooks, then } => {
-            let configurations: Vec<&Value> =
-                webhooks.iter().filter_map(|id| facts.looking.live.get(id)).collect();
-            if let Some(why) = webhooks::ask(ports, by, &member.namespace, &configurations).await? {
+            if let Some(why) = webhooks::ask(ports, by, &member.namespace, &webhooks).await? {
                 return waits(ports, by, members, id, why).await;
             }
             return note(ports, by, members, id, &then).await.map(|()| Performed::Done);
         }
-        Step::Migrate { definition, versions } => match facts.looking.live.get(&definition) {
-            Some(live) => said(migrate::migrate(ports, by, live, &versions).await),
-            None => Ok(None),
-        },
-        Step::Scale(deployments) => said(scale(ports, by, facts, &deployments).await.map(|()| None)),
+        Step::Migrate { definition, versions } => {
+            sights.forget(&definition);
+            said(migrate::migrate(ports, by, &definition, &versions).await)
+        }
+        Step::Scale(deployments) => said(scale(ports, by, id, sights, &deployments).await.map(|()| None)),
         Step::Apply { objects, untried, .. } => {
-            let (applied, outcome) = apply(ports, by, member, facts, &objects, &untried).await;
+            let (applied, outcome) = apply(ports, by, member, sights, &objects, &untried).await;
             let outcome = said(outcome.map(|()| None));
             if let Ok(Some(_)) = &outcome
                 && let Some(record) = unbegun(member, &objects, applied)
@@ -72,7 +70,7 @@ pub(super) async fn perform(
             }
             outcome
         }
-        Step::Delete(objects) => said(delete(ports, by, facts, &objects).await.map(|()| None)),
+        Step::Delete(objects) => said(delete(ports, by, id, sights, &objects).await.map(|()| None)),
         Step::Forget => {
             let_go(ports, by, member).await?;
             if let Some(remembered) = &member.remembered
@@ -133,17 +131,24 @@ async fn note(
 /// where all of its definitions were to be applied by this one step.
 fn unbegun(member: &Member, objects: &[ObjectId], applied: usize) -> Option<Record> {
     let record = member.remembered.as_ref().map(|one| &one.record)?;
-    let mut definitions = member.manifests.keys().filter(|id| is_definition(id));
+    let mut definitions = member.manifests().keys().filter(|id| is_definition(id));
     let is_first =
         applied == 0 && objects.iter().all(is_definition) && definitions.all(|id| objects.contains(id));
     let may_go_back = is_first && record.phase == Phase::Applying && !record.stopped.is_empty();
     may_go_back.then(|| Record { phase: Phase::Preparing, definitions_changed: false, ..record.clone() })
 }
 
-async fn scale(ports: &Ports, by: &As, facts: &Facts, deployments: &[Stopped]) -> Result<(), LiveError> {
+async fn scale(
+    ports: &Ports,
+    by: &As,
+    provider: &ObjectId,
+    sights: &mut Sights,
+    deployments: &[Stopped],
+) -> Result<(), LiveError> {
     for deployment in deployments {
         let id = deployment.id();
-        let Some(live) = facts.looking.live.get(&id) else { continue };
+        let Some(live) = sights.live(provider, &id).map(|live| live.object.clone()) else { continue };
+        sights.forget(&id);
         let patch = json!([
             {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
             {"op": "add", "path": "/spec/replicas", "value": deployment.replicas},
@@ -163,56 +168,80 @@ async fn apply(
     ports: &Ports,
     by: &As,
     member: &Member,
-    facts: &Facts,
+    sights: &mut Sights,
     objects: &[ObjectId],
     untried: &[ObjectId],
 ) -> (usize, Result<(), LiveError>) {
-    for manifest in untried.iter().filter_map(|id| member.manifests.get(id)) {
-        if let Err(error) = ports.live.apply(by, manifest, Run::Dry, Contested::Take).await {
+    for manifest in untried.iter().filter_map(|id| member.manifests().get(id)) {
+        if let Err(error) = ports.live.apply(by, &manifest.value(), Run::Dry, Contested::Take).await {
             return (0, Err(error));
         }
     }
-    let each = objects.iter().filter_map(|id| Some((id, member.manifests.get(id)?)));
-    let each = each.map(|(id, manifest)| apply_one(ports, by, id, manifest, facts.looking.live.get(id)));
-    let outcomes: Vec<_> = stream::iter(each.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+    let each = objects.iter().filter_map(|id| Some((id, member.manifests().get(id)?)));
+    let each = each.map(|(id, manifest)| {
+        let live = sights.live(&member.id, id);
+        async move { (id, apply_one(ports, by, member, id, manifest, live).await) }
+    });
     // Every answer is heard; the first that is none of the wished ones is told.
-    let applied = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-    (applied, outcomes.into_iter().collect())
+    let outcomes: Vec<_> = stream::iter(each.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+    let (mut applied, mut told) = (0, Ok(()));
+    for (id, outcome) in outcomes {
+        sights.forget(id);
+        match outcome {
+            Ok(sight) => {
+                applied += 1;
+                sight.into_iter().for_each(|sight| sights.note(&member.id, id, sight));
+            }
+            Err(error) => told = told.and(Err(error)),
+        }
+    }
+    (applied, told)
 }
 
+/// What is there then; `None` where it was changed since it was looked at.
 async fn apply_one(
     ports: &Ports,
     by: &As,
+    member: &Member,
     id: &ObjectId,
-    manifest: &Value,
-    live: Option<&Value>,
-) -> Result<(), LiveError> {
-    let from = live.map(installers).unwrap_or_default();
-    let sent = match (live, ApiObject::of(manifest)) {
-        (Some(_), Some(object)) if !from.is_empty() => {
-            ports.live.take_over(by, &object, &from, &[]).await?;
-            manifest.clone()
+    manifest: &Manifest,
+    seen: Option<&Live>,
+) -> Result<Option<Sight>, LiveError> {
+    let whole = manifest.value();
+    let live = seen.map(|live| &live.object);
+    let sent = match (live, seen) {
+        (Some(_), Some(seen)) if !seen.installers.is_empty() => {
+            ports.live.take_over(by, &manifest.object, &seen.installers, &[]).await?;
+            whole
         }
         // What was deleted since the look is not made again by this.
-        (Some(live), _) => sent_over(manifest, live),
-        (None, _) => manifest.clone(),
+        (Some(live), _) => sent_over(&whole, live),
+        // What was made since the look is not written over.
+        (None, _) => sent_new(&whole),
     };
     match ports.live.apply(by, &sent, Run::Real, Contested::Take).await {
         Ok(answer) => {
-            ports.tried.note(id, manifest, &answer, ports.clock.now());
+            ports.tried.note_digest(id, manifest.digest, &answer, ports.clock.now());
             metrics::counter!("capstan_applied_objects_total", "kind" => id.kind.clone()).increment(1);
-            Ok(())
+            Ok(Some(as_applied(ports, member, id, manifest, &answer)))
         }
-        // It was changed since it was looked at: the next look sees it.
-        Err(error) if error.is_conflict() => Ok(()),
+        // The next look sees it.
+        Err(error) if error.is_conflict() => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-async fn delete(ports: &Ports, by: &As, facts: &Facts, objects: &[ObjectId]) -> Result<(), LiveError> {
+async fn delete(
+    ports: &Ports,
+    by: &As,
+    provider: &ObjectId,
+    sights: &mut Sights,
+    objects: &[ObjectId],
+) -> Result<(), LiveError> {
     for id in objects {
-        let Some(live) = facts.looking.live.get(id) else { continue };
-        match ports.live.delete(by, &ApiObject::from(id), as_seen(live), Run::Real).await? {
+        let Some(live) = sights.live(provider, id).map(|live| live.object.clone()) else { continue };
+        sights.forget(id);
+        match ports.live.delete(by, &ApiObject::from(id), as_seen(&live), Run::Real).await? {
             Deleted::Gone => tracing::info!(object = %id, "deleted"),
             // Somebody may have taken it meanwhile: the next look decides anew.
             Deleted::Changed => tracing::debug!(object = %id, "changed since it was looked at: it stands"),

@@ -1,13 +1,15 @@
 //! What a pass works with.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_live::installing::Owner;
 use capstan_live::installing::pass::Patience;
 use jiff::SignedDuration;
+use tokio::sync::watch;
 
 use crate::app::components::Downloads;
-use crate::app::ports::{As, Clock, LiveError, ServiceAccount};
+use crate::app::ports::{As, Clock, LiveError, Post, ServiceAccount};
 use crate::app::reconcile::{DryRunCache, Gate, Operators};
 
 /// What a pass needs.
@@ -27,6 +29,8 @@ pub struct Ports {
     pub limit: SignedDuration,
     /// Fetches components that are lacking.
     pub downloads: Downloads,
+    /// Told what is worth watching, as soon as that is known.
+    pub watched: watch::Sender<BTreeSet<Post>>,
 }
 
 impl Ports {
@@ -36,6 +40,14 @@ impl Ports {
     /// Deployments or Leases cannot be listed.
     pub async fn owner(&self) -> Result<Owner, LiveError> {
         self.operators.look(self.live.as_ref(), &self.by()).await
+    }
+
+    pub(super) fn watch(&self, posts: BTreeSet<Post>) {
+        self.watched.send_if_modified(|known| {
+            let is_new = *known != posts;
+            *known = posts;
+            is_new
+        });
     }
 
     pub(super) fn patience(&self) -> Patience {

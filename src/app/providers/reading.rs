@@ -1,11 +1,12 @@
 //! What a pass begins with: provider objects, what they are rendered from, what is remembered of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use capstan_live::installing::pass::{Record, Wanted};
 use capstan_live::installing::{Check, Checked, Failure, check};
 use capstan_model::object::ObjectId;
-use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind, Rendered};
+use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind};
 use serde_json::{Value, json};
 
 use super::deleting;
@@ -15,11 +16,21 @@ use super::member::Member;
 use super::members::{Members, core, kind_of};
 use super::memory::{Memory, render_all};
 use super::ports::Ports;
+use super::prepared::Prepared;
 use super::records::{read_all, text};
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _};
 
+/// What becomes of components that are lacking.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lacked {
+    /// They are fetched and kept.
+    Fetched,
+    /// Nothing: it is only looked.
+    Left,
+}
+
 /// Reads all that a pass begins with.
-pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, LiveError> {
+pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> Result<Members, LiveError> {
     let by = ports.by();
     let mut objects: Vec<Value> = Vec::new();
     for kind in ProviderKind::all() {
@@ -29,8 +40,10 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
     let named = LiveSet::read(&objects);
     let (mut sources, forbidden) = sources(ports, &by, &named).await?;
     let (recorded, wrong) = downloading::recorded(&objects, &named);
-    let Lacking { halted: lacking, again } =
-        downloading::fill(ports, &by, &objects, &named, &recorded, &mut sources).await?;
+    let Lacking { halted: lacking, again } = match lacked {
+        Lacked::Fetched => downloading::fill(ports, &by, &objects, &named, &recorded, &mut sources).await?,
+        Lacked::Left => Lacking::default(),
+    };
     let config_maps = sources.iter().filter(|source| text(source, "/kind") == "ConfigMap");
     let config_maps: Vec<Value> = config_maps
         .map(|map| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map["metadata"]}))
@@ -66,18 +79,21 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
             version: provider.version().map(str::to_owned),
             wanted: Wanted::Nothing,
             halted,
-            manifests: BTreeMap::new(),
+            prepared: None,
             remembered: own.cloned(),
             deletion: None,
             installed_before: None,
             secret: provider.config_secret().map(str::to_owned),
+            selector: Some(provider.components_selector()),
+            manifests_map: provider.additional_manifests().map(str::to_owned),
             id,
         };
         match rendered.get(&member.id) {
-            Some(Ok(rendered)) => {
-                member.renders(rendered);
+            Some(Ok(prepared)) => {
+                member.renders(Arc::clone(prepared));
                 let record = recorded.get(&member.id);
-                let other = downloading::differs(record, &rendered.version, rendered.components_sha256());
+                let version = &prepared.components.revision.version;
+                let other = downloading::differs(record, version, &prepared.components_sha256);
                 member.halted = member.halted.or(other);
             }
             Some(Err((failure, message))) if member.halted.is_none() => {
@@ -91,7 +107,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
             member.wanted = Wanted::Halted(halted.message());
         } else if let Some((given_up, record)) = member.given_up() {
             let installed = installed_again(&sources, provider, &record);
-            member.goes_back(&given_up, &record, installed.as_ref());
+            member.goes_back(&given_up, &record, installed);
         }
         members.push(member);
     }
@@ -113,11 +129,13 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
             version: None,
             wanted: Wanted::Halted(halted.message()),
             halted: Some(halted),
-            manifests: BTreeMap::new(),
+            prepared: None,
             remembered: own.cloned(),
             deletion: None,
             installed_before: None,
             secret: None,
+            selector: None,
+            manifests_map: None,
         });
     }
     for left in remembered {
@@ -139,11 +157,13 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory) -> Result<Members, 
             version: None,
             wanted: Wanted::Nothing,
             halted: None,
-            manifests: BTreeMap::new(),
+            prepared: None,
             remembered: Some(left),
             deletion: None,
             installed_before: None,
             secret: None,
+            selector: None,
+            manifests_map: None,
         });
     }
     members.sort_by(|a, b| (a.kind, &a.name, &a.namespace).cmp(&(b.kind, &b.name, &b.namespace)));
@@ -171,10 +191,10 @@ fn checked(object: &Value) -> Option<Checked<'_>> {
 }
 
 /// What is installed, rendered once more; `None` where its components are not at hand any more, or come to something else now.
-fn installed_again(sources: &[Value], provider: &Provider, record: &Record) -> Option<Rendered> {
+fn installed_again(sources: &[Value], provider: &Provider, record: &Record) -> Option<Arc<Prepared>> {
     let installed = record.installed.as_ref()?;
     let rendered = LiveSet::read(sources).render_at(provider, &installed.version).ok()?;
-    (rendered.digest() == installed.digest).then_some(rendered)
+    (rendered.digest() == installed.digest).then(|| Arc::new(Prepared::from(rendered)))
 }
 
 /// ConfigMaps and Secrets that providers are rendered from; and, by namespace, what may not be read.

@@ -1,5 +1,6 @@
 //! What is remembered of each provider: the `ManagedProvider` beside its object.
 
+use capstan_live::applying::sent_new;
 use capstan_live::installing::pass::Record;
 use capstan_providers::ProviderKind;
 use serde::Deserialize as _;
@@ -85,7 +86,8 @@ pub(super) async fn write(
                     "labels": {"app.kubernetes.io/managed-by": "capstan", "cluster.x-k8s.io/provider": kind.label(name)}},
                 "spec": {"kind": kind.name(), "name": name},
             });
-            made = read(&ports.live.apply(by, &manifest, Run::Real, Contested::Take).await?)?;
+            // What another leader noted since is not written over.
+            made = read(&ports.live.apply(by, &sent_new(&manifest), Run::Real, Contested::Take).await?)?;
             &made
         }
     };

@@ -13,23 +13,25 @@ use super::look::Facts;
 use super::member::Member;
 use super::members::Members;
 use super::ports::Ports;
+use super::sights::Sights;
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 /// Writes the status of every provider object that would say something new.
 pub(super) async fn say(
     ports: &Ports,
     by: &As,
-    members: &Members,
+    members: &mut Members,
+    sights: &Sights,
     facts: &Facts,
     decision: &Decision,
     failed: Option<&(ObjectId, String)>,
 ) -> Result<(), LiveError> {
-    for member in &members.all {
+    for member in &mut members.all {
         let Some(object) = &member.object else { continue };
         let failure = failed.filter(|(id, _)| *id == member.id).map(|(_, why)| why.as_str());
         let look = facts.facts.iter().find(|one| one.id == member.id).and_then(|one| one.look.as_ref());
         let wait = decision.waits.get(&member.id);
-        let standing = standing(member, facts, look, wait, failure);
+        let standing = standing(member, sights, look, wait, failure);
         let previous = object.get("status").cloned().unwrap_or_else(|| json!({}));
         let now = ports.clock.now();
         let said = status(&standing, &previous, now);
@@ -49,7 +51,7 @@ pub(super) async fn say(
             {
                 tracing::debug!(provider = %member.id, %refusal, "its status was not written");
             }
-            outcome => drop(outcome?),
+            outcome => member.object = Some(outcome?),
         }
     }
     Ok(())
@@ -57,7 +59,7 @@ pub(super) async fn say(
 
 fn standing(
     member: &Member,
-    facts: &Facts,
+    sights: &Sights,
     look: Option<&Look>,
     wait: Option<&Wait>,
     failure: Option<&str>,
@@ -93,7 +95,7 @@ fn standing(
         }
         (None, None, Some(Wait::ForSet(why))) => Course::Halted(Check::WaitingForSet(why.clone())),
         (None, None, Some(Wait::Refused { object, why })) => {
-            Course::Halted(refused(object, why, facts.looking.refusals.get(object)))
+            Course::Halted(refused(object, why, sights.refusal(&member.id, object)))
         }
         (None, None, Some(Wait::For(why))) => Course::Underway(format!("{place}: {why}")),
         (None, None, Some(Wait::TimedOut(why))) => {
@@ -115,7 +117,7 @@ fn standing(
 }
 
 /// A refused object, as preflight says it.
-fn refused(object: &ObjectId, why: &str, kind: Option<&RefusalKind>) -> Check {
+fn refused(object: &ObjectId, why: &str, kind: Option<RefusalKind>) -> Check {
     let is_certificate = object.group == "cert-manager.io";
     match kind {
         Some(RefusalKind::MissingKind) if is_certificate => Check::CertManagerNotReady(format!(
@@ -133,7 +135,7 @@ fn refused(object: &ObjectId, why: &str, kind: Option<&RefusalKind>) -> Check {
 
 /// What runs pods, as it was seen: of what is rendered, where that is known.
 fn workloads(member: &Member, look: Option<&Look>) -> Vec<Workload> {
-    let is_meant = |id: &ObjectId| member.manifests.is_empty() || member.manifests.contains_key(id);
+    let is_meant = |id: &ObjectId| member.manifests().is_empty() || member.manifests().contains_key(id);
     let seen = look.into_iter().flatten().filter(|(id, _)| is_meant(id));
     seen.filter_map(|(id, seen)| Some(Workload { id: id.clone(), health: seen.health.clone()? })).collect()
 }

@@ -17,10 +17,13 @@ pub(super) async fn ask(
     ports: &Ports,
     by: &As,
     namespace: &str,
-    configurations: &[&Value],
+    configurations: &[ObjectId],
 ) -> Result<Option<String>, LiveError> {
     let mut asked: BTreeMap<(String, String), Option<Value>> = BTreeMap::new();
     for configuration in configurations {
+        let Some(configuration) = ports.live.read(by, &ApiObject::from(configuration)).await? else {
+            continue;
+        };
         let webhooks = configuration.pointer("/webhooks").and_then(Value::as_array);
         for webhook in webhooks.into_iter().flatten() {
             let Some((group, version, resource)) = rule(webhook) else { continue };

@@ -36,12 +36,23 @@ struct Tried {
 impl DryRunCache {
     /// Whether that manifest was tried beside that content a while ago, and nothing differed.
     pub(crate) fn knows(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) -> bool {
+        self.recent(id, now).is_some() && self.knows_digest(id, SpecDigest::of(manifest), live, now)
+    }
+
+    /// [`Self::knows`], of a manifest whose digest is at hand.
+    pub(crate) fn knows_digest(
+        &self,
+        id: &ObjectId,
+        manifest: SpecDigest,
+        live: &Value,
+        now: Timestamp,
+    ) -> bool {
+        self.recent(id, now).is_some_and(|tried| tried.manifest == manifest && tried.content == content(live))
+    }
+
+    fn recent(&self, id: &ObjectId, now: Timestamp) -> Option<Tried> {
         let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
-        tried.is_some_and(|tried| {
-            now.duration_since(tried.at) < COUNTS
-                && tried.manifest == SpecDigest::of(manifest)
-                && tried.content == content(live)
-        })
+        tried.filter(|tried| now.duration_since(tried.at) < COUNTS)
     }
 
     /// [`Self::note`], where that is not known already: its hour runs on.
@@ -53,7 +64,12 @@ impl DryRunCache {
 
     /// That manifest was tried beside that content, and nothing differed; or it was applied, and this came of it.
     pub(crate) fn note(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
-        let tried = Tried { manifest: SpecDigest::of(manifest), content: content(live), at: now };
+        self.note_digest(id, SpecDigest::of(manifest), live, now);
+    }
+
+    /// [`Self::note`], of a manifest whose digest is at hand.
+    pub(crate) fn note_digest(&self, id: &ObjectId, manifest: SpecDigest, live: &Value, now: Timestamp) {
+        let tried = Tried { manifest, content: content(live), at: now };
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), tried);
     }
 

@@ -5,7 +5,7 @@
 //! It is applied as the service account [`SERVICE_ACCOUNT`] of the Fleet's own namespace, which no folder can name, since
 //! whoever writes provider objects decides what runs here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -17,6 +17,7 @@ use capstan_live::installing::{
 };
 use capstan_live::live_objects::{LiveObjects, identity};
 use capstan_live::rollout::observed::Verdict;
+use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Deletion, ProvidersBy, RepositorySettings, Tombstone};
@@ -31,6 +32,8 @@ use super::unwanted::Unwanted;
 use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster, Preconditions, Run};
 
+/// Why a set that is not taken over yet says more than that.
+const ADOPTION_PREVIEW: &str = "AdoptionPreview";
 /// How many objects of a definition are named.
 const NAMED: usize = 5;
 
@@ -39,11 +42,13 @@ const NAMED: usize = 5;
 pub struct Operators {
     began: Instant,
     sightings: Mutex<Sightings>,
+    /// What taking over would change of the providers that they installed, by provider object.
+    previews: Mutex<BTreeMap<ObjectId, String>>,
 }
 
 impl Default for Operators {
     fn default() -> Self {
-        Self { began: Instant::now(), sightings: Mutex::default() }
+        Self { began: Instant::now(), sightings: Mutex::default(), previews: Mutex::default() }
     }
 }
 
@@ -62,6 +67,22 @@ impl Operators {
         let mut sightings = self.sightings.lock().unwrap_or_else(PoisonError::into_inner);
         sightings.look(&leases, at);
         Ok(owner(&OwnerFacts { deployments: &deployments, leases: &leases, sightings: &sightings, at }))
+    }
+
+    /// What taking over would change, as it was found out last.
+    pub fn note_previews(&self, previews: BTreeMap<ObjectId, String>) {
+        *self.previews.lock().unwrap_or_else(PoisonError::into_inner) = previews;
+    }
+
+    /// The same of the provider objects among these.
+    fn previews_of(&self, objects: &[RenderedObject]) -> Vec<Reason> {
+        let known = self.previews.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = objects.iter().filter_map(|object| {
+            let message = known.get(&object.id)?.clone();
+            let object = Some(object.id.clone());
+            Some(Reason { severity: Severity::Warning, object, ..Reason::plain(ADOPTION_PREVIEW, message) })
+        });
+        told.collect()
     }
 }
 
@@ -153,7 +174,9 @@ pub(super) async fn observe(
 ) -> Result<ObservedSet, Unwanted> {
     let owner = operators.look(live, as_whom).await?;
     if let (ProvidersBy::Capstan, Some(refusal)) = (by, owner.refusal()) {
-        return Err(Unwanted::Refused(vec![Reason::plain(OWNED_ELSEWHERE, refusal)]));
+        let mut reasons = vec![Reason::plain(OWNED_ELSEWHERE, refusal)];
+        reasons.extend(operators.previews_of(objects));
+        return Err(Unwanted::Refused(reasons));
     }
     let mut asked = BTreeSet::new();
     for id in objects.iter().map(|object| &object.id).filter(|id| is_provider(id)) {
@@ -265,7 +288,7 @@ fn in_use(definition: &str, objects: &[Value]) -> InUse {
 
 fn said(message: String, id: &ObjectId) -> Reason {
     Reason {
-        severity: capstan_model::finding::Severity::Warning,
+        severity: Severity::Warning,
         object: Some(id.clone()),
         ..Reason::plain("DefinitionKept", message)
     }

@@ -10,17 +10,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::{Placed, RenderedObject};
-use capstan_live::applying::RefusalKind;
+use capstan_live::applying::{InventoryObject, RefusalKind};
 use capstan_live::installing::DEFINITION;
+use capstan_live::installing::pass::Record;
 use capstan_live::live_objects::identity;
 use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
+use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::settings::ProvidersBy;
 use capstan_providers::{
-    Components, Facts, Inputs, Live, Managed, Migration, Provider, ProviderKind, ProviderSet, Recorded,
-    RenderedSet, Supplies, Supply, Values, at_hand, compare, installation_of, lacking, supply,
+    Before, Components, Facts, Inputs, Live, Managed, Migration, Provider, ProviderKind, ProviderSet,
+    Recorded, RenderedSet, Supplies, Supply, Values, at_hand, compare, installation_of, lacking, supply,
 };
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::dependencies::Ports;
@@ -280,6 +283,21 @@ fn versions(definition: &Value) -> BTreeSet<&str> {
     all.filter_map(|version| version["name"].as_str()).collect()
 }
 
+/// What the account installed here before.
+async fn before(live: &dyn ManagementCluster, by: &As) -> Result<Before, LiveError> {
+    let kind = ApiKind::of_version("capstan.dev/v1alpha1", "ManagedProvider");
+    let all = match live.list(by, &kind, None, &[]).await {
+        // That it may not see them is among the rights that it lacks.
+        Err(LiveError::Refused { .. }) => return Ok(Before::default()),
+        all => all?,
+    };
+    let records = all.iter().filter_map(|one| Record::deserialize(one.get("status")?).ok());
+    let objects = records.flat_map(|record| {
+        record.inventory.objects().iter().map(InventoryObject::id).collect::<Vec<ObjectId>>()
+    });
+    Ok(Before { objects: objects.collect(), ..Before::default() })
+}
+
 /// The rights that the set takes and the account has not.
 async fn rights(
     live: &dyn ManagementCluster,
@@ -287,7 +305,7 @@ async fn rights(
     set: &ProviderSet,
     rendered: &RenderedSet,
 ) -> Result<Vec<Reason>, LiveError> {
-    let needed = installation_of(set, rendered);
+    let needed = installation_of(set, rendered, &before(live, by).await?);
     let namespaces = needed.roles.iter().filter_map(|role| role.pointer("/metadata/namespace")?.as_str());
     let mut held = BTreeMap::new();
     for namespace in namespaces.chain([ANYWHERE]) {

@@ -8,7 +8,7 @@ use capstan_plan::verbs::{Command, OfCluster, Rule, Verb};
 use capstan_report::{
     Answer, Proposal, Refusal, Status, about, approvals_gate, approvals_in_words, denied, edited_refusal,
     moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rest_in_a_word, rule_answer,
-    standing_answer, status_answer, unseen_refusal, untold_refusal,
+    shown, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 
 use super::dashboard::Kept;
@@ -107,7 +107,10 @@ impl Run<'_> {
                 Command::Upgrade(_) => self.asked_text((request, command), at, planned, outcome).0,
                 Command::Rollback(_) => {
                     let (answer, proposals) = self.asked_text((request, command), at, planned, outcome);
-                    proposals.iter().fold(answer, |answer, one| answer.with(&notes(one, planned)))
+                    let answer =
+                        proposals.iter().fold(answer, |answer, one| answer.with(&notes(one, planned)));
+                    // What stayed stands in no description.
+                    answer.nowhere_else()
                 }
                 Command::Retarget(_) => {
                     let each = Each { none: ", so there is no overlay to edit", most: MAX_PLANS, more: "" };
@@ -190,7 +193,10 @@ impl Run<'_> {
         let mut words = approvals_in_words(approved);
         words
             .extend(approvals_gate(approved, planned.settings.commands.prefix.as_str()).map(|gate| gate.why));
-        about(proposal.target.path(), &words.join(" "))
+        // The description names who approved, the check what is missing; why somebody does not count is said here alone.
+        let counts = approved.counted.iter().any(|one| one.by.eq_ignore_ascii_case(&request.by));
+        let say = if counts { shown } else { about };
+        say(proposal.target.path(), &words.join(" "))
     }
 
     /// What is said to who asked for a release, and of which proposals.
@@ -245,7 +251,7 @@ impl Run<'_> {
             if let Some(state) = outcome.proposals.get(&proposal).filter(told) {
                 let why = capstan_report::markdown::prose(&state.why, 900);
                 let why = Refusal::State.after(&format!("{why}\n"));
-                answer = answer.and(Answer::told(why));
+                answer = answer.and(if is_remarked(state) { Answer::shown(why) } else { Answer::told(why) });
             }
         }
         answer
@@ -268,7 +274,13 @@ impl Run<'_> {
         }
         let answer = texts(&proposals, planned, outcome);
         // That nothing is open then is what was asked for.
-        if command.verb() == Verb::Replan { answer } else { Answer::told(answer.text()) }
+        match command.verb() {
+            Verb::Replan => answer,
+            Verb::Skip if proposals.iter().all(|one| is_declined(one, outcome)) => {
+                Answer::shown(answer.text())
+            }
+            _ => Answer::told(answer.text()),
+        }
     }
 }
 
@@ -307,10 +319,21 @@ fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome)
     match outcome.proposals.get(proposal) {
         Some(state) => {
             let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-            standing_answer(target, state.word, &state.why).with(&link)
+            let answer = standing_answer(target, state.word, &state.why).with(&link);
+            if state.word == "proposed" { Answer::shown(answer.text()) } else { answer }
         }
         None => refused(target, &planned.missing(proposal), Refusal::NothingThere),
     }
+}
+
+/// Whether the check of the pull request says why it is left as it is.
+fn is_remarked(state: &ProposalState) -> bool {
+    matches!(state.word, "approved" | "blocked" | "edited" | "paused" | "unplannable")
+}
+
+/// Whether a proposal was closed, and its description says why.
+fn is_declined(proposal: &ProposalId, outcome: &Outcome) -> bool {
+    outcome.proposals.get(proposal).is_some_and(|state| state.word == "declined")
 }
 
 /// What a person should know of a plan besides.
@@ -404,5 +427,7 @@ fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) 
         (Some(_), None) => "",
     };
     let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-    standing_answer(target, state.word, &format!("{}{overlay}", state.why)).with(&link)
+    let answer = standing_answer(target, state.word, &format!("{}{overlay}", state.why)).with(&link);
+    // The description shows which files of the overlay are edited; that none is shows nowhere.
+    if edited.is_some() && state.pull.is_some() { Answer::shown(answer.text()) } else { answer }
 }

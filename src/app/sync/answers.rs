@@ -1,8 +1,10 @@
 //! The one answer to each comment with slash-commands.
 //!
-//! A comment is answered once: the database remembers it, and where that is lost, Capstan's own answer
-//! does, by a hidden marker. The answer is written last, so that a death before it repeats the command,
-//! which does nothing where it was done already; and so does an answer that GitHub refused, when it is tried again.
+//! What the pull request shows by itself gets no comment: the reaction says that it was done. A comment is answered once:
+//! the database remembers it, and where that is lost, Capstan's own answer does, by a hidden marker, or its own reaction
+//! (👍 done, 😕 not; 👀 says only that somebody was heard). Comment and reaction come last, so that a death before them
+//! repeats the command, which does nothing where it was done already; and so does an answer that GitHub refused, when
+//! it is tried again.
 
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
@@ -76,10 +78,12 @@ impl Run<'_> {
         kept: &Kept,
     ) -> Result<(), SyncError> {
         let parts = self.parts(request, planned, outcome, kept).await?;
-        self.answer(request, &parts).await
+        let untold = self.untold(request, &parts, planned, outcome);
+        self.answer(request, &parts, &untold).await
     }
 
-    async fn answer(&self, request: &Request, parts: &[Answer]) -> Result<(), SyncError> {
+    /// `untold` is what of it stands nowhere else.
+    async fn answer(&self, request: &Request, parts: &[Answer], untold: &[Answer]) -> Result<(), SyncError> {
         let comment = match &request.origin {
             Origin::Comment(comment) => comment,
             Origin::Button(press) => return self.answer_on_check(request, press, parts).await,
@@ -88,9 +92,12 @@ impl Run<'_> {
         };
         let host = &self.ports.host;
         let number = request.number;
-        let written = host
-            .create_comment(self.repository, number, &answer_comment(comment.id, &told_once(parts)))
-            .await;
+        if untold.is_empty() && self.react(comment, Reaction::ThumbsUp).await? == Reacted::Yes {
+            self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
+            return self.audit_commands(request, parts).await;
+        }
+        let told = told_once(if untold.is_empty() { parts } else { untold });
+        let written = host.create_comment(self.repository, number, &answer_comment(comment.id, &told)).await;
         // Nobody is there any more to be answered.
         if matches!(written, Err(CodeHostError::NotFound { .. })) && self.is_gone(number).await? {
             return Ok(());
@@ -121,14 +128,30 @@ impl Run<'_> {
     }
 
     /// A comment that is gone, or whose conversation is locked, is none the worse without a reaction.
-    pub(super) async fn react(&self, comment: &Comment, reaction: Reaction) -> Result<(), SyncError> {
+    pub(super) async fn react(&self, comment: &Comment, reaction: Reaction) -> Result<Reacted, SyncError> {
         match self.ports.host.react(self.repository, comment.id, reaction).await {
             Err(error) if error.is_refusal() => {
                 tracing::debug!(repository = %self.repository.name, comment = %comment.id, error = %error, "GitHub takes no reaction");
-                Ok(())
+                Ok(Reacted::Refused)
             }
-            result => Ok(result?),
+            result => Ok(result.map(|()| Reacted::Yes)?),
         }
+    }
+
+    /// Whether Capstan's own reaction says what came of a comment that the database does not know. Only one that has such
+    /// reactions at all, anybody's, is asked about: a call each.
+    pub(super) async fn bears_verdict(&self, comment: &Comment) -> Result<bool, SyncError> {
+        if comment.verdicts == Some(0) {
+            return Ok(false);
+        }
+        let own = match self.ports.host.own_reactions(self.repository, comment.id).await {
+            Err(error) if error.is_refusal() => {
+                tracing::debug!(repository = %self.repository.name, comment = %comment.id, error = %error, "GitHub tells no reactions");
+                return Ok(false);
+            }
+            own => own?,
+        };
+        Ok(own.iter().any(|reaction| reaction.is_verdict()))
     }
 
     pub(super) async fn audit_command(
@@ -150,6 +173,13 @@ impl Run<'_> {
         };
         Ok(self.ports.records.audit(&entry).await?)
     }
+}
+
+/// Whether GitHub took a reaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reacted {
+    Yes,
+    Refused,
 }
 
 /// The answers without those that say again what the one before says.

@@ -7,7 +7,7 @@ use capstan_model::rest::Rest;
 use capstan_plan::proposal::{
     Action, Answers, Closer, Command, Decision, Decisions, Facts, Gathered, Leaving, Member, Mergeable,
     OnHold, OutsideTarget, ProposalId, Pull, PullState, Question, Reviewed, Scope, Skipped, SourceState,
-    Standing, Stands, Wanted, WhyLeftOut, decide, gather, guard,
+    Standing, Stands, Wanted, WhyLeftOut, decide, gather, guard_upgrade,
 };
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, room_for_part};
@@ -223,7 +223,7 @@ impl Run<'_> {
         let one = |member: &ProposalId| {
             let (upgrade, scope) = (plan_of(planned, member)?, planned.scopes.get(&member.target)?);
             let scope = Scope { retarget: planned.retarget_of(member), ..scope.clone() };
-            let error = guard(&scope, &upgrade.files).err()?;
+            let error = guard_upgrade(&scope, self.facts.base.tree.as_ref(), upgrade).err()?;
             tracing::error!(repository = %self.repository.name, cluster = %member, error = %error, "the plan is not published");
             let refused = Wanted::Unplannable { why: error.to_string() };
             Some((member.clone(), (error, refused)))

@@ -6,7 +6,7 @@ use capstan_model::target::Target;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
     BranchStep, Decisions, Drafted, Offer, ProposalId, ReleasesOrigin, Scope, SidebarStanding, Skipped,
-    Standing, TitleDigest, Wanted, WhyLeftOut,
+    Standing, TitleDigest, Wanted, WhyLeftOut, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
@@ -270,8 +270,8 @@ impl Run<'_> {
                 WhyLeftOut::Stands(Standing::Skipped { by }) => Some(by.clone()),
                 WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
             };
-            let source = plan_of(planned, member).and_then(|upgrade| upgrade.to.as_ref());
-            let skipped = by.zip(source).map(|(by, source)| Skipped { source: source.to_string(), by });
+            let source = plan_of(planned, member).and_then(offer_name);
+            let skipped = by.zip(source).map(|(by, source)| Skipped { source, by });
             decisions.skipped = skipped.or(decisions.skipped);
             (!decisions.is_empty()).then(|| (member.target.clone(), decisions))
         };

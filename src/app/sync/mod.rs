@@ -41,6 +41,7 @@ mod request;
 mod requests;
 mod rights;
 mod rollbacks;
+mod shown;
 mod sidebar;
 mod states;
 mod touched;
@@ -59,7 +60,8 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::{Retarget, Upgrade};
-use capstan_report::{BlockKey, Missing, missing_in_words};
+use capstan_report::{BlockKey, Missing, hold_in_words, missing_in_words};
+use jiff::Timestamp;
 use jiff::civil::Date;
 
 use self::checks::{Compared, Judging, is_told};
@@ -189,6 +191,8 @@ struct Run<'a> {
     ports: &'a Ports,
     repository: &'a Repository,
     hints: &'a Hints,
+    /// When it began.
+    began: Timestamp,
     /// The day in UTC: what holds are judged by.
     today: Date,
     facts: &'a GitHubFacts,
@@ -199,6 +203,8 @@ struct Run<'a> {
     provider_sets: &'a OnceLock<BTreeSet<ClusterId>>,
     /// What is known of components of providers.
     components: &'a RunComponents,
+    /// Held by whoever writes a check, so that nobody writes what another one has read meanwhile.
+    checks: &'a tokio::sync::Mutex<()>,
 }
 
 /// What is planned, and for whom.
@@ -267,6 +273,12 @@ type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
 /// Where each target of a snapshot may be written.
 type Scopes = BTreeMap<Target, Scope>;
 
+/// What a folder is: a provider set, or else a cluster.
+fn target_in(scopes: &Scopes, id: &ClusterId) -> Target {
+    let set = Target::Providers(id.clone());
+    if scopes.contains_key(&set) { set } else { Target::Cluster(id.clone()) }
+}
+
 fn by_target(scopes: Vec<Scope>) -> Scopes {
     scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
 }
@@ -296,6 +308,7 @@ pub async fn sync_and_consumers(
     if repository.archived {
         return Ok(NOTHING);
     }
+    let began = ports.clock.now();
     let facts = match load(ports, repository).await {
         Ok(Some(facts)) => facts,
         Ok(None) => return Ok(NOTHING),
@@ -308,16 +321,18 @@ pub async fn sync_and_consumers(
     };
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let (compared, provider_sets) = (Mutex::default(), OnceLock::new());
-    let components = RunComponents::default();
+    let (components, checks) = (RunComponents::default(), tokio::sync::Mutex::default());
     let run = Run {
         ports,
         repository,
         hints,
+        began,
         today,
         facts: &facts,
         compared: &compared,
         provider_sets: &provider_sets,
         components: &components,
+        checks: &checks,
     };
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
@@ -434,7 +449,11 @@ impl Run<'_> {
         commands.extend(self.pressed_buttons(&settings.commands).await?);
         let consumers = self.consumers_to_notify(&settings).await?;
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
-        let scopes = by_target(fleet.scopes());
+        let mut scopes = by_target(fleet.scopes());
+        // What is there counts, should anybody make the folder of one that is to come.
+        for scope in fleet.scopes_to_come() {
+            scopes.entry(scope.target.clone()).or_insert(scope);
+        }
         let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
         let sets = scopes.keys().filter(is_set).filter_map(|target| target.id().cloned());
         let _first_time = self.provider_sets.set(sets.collect());
@@ -534,6 +553,8 @@ impl Run<'_> {
             let own = outcome.proposals.iter().filter(|(proposal, _)| proposal.kind == *kind);
             let targets = own.map(|(proposal, state)| {
                 let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
+                let by_command = planned.decided.of(proposal).hold_on(self.today).map(hold_in_words);
+                let by_settings = || (state.word == "held").then(|| state.why.clone());
                 let named = |source: Option<&SourceId>| source.map(ToString::to_string);
                 CampaignTarget {
                     target: proposal.target.clone(),
@@ -541,6 +562,7 @@ impl Run<'_> {
                     reason: state.why.clone(),
                     at: named(plan.and_then(|plan| plan.from.as_ref())),
                     offered: named(plan.and_then(|plan| plan.to.as_ref())),
+                    hold: by_command.or_else(by_settings),
                 }
             });
             CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }

@@ -19,7 +19,7 @@ use ulid::Ulid;
 use super::checks::{Comparison, Judging, Subject};
 use super::reporters::Reporters;
 use super::request::Request;
-use super::{Planned, Run, SyncError};
+use super::{Planned, Run, SyncError, target_in};
 use crate::app::agents::{Reconcilers, content};
 use crate::app::planner::{Planner, PlannerFailed};
 use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
@@ -186,7 +186,7 @@ impl Run<'_> {
         }
         for scope in self.scopes_of(&merge.after, settings).await? {
             let Some(cluster) = scope.target.id().filter(|id| touched.contains(id)) else { continue };
-            let Some(owner) = reporters.managed_by.owner(cluster) else { continue };
+            let Some(owner) = reporters.managed_by.owner_of(&scope.target) else { continue };
             let folders = scope.folders();
             let of_owner = concerned.entry(owner.uid.clone());
             let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
@@ -255,7 +255,7 @@ impl Run<'_> {
         let mut unclaimed = Vec::new();
         let mut not_enrolled = BTreeMap::new();
         for cluster in touched {
-            match reporters.managed_by.owner(&cluster) {
+            match reporters.managed_by.owner_of(&target_in(scopes, &cluster)) {
                 None => unclaimed.push(cluster),
                 Some(owner) if !reporters.is_enrolled(&owner.uid) => {
                     not_enrolled.insert(owner.name.as_str(), owner.uid.as_str());

@@ -8,7 +8,7 @@
 use capstan_model::tree::{CommitId, EntryKind};
 use capstan_plan::proposal::{
     BranchStep, Closer, Decisions, Draft, Drafted, Guarded, Offers, PlanDigest, ProposalId, Sidebar,
-    SidebarStanding, Title, TitleDigest, TitleStep, guard,
+    SidebarStanding, Title, TitleDigest, TitleStep, guard_upgrade,
 };
 use capstan_plan::upgrade::Retarget;
 use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, closed_body, text_digest};
@@ -90,7 +90,7 @@ impl Run<'_> {
     async fn write_commit(&self, intent: &Intent<'_>) -> Result<CommitId, SyncError> {
         let mut guarded = Vec::with_capacity(intent.parts.len());
         for part in &intent.parts {
-            guarded.push(guard(&part.scope, &part.upgrade.files)?);
+            guarded.push(guard_upgrade(&part.scope, self.facts.base.tree.as_ref(), part.upgrade)?);
         }
         self.commit_on_base(Guarded::together(guarded), intent.commit_message()).await
     }

@@ -15,7 +15,7 @@ use capstan_plan::templates::TemplateNames;
 use capstan_report::{Fingerprint, awaited_in_words};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Ending, Run, Scopes, SyncError};
+use super::{Ending, Run, Scopes, SyncError, target_in};
 use crate::app::agents::Reconcilers;
 use crate::app::planner::LiveNames;
 use crate::app::planner::PlannerFailed;
@@ -248,7 +248,7 @@ impl Run<'_> {
         scopes: &Scopes,
         cluster: &ClusterId,
     ) -> Result<Option<String>, SyncError> {
-        let Some(owner) = reporters.managed_by.owner(cluster) else { return Ok(None) };
+        let Some(owner) = reporters.managed_by.owner_of(&target_in(scopes, cluster)) else { return Ok(None) };
         let last = |speaks_of| match reporters.standings.get(cluster) {
             _ if !reporters.is_enrolled(&owner.uid) => LastRollout::NotEnrolled,
             None => LastRollout::NotReported,

@@ -19,11 +19,14 @@ use super::request::{Origin, Request, UnseenBranch};
 use super::rights::{Rights, address, right_of};
 use super::{Ending, Run, Scopes, SyncError};
 use crate::app::ports::{
-    CodeHostError, Comment, Hints, Permission, PlacedComment, PullRequest, PullRequestState, Reaction,
+    CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, PullRequestState, Reaction,
 };
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
+/// Comments whose reactions are asked for in one run, which only a run without its database has to do; those after them
+/// wait for the next one.
+const MOST_ASKED: usize = 200;
 /// Issues that are read one by one; of more, all recent ones are listed.
 const ISSUES_ONE_BY_ONE: usize = 5;
 
@@ -92,6 +95,7 @@ impl Run<'_> {
         let mut dealt_with = DealtWith::default();
         let mut permissions = BTreeMap::new();
         let mut requests = Vec::new();
+        let mut asked = 0;
         for placed in recent {
             let comment = &placed.comment;
             // GitHub lists by the last edit: an old comment that somebody edits is not asked anew.
@@ -108,6 +112,18 @@ impl Run<'_> {
             if answered.contains(&comment.id) || self.is_answered(comment.id).await? {
                 dealt_with.note(comment);
                 continue;
+            }
+            if comment.verdicts != Some(0) {
+                if asked == MOST_ASKED {
+                    ending.look_again();
+                    break;
+                }
+                asked += 1;
+                if self.bears_verdict(comment).await? {
+                    self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
+                    dealt_with.note(comment);
+                    continue;
+                }
             }
             if self.refusal(&Write::answer(comment.id)).is_some() {
                 continue;
@@ -222,21 +238,14 @@ impl Run<'_> {
     ) -> Result<Vec<Request>, SyncError> {
         let mut requests = Vec::new();
         for press in &self.hints.presses {
-            let verb = Verb::named(&press.button).filter(|verb| verb.button().is_some());
-            let pull = self.facts.proposals.values().find(|pull| pull.head.as_str() == press.head);
-            let (Some(Ok(command)), Some(pull)) = (verb.map(|verb| verb.with("")), pull) else {
+            let Some((command, pull)) = self.meant_by(press) else {
                 // Its head is another one by now, or it is closed: the button was of something that is gone.
                 tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "a button was pressed of what is gone");
                 let detail = format!("{}, button at {}", press.button, press.head);
                 self.audit_request("command-overtaken", &press.by, None, detail).await?;
                 continue;
             };
-            let right = match self.ports.host.permission(self.repository, &press.by).await {
-                Ok(permission) => right_of(permission),
-                Err(error) if error.is_refusal() => Right::None,
-                Err(error) => return Err(error.into()),
-            };
-            let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
+            let (right, hearing) = self.hear_press(press, settings).await?;
             requests.push(Request {
                 number: pull.number,
                 pull: Some(pull.clone()),
@@ -246,7 +255,7 @@ impl Run<'_> {
                 commands: vec![Ok(command)],
                 denied: BTreeMap::new(),
                 right,
-                hearing: hear(right, readers, press.at, None),
+                hearing,
                 rewritten: Vec::new(),
                 unseen: None,
                 moved: None,
@@ -254,6 +263,28 @@ impl Run<'_> {
             });
         }
         Ok(requests)
+    }
+
+    /// What a button asks for, and the open proposal whose check it is on.
+    pub(super) fn meant_by(&self, press: &Press) -> Option<(Command, &PullRequest)> {
+        let verb = Verb::named(&press.button).filter(|verb| verb.button().is_some())?;
+        let pull = self.facts.proposals.values().find(|pull| pull.head.as_str() == press.head)?;
+        Some((verb.with("").ok()?, pull))
+    }
+
+    /// What whoever pressed a button may do in the repository, and whether they are heard.
+    pub(super) async fn hear_press(
+        &self,
+        press: &Press,
+        settings: &CommandSettings,
+    ) -> Result<(Right, Hearing), SyncError> {
+        let right = match self.ports.host.permission(self.repository, &press.by).await {
+            Ok(permission) => right_of(permission),
+            Err(error) if error.is_refusal() => Right::None,
+            Err(error) => return Err(error.into()),
+        };
+        let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
+        Ok((right, hear(right, readers, press.at, None)))
     }
 
     /// Binds commands to what their authors may, and those that write branches anew to what they had seen of them. Those

@@ -20,7 +20,9 @@ pub(super) fn run(
     match &command.command {
         ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
         ProvidersCommand::Fetch(command) => fetch::run(context, connect, command),
-        ProvidersCommand::Rights { inputs, output } => rights::run(context, inputs, *output),
+        ProvidersCommand::Rights { inputs, from, output } => {
+            rights::run(context, inputs, from.as_deref(), *output)
+        }
         ProvidersCommand::Images { inputs, output } => print_images(context, inputs, *output),
     }
 }

@@ -1,23 +1,31 @@
-//! `capstan providers rights [PATH]`
+//! `capstan providers rights [PATH] [--from REV]`
 
-use capstan_providers::{Installation, installation};
+use capstan_live::live_objects::identity;
+use capstan_providers::{Before, Installation, installation};
 use serde_json::Value;
 
-use super::set::rendered;
+use super::set::rendered_at;
 use crate::cli::arguments::ProviderInputs;
 use crate::cli::{Context, Failure, Format, Outcome, output};
 
 pub(super) fn run(
     context: &Context<'_>,
     inputs: &ProviderInputs,
+    from: Option<&str>,
     format: Format,
 ) -> Result<Outcome, Failure> {
     if !matches!(format, Format::Json | Format::Yaml | Format::Text) {
         return Err(output::unsupported("providers rights", format, "yaml, json or text"));
     }
-    let (set, rendered) = rendered(context, inputs)?;
-    let all: Vec<_> = set.providers().iter().zip(&rendered).collect();
-    let Installation { roles, providers } = installation(&all);
+    let now = rendered_at(context, inputs, context.arguments.at.as_deref())?;
+    let mut before = Before { objects: Vec::new(), versions: now.versions };
+    if let Some(from) = from {
+        let then = rendered_at(context, inputs, Some(from))?;
+        before.versions.extend(then.versions);
+        before.objects = then.rendered.iter().flat_map(|one| &one.objects).filter_map(identity).collect();
+    }
+    let all: Vec<_> = now.set.providers().iter().zip(&now.rendered).collect();
+    let Installation { roles, providers } = installation(&all, &before);
     match format {
         Format::Json => output::print_json(&serde_json::json!({"installer": roles, "providers": providers}))?,
         Format::Yaml => roles.iter().try_for_each(|role: &Value| {

@@ -1,10 +1,11 @@
 //! The providers of a set, read and rendered with what was typed; or all that is wrong with them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use capstan_model::tree::Tree;
-use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render};
+use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render, versions_at_hand};
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
@@ -33,10 +34,27 @@ pub(super) fn rendered(
     context: &Context<'_>,
     typed: &ProviderInputs,
 ) -> Result<(ProviderSet, Vec<Rendered>), Failure> {
+    rendered_at(context, typed, context.arguments.at.as_deref()).map(|all| (all.set, all.rendered))
+}
+
+/// A set, rendered at a revision.
+pub(super) struct At {
+    pub(super) set: ProviderSet,
+    pub(super) rendered: Vec<Rendered>,
+    /// Label and version of everything that is at hand.
+    pub(super) versions: BTreeSet<(String, String)>,
+}
+
+/// [`rendered`], at a revision; in the work tree where there is none.
+pub(super) fn rendered_at(
+    context: &Context<'_>,
+    typed: &ProviderInputs,
+    revision: Option<&str>,
+) -> Result<At, Failure> {
     let variables = variables(typed)?;
     let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
     let workspace = context.workspace()?;
-    let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
+    let tree = context.tree(workspace.as_ref(), revision)?;
     let set = set(tree.as_ref(), typed.path.as_deref())?;
     let inputs = Inputs {
         tree: tree.as_ref(),
@@ -56,7 +74,16 @@ pub(super) fn rendered(
             Err(refusal) => refused.push(refusal),
         }
     }
-    if refused.is_empty() { Ok((set, all)) } else { Err(failed(&refused)) }
+    if !refused.is_empty() {
+        return Err(failed(&refused));
+    }
+    let versions = set.providers().iter().flat_map(|provider| {
+        let label = provider.label();
+        versions_at_hand(tree.as_ref(), &set, provider)
+            .into_iter()
+            .map(move |version| (label.clone(), version))
+    });
+    Ok(At { versions: versions.collect(), rendered: all, set })
 }
 
 /// Everything that is wrong, a line each.

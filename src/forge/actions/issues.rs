@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::limits::check_length;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Comment, Issue, Permission, State};
+use crate::state::{Account, Comment, Issue, Permission, Reaction, State};
 use crate::views;
 
 impl State {
@@ -212,5 +212,22 @@ impl State {
         here.issues.insert(number, issue);
         self.emit_issue(full_name, number, by, "opened", json!({}))?;
         Ok(number)
+    }
+
+    /// Adds somebody's reaction to a comment, unless it stands there.
+    pub(crate) fn react(
+        &mut self,
+        full_name: &str,
+        comment: u64,
+        by: Account,
+        content: &str,
+    ) -> Result<(), ApiError> {
+        let id = self.fresh_id();
+        let comment =
+            self.repository_mut(full_name)?.comments.get_mut(&comment).ok_or_else(ApiError::not_found)?;
+        if !comment.reactions.iter().any(|known| known.user.id == by.id && known.content == content) {
+            comment.reactions.push(Reaction { id, user: by, content: content.to_owned(), at: now() });
+        }
+        Ok(())
     }
 }

@@ -294,6 +294,14 @@ impl Forge {
         })
     }
 
+    /// Reactions to the text of an issue, as (login, content).
+    pub fn issue_reactions(&self, full_name: &str, number: u64) -> Result<Vec<(String, String)>, ForgeError> {
+        self.inspect(full_name, |here| {
+            let given = here.issue(number)?.reactions.iter();
+            Ok(given.map(|reaction| (reaction.user.login.clone(), reaction.content.clone())).collect())
+        })
+    }
+
     /// The commits that a revision has, newest first.
     pub fn commits(&self, full_name: &str, revision: &str) -> Result<Vec<CommitView>, ForgeError> {
         self.inspect(full_name, |here| {

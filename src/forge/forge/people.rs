@@ -432,6 +432,14 @@ impl Forge {
         })
     }
 
+    /// Reacts to a comment as a person does: `+1`, `confused`.
+    pub fn react(&self, full_name: &str, comment: u64, by: &str, content: &str) -> Result<(), ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.react(full_name, comment, by, content)?)
+        })
+    }
+
     /// Edits a comment as a person, which its author need not be, or as the bot of an App.
     pub fn edit_comment(
         &self,

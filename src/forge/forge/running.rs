@@ -201,6 +201,11 @@ impl Forge {
         self.shared.lock().faults.plan(times, matching, strike, fault);
     }
 
+    /// How many faults have not struck.
+    pub fn faults_left(&self) -> usize {
+        self.shared.lock().faults.left()
+    }
+
     /// Forgets faults that have not struck.
     pub fn clear_faults(&self) {
         self.shared.lock().faults.clear();

@@ -13,6 +13,7 @@ use super::super::fields::Fields;
 use super::super::folder::FolderPattern;
 use super::super::origin::{Level, LevelKind};
 use super::API_VERSION;
+use super::metadata::read_metadata;
 use super::object::{Object, Placed};
 
 /// A file below `inventory.path`: its path, and its bytes or why they cannot be had.
@@ -153,9 +154,14 @@ impl Inventory {
         });
         let mut fields = Fields::new(&level);
         let top = ["apiVersion", "kind", "metadata", "spec"];
-        let spec = fields.entries(root, "", &top).iter().find(|entry| entry.key == "spec");
-        let spec = spec.map(|entry| fields.entries(&entry.value, "spec.", &["levels", "folder"]));
-        for Entry { key, value, .. } in spec.unwrap_or_default() {
+        let entries = fields.entries(root, "", &top);
+        let at = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+        if let Some(metadata) = at("metadata") {
+            read_metadata(&mut fields, metadata, name);
+        }
+        let spec = at("spec").map(|spec| fields.entries(spec, "spec.", &["levels", "folder"]));
+        for Entry { key, value, .. } in spec.unwrap_or_default().iter().filter(|entry| !entry.value.is_null())
+        {
             match key.as_str() {
                 "levels" => self.settings.levels = read_levels(&mut fields, value),
                 "folder" => {

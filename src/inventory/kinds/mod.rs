@@ -4,6 +4,7 @@
 //! one wrong file only the clusters that it concerns are lost.
 
 mod inventory;
+mod metadata;
 mod object;
 
 pub use inventory::{Inventory, InventorySettings, SourceText};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use capstan_model::dns_name::is_subdomain;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::ReleaseId;
 use capstan_model::object::FieldPath;
@@ -13,6 +12,7 @@ use capstan_yaml::{Entry, Node};
 
 use super::super::fields::{Fields, noun};
 use super::super::origin::{Level, LevelKind};
+use super::metadata::read_metadata;
 
 /// A word of an object and the byte of its file at which it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,27 +69,13 @@ impl Object {
         let mut fields = Fields::new(&level);
         for entry in fields.entries(root, "", &["apiVersion", "kind", "metadata", "spec"]) {
             match entry.key.as_str() {
-                "metadata" => object.metadata(&mut fields, &entry.value),
+                "metadata" => read_metadata(&mut fields, &entry.value, &level.name),
                 "spec" => object.spec(&mut fields, &entry.value),
                 _ => {}
             }
         }
         object.broken = fields.findings.first().and_then(|finding| finding.place.clone());
         (object, fields.findings)
-    }
-
-    fn metadata(&self, fields: &mut Fields<'_>, node: &Node) {
-        // What the API server keeps there is nobody's business here.
-        let known = ["name", "namespace", "labels", "annotations"];
-        for entry in fields.entries(node, "metadata.", &known).iter().filter(|entry| entry.key == "name") {
-            if !is_subdomain(&self.level.name) {
-                let message = format!(
-                    "`{}` is no name: lowercase letters, digits, `-` and `.`, at most 253",
-                    self.level.name
-                );
-                fields.wrong(rules::INVENTORY_TYPE, entry.value.span.start, message);
-            }
-        }
     }
 
     fn spec(&mut self, fields: &mut Fields<'_>, node: &Node) {
@@ -99,7 +85,9 @@ impl Object {
             LevelKind::ManagementClusterDefinition => [shared, &["folder"]].concat(),
             _ => shared.to_vec(),
         };
-        for Entry { key, value, .. } in fields.entries(node, "spec.", &known) {
+        // As the API server has it: null is nothing.
+        let said = fields.entries(node, "spec.", &known).iter().filter(|entry| !entry.value.is_null());
+        for Entry { key, value, .. } in said {
             let at = value.span.start;
             match key.as_str() {
                 "in" => self.read_membership(fields, value),
@@ -129,7 +117,14 @@ impl Object {
                 "components" => {
                     for (text, offset) in fields.texts(value, "spec.components") {
                         match RepoPath::parse(text) {
-                            Ok(value) => self.components.push(Placed { value, offset }),
+                            Ok(value) if !value.is_root() => {
+                                self.components.push(Placed { value, offset });
+                            }
+                            Ok(_) => fields.wrong(
+                                rules::INVENTORY_TYPE,
+                                offset,
+                                "a component's path must not be empty".to_owned(),
+                            ),
                             Err(error) => fields.wrong(rules::INVENTORY_TYPE, offset, error.to_string()),
                         }
                     }
@@ -176,7 +171,8 @@ impl Object {
 
     fn read_membership(&mut self, fields: &mut Fields<'_>, node: &Node) {
         let known = LevelKind::SHARED.map(LevelKind::word);
-        for Entry { key, value, .. } in fields.entries(node, "spec.in.", &known) {
+        let said = fields.entries(node, "spec.in.", &known).iter().filter(|entry| !entry.value.is_null());
+        for Entry { key, value, .. } in said {
             let Some(level) = LevelKind::of_word(key) else { continue };
             let Some(name) = fields.text(value, &format!("spec.in.{key}")) else { continue };
             self.membership.push(Placed { value: (level, name.to_owned()), offset: value.span.start });
@@ -184,9 +180,6 @@ impl Object {
     }
 
     fn read_values(&mut self, fields: &mut Fields<'_>, node: &Node) {
-        if node.is_null() {
-            return;
-        }
         if node.as_mapping().is_none() {
             let message = format!("`spec.values` must be a mapping, found {}", noun(node));
             return fields.wrong(rules::INVENTORY_TYPE, node.span.start, message);

@@ -1,15 +1,19 @@
 //! Capstan's own kinds as the API server knows them: their types, and the definitions printed from them. And those of the
 //! providers (`providers`), for where nobody else brings them.
 //!
+//! Those of the inventory (`inventory`) take and refuse what `capstan_inventory::kinds` takes and refuses in files.
+//!
 //! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
 //! stand here and nowhere else; what they mean for a pass is decided in `app::reconcile`.
 
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod fleet;
+mod inventory;
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod managed_cluster;
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod managed_provider;
+mod parts;
 mod providers;
 mod schema;
 
@@ -37,11 +41,14 @@ pub fn definitions() -> Result<Vec<(String, Value)>, serde_json::Error> {
         (ManagedCluster::crd_name(), ManagedCluster::crd()),
         (ManagedProvider::crd_name(), ManagedProvider::crd()),
     ];
-    all.into_iter()
+    let mut definitions = all
+        .into_iter()
         .map(|(name, definition)| {
             let mut definition = serde_json::to_value(definition)?;
             schema::tidy(&mut definition);
             Ok((name.to_owned(), definition))
         })
-        .collect()
+        .collect::<Result<Vec<_>, serde_json::Error>>()?;
+    definitions.extend(inventory::definitions());
+    Ok(definitions)
 }

@@ -42,6 +42,8 @@ pub(super) struct Post {
     pub(super) namespace: Option<String>,
     /// All where `None`.
     pub(super) name: Option<String>,
+    /// What labels must be; anything where `None`.
+    pub(super) labels: Option<String>,
     pub(super) by: As,
 }
 
@@ -286,7 +288,7 @@ impl Follower {
     }
 
     fn call(&self, served: &Served) -> Call<'_> {
-        let Post { kind, namespace, name, by } = &self.post;
+        let Post { kind, namespace, name, labels, by } = &self.post;
         let doing = match (namespace, name) {
             (Some(namespace), Some(name)) => format!("watching {kind} {namespace}/{name}"),
             (Some(namespace), None) => format!("watching {kind} in {namespace}"),
@@ -294,6 +296,10 @@ impl Follower {
             (None, None) => format!("watching {kind}"),
         };
         let call = Call::new(doing, by, Method::GET, served.path(namespace.as_deref()));
+        let call = match labels {
+            Some(labels) => call.query("labelSelector", labels),
+            None => call,
+        };
         match name {
             // A right on single names covers a list and a watch of that name alone.
             Some(name) => call.query("fieldSelector", format!("metadata.name={name}")),

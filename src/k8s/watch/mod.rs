@@ -186,7 +186,8 @@ impl Supervisor {
     }
 
     fn follower(&self, kind: &ApiKind, namespace: Option<&str>, by: As) -> Follower {
-        let post = Post { kind: kind.clone(), namespace: namespace.map(str::to_owned), name: None, by };
+        let namespace = namespace.map(str::to_owned);
+        let post = Post { kind: kind.clone(), namespace, name: None, labels: None, by };
         Follower::new(self.cluster.clone(), post, self.told.clone(), Arc::clone(&self.beginnings))
     }
 

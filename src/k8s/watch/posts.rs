@@ -53,6 +53,7 @@ async fn keep(
                     kind: post.kind.clone(),
                     namespace: post.namespace.clone(),
                     name: post.name.clone(),
+                    labels: post.labels.clone(),
                     by: by.clone(),
                 };
                 let follower = Follower::new(cluster.clone(), own, told.clone(), Arc::clone(&beginnings));

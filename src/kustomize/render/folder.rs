@@ -34,7 +34,8 @@ pub(super) fn render(
     let loader = Loader::new(tree, parsed);
     let own = [&folders.cluster, &folders.overlay]
         .into_iter()
-        .filter_map(|folder| folder.join("capstan.yaml").ok())
+        .flat_map(|folder| ["capstan.yaml", "capstan-values.yaml"].map(|name| folder.join(name).ok()))
+        .flatten()
         .collect();
     let builder = Builder::new(&loader, own);
     let mut cluster = Cluster { folders, builder, passed_over: Vec::new() };

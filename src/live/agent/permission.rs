@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use capstan_model::ids::ClusterId;
+use capstan_model::target::Target;
 use capstan_plan::settings::{ManagementCluster, ManagementClusterUid, ProvidersBy, RepositorySettings};
 
 /// Who applies what in a repository, as the tip of its default branch says.
@@ -31,12 +32,30 @@ impl ManagedBy {
         self.0.iter().find(|known| known.uid.is(uid.as_str())).map(|known| known.name.as_str())
     }
 
-    /// Who applies a cluster, or a provider set. A cluster that two claim is nobody's; a set is the management cluster's
-    /// that names it, unless others apply it.
-    pub fn owner(&self, cluster: &ClusterId) -> Option<&ManagementCluster> {
+    /// Who applies what a target is. A provider set is the management cluster's that names it, unless others apply it; one that
+    /// nobody names is nobody's, whatever patterns of clusters its folder fits.
+    pub fn owner_of(&self, target: &Target) -> Option<&ManagementCluster> {
+        match target {
+            Target::Cluster(id) => self.owner(id),
+            Target::Providers(id) => {
+                self.set(id).filter(|(_, by)| *by != ProvidersBy::Others).map(|(known, _)| known)
+            }
+            Target::Group(_) => None,
+        }
+    }
+
+    /// The management cluster that names a provider set, and who applies it there.
+    fn set(&self, id: &ClusterId) -> Option<(&ManagementCluster, ProvidersBy)> {
         let mut sets = self.0.iter().filter_map(|known| Some((known, known.providers.as_ref()?)));
-        if let Some((known, set)) = sets.find(|(_, set)| set.path.path() == cluster.folder()) {
-            return (set.by != ProvidersBy::Others).then_some(known);
+        let (known, set) = sets.find(|(_, set)| set.path.path() == id.folder())?;
+        Some((known, set.by))
+    }
+
+    /// Who applies a folder of which nobody knows yet whether it is a cluster or a provider set. A cluster that two claim is
+    /// nobody's; a set as of [`Self::owner_of`].
+    pub fn owner(&self, cluster: &ClusterId) -> Option<&ManagementCluster> {
+        if let Some((known, by)) = self.set(cluster) {
+            return (by != ProvidersBy::Others).then_some(known);
         }
         let mut claims =
             self.0.iter().filter(|known| known.clusters.iter().any(|glob| glob.matches(cluster.as_str())));
@@ -105,6 +124,19 @@ mod tests {
             let path = serde_json::from_value(serde_json::json!("shared/providers")).unwrap();
             managed.0[0].providers = Some(ProviderSetSettings { path, by });
             assert_eq!((managed.has(&uid(EU), &id), managed.has(&uid(US), &id)), (eu, false), "{by:?}");
+            let owner = managed.owner_of(&Target::Providers(id.clone()));
+            assert_eq!(owner.is_some_and(|owner| owner.name == "mc-eu"), eu, "{by:?}");
         }
+    }
+
+    #[test]
+    fn a_provider_set_that_nobody_names_is_nobodys_whatever_its_folder_fits() {
+        let id = ClusterId::new(RepoPath::parse("gauss/providers").unwrap());
+        let managed = managed();
+        assert_eq!(
+            managed.owner_of(&Target::Cluster(id.clone())).map(|owner| owner.name.as_str()),
+            Some("mc-eu")
+        );
+        assert_eq!(managed.owner_of(&Target::Providers(id)), None);
     }
 }

@@ -31,6 +31,7 @@ entries! {
     COMPONENT_DOWNGRADE: "component-downgrade", Error, Free;
     CONTRACT_MISMATCH: "contract-mismatch", Warning, Free;
     CONTROL_PLANE_REPLICAS_EVEN: "control-plane-replicas-even", Error, Free;
+    DEFINITION_REMOVED: "definition-removed", Error, Never;
     DUPLICATE_OBJECT: "duplicate-object", Error, Free;
     EDIT_REFUSED: "edit-refused", Error, Never;
     FILE_NOT_LISTED: "file-not-listed", Warning, Free;
@@ -43,7 +44,9 @@ entries! {
     INVENTORY_CYCLE: "inventory-cycle", Error, Free;
     INVENTORY_FINAL: "inventory-final", Error, Never;
     INVENTORY_FOLDER_CLASH: "inventory-folder-clash", Error, Free;
+    INVENTORY_FOLDER_DIFFERS: "inventory-folder-differs", Warning, Free;
     INVENTORY_LEVEL: "inventory-level", Error, Free;
+    INVENTORY_REACH: "inventory-reach", Error, Free;
     INVENTORY_REFERENCE: "inventory-reference", Error, Free;
     INVENTORY_REQUIRED: "inventory-required", Error, Free;
     INVENTORY_TYPE: "inventory-type", Error, Free;

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::flux::PostBuild;
 use crate::merge::{AppliedBy, ClusterFacts, SourceFile};
 use crate::settings::{FOLDER_FILE, heading};
-use crate::upgrade::{self, ChangeSource, MergeSettings, OldSource, Planned, Retarget};
+use crate::upgrade::{self, Change, ChangeSource, MergeSettings, OldSource, Planned, Retarget};
 
 pub use shape::FolderShape;
 pub use values::variables;
@@ -64,12 +64,14 @@ pub struct NewCluster<'a> {
 }
 
 /// A cluster's files, none of them written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MadeCluster {
     /// Its files, all of them new; ordered by path.
     pub files: Vec<FileChange>,
     /// Its objects, in the order of its files.
     pub objects: Vec<ObjectId>,
+    /// The same as changes.
+    pub changes: Vec<Change>,
     /// What is to be said of the release, none of which keeps it from being made.
     pub findings: Vec<Finding>,
 }
@@ -161,7 +163,7 @@ pub fn make(new: NewCluster<'_>) -> Result<MadeCluster, NotMade> {
     let added = new.shape.files(new.base, new.overlay, &files);
     files.extend(added);
     files.sort_by(|one, other| one.path.cmp(&other.path));
-    let made = MadeCluster { files, objects, findings: upgrade.findings };
+    let made = MadeCluster { files, objects, changes: upgrade.changes, findings: upgrade.findings };
     if made.clusters().next().is_none() {
         return Err(NotMade::NoCluster(release()));
     }

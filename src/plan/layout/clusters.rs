@@ -13,6 +13,9 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::version::ReleaseVersion;
 
+/// What Capstan records in a target's folder: no part of a base, wherever that lies.
+const RECORDS: [&str; 2] = [FOLDER_FILE, capstan_inventory::record::FILE];
+
 /// Every such folder; `releases` are the folders that are taken already.
 pub(super) fn find(
     tree: &dyn Tree,
@@ -231,7 +234,7 @@ fn read(
     };
     let (own, customer) = (file(folder), file(&overlay));
     let base_files = if settings.clusters.base.is_here() {
-        Files::of(base.clone()).without_folder(overlay.clone()).without_file(FOLDER_FILE)
+        Files::of(base.clone()).without_folder(overlay.clone()).without_files(&RECORDS)
     } else {
         Files::of(base.clone())
     };
@@ -239,7 +242,7 @@ fn read(
         id: ClusterId::new(folder.clone()),
         kind: TargetKind::default(),
         base_files: files_in(tree, &base_files, problems),
-        overlay_files: files_in(tree, &Files::of(overlay.clone()).without_file(FOLDER_FILE), problems),
+        overlay_files: files_in(tree, &Files::of(overlay.clone()).without_files(&RECORDS), problems),
         settings: own,
         overlay_settings: customer,
         base,

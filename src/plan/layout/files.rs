@@ -7,13 +7,13 @@ use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 pub(super) struct Files {
     folder: RepoPath,
     without_folder: Option<RepoPath>,
-    without_file: Option<&'static str>,
+    without_files: &'static [&'static str],
 }
 
 impl Files {
     /// All of them, at any depth.
     pub(super) const fn of(folder: RepoPath) -> Self {
-        Self { folder, without_folder: None, without_file: None }
+        Self { folder, without_folder: None, without_files: &[] }
     }
 
     /// But not those in this folder.
@@ -21,14 +21,14 @@ impl Files {
         Self { without_folder: Some(folder), ..self }
     }
 
-    /// But not the one of this name directly in the folder.
-    pub(super) fn without_file(self, name: &'static str) -> Self {
-        Self { without_file: Some(name), ..self }
+    /// But not those of these names directly in the folder.
+    pub(super) fn without_files(self, names: &'static [&'static str]) -> Self {
+        Self { without_files: names, ..self }
     }
 
     fn counts(&self, entry: &TreeEntry) -> bool {
         let below = entry.path.below(&self.folder);
-        self.without_file.is_none_or(|name| below != Some(name))
+        below.is_none_or(|below| !self.without_files.contains(&below))
             && self.without_folder.as_ref().is_none_or(|folder| !entry.path.is_in(folder))
     }
 }

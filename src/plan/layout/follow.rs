@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Layout;
 use super::clusters::{self, holder};
-use super::releases::{BASE, MANIFEST};
+use super::releases::{BASE, MANIFEST, SCHEMA};
 use crate::settings::RepositorySettings;
 use capstan_model::tree::{RepoPath, Tree, is_manifest};
 
@@ -33,7 +33,7 @@ pub fn follow(
     let mut touched = BTreeSet::new();
     for path in changed {
         let is_link = tree.entry(path).is_some_and(|entry| !entry.is_file());
-        if is_link || path.name() == MANIFEST {
+        if is_link || [MANIFEST, SCHEMA].contains(&path.name()) {
             return None;
         }
         match cluster_of(earlier, path) {

@@ -16,6 +16,8 @@ pub(super) const BASE: &str = "base";
 const OVERLAY: &str = "overlay";
 pub(super) const MANIFEST: &str = "release.yaml";
 const NOTES: &str = "README.md";
+/// Of a release that may be made of templates alone: those of charts lie in folders of versions too.
+pub(super) const SCHEMA: &str = "schema.yaml";
 
 /// Every release folder.
 pub(super) fn find(
@@ -66,14 +68,14 @@ enum Search {
     Shape,
 }
 
-/// Folders that hold `base/` or `release.yaml`, parents before what they hold.
+/// Folders that hold `base/`, `release.yaml` or `schema.yaml`, parents before what they hold.
 fn candidates(tree: &dyn Tree) -> BTreeSet<RepoPath> {
     let mut folders = BTreeSet::new();
     for entry in tree.entries() {
         let parts: Vec<&str> = entry.path.parts().collect();
         let ends = parts.iter().enumerate().filter(|(index, part)| {
             let is_last = index + 1 == parts.len();
-            **part == BASE && !is_last || **part == MANIFEST && is_last
+            **part == BASE && !is_last || [MANIFEST, SCHEMA].contains(*part) && is_last
         });
         for (index, _) in ends {
             folders.extend(RepoPath::parse(&parts[..index].join("/")));

@@ -106,6 +106,20 @@ impl Source {
         facts: &SourceFacts,
         schemas: &Schemas,
     ) -> Result<Self, FileError> {
+        Self::read_rendered(id, content, facts, &[], schemas)
+    }
+
+    /// The same of a release with templates: what those came to is taken to the letter, and holds no variables.
+    ///
+    /// # Errors
+    /// As [`Self::read_with`].
+    pub fn read_rendered(
+        id: impl Into<SourceId>,
+        content: Option<ContentId>,
+        facts: &SourceFacts,
+        templates: &[SourceFile],
+        schemas: &Schemas,
+    ) -> Result<Self, FileError> {
         let mut files = Vec::new();
         let (folder, rendering) = (&facts.base_folder, &facts.rendering);
         let is_named = |file: &&SourceFile| !rendering.unnamed.contains(&file.path);
@@ -116,6 +130,11 @@ impl Source {
             own.extend(rendering.objects.iter().map(|object| rendered_piece(object, folder, &mut files)));
             own
         });
+        let made = read_made(templates, &mut files)?;
+        if let Some(rendered) = &mut rendered {
+            rendered.extend(made.iter().cloned());
+        }
+        pieces.extend(made);
         let (kustomizations, mut inputs) = read_kustomizations(facts)?;
         for piece in &mut pieces {
             piece.patch = inputs.contains_key(&piece.file);
@@ -203,6 +222,25 @@ fn read_pieces<'f>(
                 let mut piece = unwrap(root, &below, Place::line_of(file.path.clone(), line));
                 let own_document = piece.document.is_some() && path.is_root();
                 piece.document = own_document.then_some((read.len(), index));
+                pieces.push(piece);
+            }
+        }
+        read.push(yaml);
+    }
+    Ok(pieces)
+}
+
+/// The objects that templates came to. A base that has none of a template's file gets one of its name.
+fn read_made(templates: &[SourceFile], read: &mut Vec<YamlFile>) -> Result<Vec<Piece>, FileError> {
+    let mut pieces = Vec::new();
+    for file in templates {
+        let yaml = file.read()?;
+        for (index, Document { root, .. }) in yaml.documents().iter().enumerate() {
+            for (path, root) in manifest::objects(root) {
+                let line = yaml.position(root.span.start).line;
+                let place = Place::line_of(file.path.clone(), line);
+                let mut piece = Piece { templated: false, ..piece_of(root.clone(), file.path.name(), place) };
+                piece.document = path.is_root().then_some((read.len(), index));
                 pieces.push(piece);
             }
         }

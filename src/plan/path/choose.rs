@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use super::wished::to_wished;
 use super::{Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
 use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, Track};
@@ -52,6 +53,9 @@ fn by_itself(
     }
     if settings.track == Track::None {
         return nothing(NotOffered::TrackNone);
+    }
+    if let Some(wished) = &settings.wished {
+        return to_wished(standing, settings.track, catalogue, wished, notes);
     }
     let provider = match &standing.provider {
         Ok(provider) => provider,
@@ -105,7 +109,7 @@ pub(super) fn next_among<'a, I: Iterator<Item = &'a Release>>(
     let newest = allowed().last()?;
     let Some(skip) = minor_skip(standing, newest) else { return Some((newest, None)) };
     let in_next = |release: &&Release| {
-        release.kubernetes.as_ref().is_some_and(|version| version.minor() == skip.from.next())
+        standing.brought_by(release).is_some_and(|version| version.minor() == skip.from.next())
     };
     Some(match allowed().filter(in_next).last() {
         Some(release) => (release, None),
@@ -115,7 +119,7 @@ pub(super) fn next_among<'a, I: Iterator<Item = &'a Release>>(
 
 /// Newer than the cluster's release; where that is unknown, with no older Kubernetes than the cluster's.
 pub(super) fn is_newer(release: &Release, standing: &Standing) -> bool {
-    match (&standing.version, &release.kubernetes, &standing.kubernetes) {
+    match (&standing.version, standing.brought_by(release), &standing.kubernetes) {
         (Some(version), ..) => release.version > *version,
         (None, Some(offered), Some(current)) => offered.minor() >= current.minor(),
         (None, ..) => true,
@@ -134,7 +138,7 @@ pub(super) fn within(track: Track, current: Option<&ReleaseVersion>, offered: &R
 
 pub(super) fn minor_skip(standing: &Standing, release: &Release) -> Option<MinorSkip> {
     let from = standing.kubernetes.as_ref()?.minor();
-    let to = release.kubernetes.as_ref()?.minor();
+    let to = standing.brought_by(release)?.minor();
     from.skips(to).then_some(MinorSkip { from, to })
 }
 

@@ -18,6 +18,7 @@
 //! | | |
 //! |---|---|
 //! | a hold in the overlay, track `none`, no known provider | nothing |
+//! | the inventory asks for a release | as below, of its provider's releases up to that one; one that is older, or another provider's, is taken by name alone |
 //! | track narrower than `any`, and the cluster's release is unknown | nothing |
 //! | newer releases within the track | the newest, if it skips no minor of Kubernetes; else the newest within the next minor; where none lies there, the newest all the same, as a draft with `kubernetes-minor-skip` |
 //! | the cluster's own release with other content | that release, as a refresh |
@@ -44,6 +45,7 @@ mod standing;
 mod tests;
 mod unreadable;
 mod upgrade_path;
+mod wished;
 
 use std::fmt;
 
@@ -164,6 +166,17 @@ pub enum NotOffered {
         /// Why that one is excluded.
         why: String,
     },
+    /// The inventory asks for a release to which no step leads by itself.
+    Unreachable {
+        /// The cluster's release.
+        at: Option<ReleaseId>,
+        /// The one that the inventory asks for.
+        wished: ReleaseId,
+        /// Why not, to be read after its name.
+        why: String,
+    },
+    /// The inventory defines the cluster, and something there comes first, or stands against it: one sentence.
+    Inventory(String),
     /// The release asked for is the cluster's, unchanged.
     AlreadyThere {
         /// The release.
@@ -185,7 +198,10 @@ impl NotOffered {
     pub const fn rest(&self) -> Rest {
         match self {
             Self::Held { .. } => Rest::Held,
-            Self::TrackNone | Self::Excluded { by: Excludes::Track, .. } => Rest::Pinned,
+            Self::TrackNone
+            | Self::Excluded { by: Excludes::Track, .. }
+            | Self::Unreachable { .. }
+            | Self::Inventory(_) => Rest::Pinned,
             Self::Provider(_) | Self::ReleaseUnknown { .. } | Self::Newest { at: None, .. } => Rest::Unknown,
             Self::Newest { at: Some(_), .. }
             | Self::Excluded { by: Excludes::State, .. }
@@ -238,6 +254,10 @@ impl NotOffered {
             Self::Excluded { at, newest, why, .. } => {
                 write!(f, "The {noun} is at {at}; the newest release {newest} is not offered, because {why}.")
             }
+            Self::Unreachable { wished, why, .. } => {
+                write!(f, "The inventory asks for {wished}, which {why}.")
+            }
+            Self::Inventory(why) => f.write_str(why),
             Self::AlreadyThere { at } => {
                 write!(f, "The {noun} is at {at} already, and the release is unchanged.")
             }

@@ -1,5 +1,6 @@
 //! Where a cluster is, and whose releases it follows.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::cluster::{Cluster, RecordedBy};
@@ -26,6 +27,8 @@ pub struct Standing {
     pub kubernetes: Option<KubernetesVersion>,
     /// Whose releases it follows.
     pub provider: Result<Provider, ProviderUnknown>,
+    /// The versions of Kubernetes that releases with templates bring to it, with the values that it has.
+    pub brings: BTreeMap<ReleaseId, KubernetesVersion>,
 }
 
 /// Nobody knows whose releases a cluster follows. Its text is one sentence for people.
@@ -96,7 +99,13 @@ impl Standing {
                 .or_else(|| known.and_then(|release| release.kubernetes.clone())),
             release,
             provider,
+            brings: BTreeMap::new(),
         }
+    }
+
+    /// The version of Kubernetes that a release brings to it.
+    pub fn brought_by<'r>(&'r self, release: &'r Release) -> Option<&'r KubernetesVersion> {
+        self.brings.get(&release.id).or(release.kubernetes.as_ref())
     }
 
     /// The releases of a provider that are for such a target, oldest first.
@@ -119,8 +128,9 @@ impl Standing {
             release: Some(release.id.clone()),
             version: Some(release.version.clone()),
             content: release.content.clone(),
-            kubernetes: release.kubernetes.clone().or_else(|| self.kubernetes.clone()),
+            kubernetes: self.brought_by(release).cloned().or_else(|| self.kubernetes.clone()),
             provider: Ok(release.provider.clone()),
+            brings: self.brings.clone(),
         }
     }
 }

@@ -3,9 +3,12 @@
 use super::judged_elsewhere::rule;
 
 rule!(CYCLE, INVENTORY_CYCLE, "inventory-cycle");
+rule!(DEFINITION_REMOVED, DEFINITION_REMOVED, "definition-removed");
 rule!(FINAL, INVENTORY_FINAL, "inventory-final");
 rule!(FOLDER_CLASH, INVENTORY_FOLDER_CLASH, "inventory-folder-clash");
+rule!(FOLDER_DIFFERS, INVENTORY_FOLDER_DIFFERS, "inventory-folder-differs");
 rule!(LEVEL, INVENTORY_LEVEL, "inventory-level");
+rule!(REACH, INVENTORY_REACH, "inventory-reach");
 rule!(REFERENCE, INVENTORY_REFERENCE, "inventory-reference");
 rule!(REQUIRED, INVENTORY_REQUIRED, "inventory-required");
 rule!(TYPE, INVENTORY_TYPE, "inventory-type");

@@ -22,9 +22,9 @@ use crate::provider_set::{
     SetFacts, SetState, applied_by as applied_by_of, claimed_with, judge_set, objects_of, workload,
     workloads_of,
 };
+use crate::inventory::{FleetInventory, Reach, Said, Stands, beyond, record_of};
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
-use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
@@ -33,6 +33,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::TargetKind;
+use capstan_model::wording::count;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_providers::Supplies;
 use capstan_yaml::{YamlError, YamlFile};
@@ -115,6 +116,9 @@ pub fn validate(
     if let Scope::Everything = scope {
         checked.definitions(now);
         checked.inventory(now, settings);
+        if let Some(before) = before {
+            checked.reach(now, before, settings);
+        }
     }
     checked.finish(&severities)
 }
@@ -126,15 +130,62 @@ impl Checked<'_> {
             let survey = Survey::read(now.tree, inventory.path.path(), Elsewhere::recorded(now.tree));
             self.findings.extend(survey.judge());
         }
+        self.definitions_of_clusters(now, settings);
+    }
+
+    /// Whether clusters still have the definitions that they were made from, in the folders that those say.
+    fn definitions_of_clusters(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
+        let inventory = FleetInventory::read(now.tree, settings);
+        let mut lost = 0_usize;
         for folder in &now.layout.targets {
-            let record = folder.id.folder().join(record::FILE).ok().and_then(|path| now.tree.entry(&path));
-            let Some(entry) = record.filter(|entry| entry.is_file()) else { continue };
-            if let Ok(bytes) = now.tree.read(entry)
-                && let Err(error) = ValuesRecord::read(&entry.path, &bytes)
-            {
-                self.findings.push(Finding::from(&error));
+            let record = match record_of(now.tree, folder.id.folder()) {
+                Ok(record) => record,
+                Err(error) => {
+                    self.findings.push(Finding::from(&error));
+                    continue;
+                }
+            };
+            match Said::of(inventory.as_ref(), folder.id.folder(), record.as_ref()) {
+                Ok(_) => {}
+                Err(Stands::Removed(finding)) => self.findings.push(finding),
+                Err(Stands::Unreadable { .. }) => lost += 1,
             }
         }
+        let Some(inventory) = inventory else { return };
+        if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
+            let message = format!(
+                "{why}: {} of it, nothing is proposed to them, and nothing is deleted",
+                count(lost, "cluster is", "clusters are")
+            );
+            self.findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place));
+            return;
+        }
+        for (folder, definition) in inventory.clusters().filter(|(_, one)| one.folder.is_none()) {
+            let Ok(member) = inventory.member(definition) else { continue };
+            let pattern = &inventory.inventory.settings.folder;
+            if let Ok(made) = pattern.folder(member.name(), &member.levels)
+                && made != *folder
+            {
+                let message = format!(
+                    "{} lies in `{folder}`, as recorded there, and the pattern would put it in `{made}`: it stays where it is. Write `folder: {folder}` to say so",
+                    definition.level
+                );
+                let place = definition.level.place(definition.offset);
+                self.findings.push(Finding::new(rules::INVENTORY_FOLDER_DIFFERS, message).place(place));
+            }
+        }
+    }
+
+    /// How far a change of the inventory reaches, as far as values tell.
+    fn reach(&mut self, now: Snapshot<'_>, before: Snapshot<'_>, settings: &RepositorySettings) {
+        let Some(limits) = settings.inventory.as_ref().map(|inventory| inventory.limits) else { return };
+        let read = |tree| FleetInventory::read(tree, settings);
+        let (Some(old), Some(new)) = (read(before.tree), read(now.tree)) else { return };
+        if old.unreadable().is_some() || new.unreadable().is_some() {
+            return;
+        }
+        let reach = Reach::of(&old, &new);
+        self.findings.extend(beyond(&limits, reach.definitions.len(), None, reach.place(&new)));
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::{Authorship, Draft, OfBase, OnHold, Paused, PlanDigest, Skipped, SourceState};
 use capstan_model::rest::Rest;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::CommitId;
 
 /// Everything that decides one proposal.
@@ -107,6 +108,25 @@ pub struct Offer {
     pub plan: PlanDigest,
     /// Whether it is offered as a draft.
     pub draft: Draft,
+    /// What kind of source brings it.
+    pub brought_by: SourceKind,
+}
+
+impl Offer {
+    /// By what it is known to who declined or skipped it. A release by its name: who declined it need not decline each
+    /// correction of it. What the inventory brings by its values, too: the next edit is another matter.
+    pub fn name(&self) -> String {
+        name_of(&self.source, &self.brought_by)
+    }
+
+    /// Whether that is what a pull request offered.
+    fn is(&self, offered: &SourceState) -> bool {
+        self.name() == name_of(offered, &self.brought_by)
+    }
+}
+
+pub(super) fn name_of(source: &SourceState, brought_by: &SourceKind) -> String {
+    if *brought_by == SourceKind::INVENTORY { source.to_string() } else { source.source().to_string() }
 }
 
 /// The proposal's branch.
@@ -353,7 +373,7 @@ pub fn decide(facts: &Facts) -> Decision {
 /// Whether what is offered is what somebody skipped, and nobody has asked for it since.
 pub(super) fn is_skipped(skipped: &Skipped, wanted: &Wanted, command: Command) -> bool {
     let asked = matches!(command, Command::Offer | Command::Replan);
-    matches!(wanted, Wanted::Offer(offer) if offer.source.source().to_string() == skipped.source) && !asked
+    matches!(wanted, Wanted::Offer(offer) if offer.name() == skipped.source) && !asked
 }
 
 impl Answers {
@@ -430,9 +450,8 @@ pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Opt
     if !matches!(command, Command::None | Command::Skip) {
         return None;
     }
-    let same_source = pull.source.as_ref().map(SourceState::source) == Some(offer.source.source());
+    let same_source = pull.source.as_ref().is_some_and(|source| offer.is(source));
     match pull.state {
-        // By source, not by content: who declined it need not decline each correction of it.
         PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
             Some(Standing::Declined { pull: pull.number })
         }

@@ -13,7 +13,7 @@ fn plan(digit: char) -> PlanDigest {
 }
 
 fn offer(release: &str, digit: char) -> Wanted {
-    Wanted::Offer(Offer { source: source(release), plan: plan(digit), draft: Draft::Ready })
+    Wanted::Offer(Offer { source: source(release), plan: plan(digit), draft: Draft::Ready, brought_by: SourceKind::RELEASE })
 }
 
 fn ours(release: &str, digit: char) -> Option<Branch> {

@@ -4,7 +4,7 @@ use capstan_model::ids::ReleaseName;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::Approval;
+use super::{Approval, offer_name};
 use crate::upgrade::{Conflict, SettledConflict, Upgrade, Versions};
 use crate::verbs::{Held, OfConflict};
 
@@ -149,7 +149,7 @@ impl Decisions {
         Self {
             hold: self.hold_on(today).cloned(),
             // Where nothing is offered now, the same may be offered again.
-            skipped: self.skipped.clone().filter(|one| source.as_ref().is_none_or(|now| *now == one.source)),
+            skipped: self.skipped.clone().filter(|one| offer_name(upgrade).is_none_or(|now| now == one.source)),
             release: self.release.clone(),
             rollback: self.rollback.clone(),
             overrides: self.overrides.iter().filter(is_of_it).cloned().collect(),

@@ -251,6 +251,7 @@ fn together(source: SourceState, carried: &[(&Member<'_>, &Offer)]) -> Offer {
         source,
         plan: PlanDigest::of_contents(changed),
         draft: if is_draft { Draft::Draft } else { Draft::Ready },
+        brought_by: carried.first().map_or(SourceKind::RELEASE, |(_, offer)| offer.brought_by.clone()),
     }
 }
 

@@ -59,5 +59,5 @@ pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,
 };
 pub use title::{Offers, Title, TitleDigest, TitleStep};
-pub use wanted::wanted;
-pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone};
+pub use wanted::{offer_name, wanted};
+pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone, guard_upgrade};

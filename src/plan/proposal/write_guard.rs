@@ -1,13 +1,16 @@
-//! The one gate before a tree is written: only a cluster's own base and its `capstan.yaml`; under
+//! The one gate before a tree is written: only a cluster's own base, its `capstan.yaml` and its `capstan-values.yaml`; under
 //! `retarget` also files that its overlay has already. A new cluster's folder, where nothing is yet.
 
-use crate::upgrade::Retarget;
+use crate::upgrade::{Retarget, Upgrade, ValuesCourse};
 use capstan_kustomize::render::Folders;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree};
 use serde::{Deserialize, Serialize};
+
+/// What Capstan records in a cluster's folder, beside its base.
+const RECORDS: [&str; 2] = [crate::settings::FOLDER_FILE, capstan_inventory::record::FILE];
 
 /// Where a proposal may write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +37,7 @@ impl Scope {
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plan of {target} wants to write {path}, which is neither in its base nor its capstan.yaml: nothing was written"
+    "the plan of {target} wants to write {path}, which is neither in its base nor its capstan.yaml or capstan-values.yaml: nothing was written"
 )]
 pub struct OutsideTarget {
     /// The target.
@@ -80,6 +83,22 @@ pub fn guard_new<'f>(
     }
 }
 
+/// Lets an upgrade's files past: those of a target that there is, or of a cluster that comes.
+///
+/// # Errors
+/// The first path that it must not touch.
+pub fn guard_upgrade<'f>(
+    scope: &Scope,
+    base: &dyn Tree,
+    upgrade: &'f Upgrade,
+) -> Result<Guarded<'f>, OutsideTarget> {
+    let comes = upgrade.values.as_ref().is_some_and(|values| values.course == ValuesCourse::Comes);
+    match scope.target.cluster().filter(|_| comes) {
+        Some(cluster) => guard_new(cluster, base, &upgrade.files),
+        None => guard(scope, &upgrade.files),
+    }
+}
+
 /// Lets files past that bury a cluster: its `capstan.yaml` alone.
 ///
 /// # Errors
@@ -108,7 +127,7 @@ pub fn guard<'f>(scope: &Scope, files: &'f [FileChange]) -> Result<Guarded<'f>, 
             Some(file) => Err(OutsideTarget { target: scope.target.clone(), path: file.path.clone() }),
         };
     };
-    let record = |path: &RepoPath| path.below(folder) == Some(crate::settings::FOLDER_FILE);
+    let record = |path: &RepoPath| path.below(folder).is_some_and(|below| RECORDS.contains(&below));
     let inside = |path: &RepoPath| {
         path.is_in(folder) && (record(path) || (path.is_in(&scope.base) && !path.is_in(&scope.overlay)))
     };
@@ -116,7 +135,7 @@ pub fn guard<'f>(scope: &Scope, files: &'f [FileChange]) -> Result<Guarded<'f>, 
         scope.retarget == Retarget::Allowed
             && file.path.is_in(folder)
             && file.path.is_in(&scope.overlay)
-            && file.path.name() != crate::settings::FOLDER_FILE
+            && !RECORDS.contains(&file.path.name())
             && file.before.is_some()
             && file.after.is_some()
     };
@@ -155,6 +174,9 @@ mod tests {
             ("gauss/peu01/base/a.yaml", false),
             ("gauss/peu01/base/deep/a.yaml", false),
             ("gauss/peu01/capstan.yaml", false),
+            ("gauss/peu01/capstan-values.yaml", false),
+            ("gauss/peu01/overlay/capstan-values.yaml", true),
+            ("gauss/peu011/capstan-values.yaml", true),
             ("gauss/peu01/overlay/a.yaml", true),
             ("gauss/peu01/a.yaml", true),
             ("gauss/peu01", true),
@@ -195,6 +217,7 @@ mod tests {
             ("gauss/peu01/overlay/a.yaml", &None, &after, true),
             ("gauss/peu01/overlay/a.yaml", &before, &None, true),
             ("gauss/peu01/overlay/capstan.yaml", &before, &after, true),
+            ("gauss/peu01/overlay/capstan-values.yaml", &before, &after, true),
             ("gauss/peu02/overlay/a.yaml", &before, &after, true),
         ] {
             let change = FileChange { path: path(file), before: before.clone(), after: after.clone() };

@@ -7,7 +7,7 @@ use super::fields::Track;
 use super::key_path::{KeyPath, find};
 use super::repository::{ManagementCluster, ProviderSetSettings, ProvidersBy, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
-use capstan_model::ids::{ClusterId, Provider};
+use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 
@@ -22,8 +22,19 @@ pub struct EffectiveSettings {
     pub provider: Option<Provider>,
     /// The management cluster whose reconciler applies it; `None` = other tools.
     pub claimed_by: Option<ManagementCluster>,
+    /// The release that the inventory asks for: it leads there and no further.
+    pub wished: Option<ReleaseId>,
     /// What was written but has no effect, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// What the levels of an inventory say of a cluster: over the rules of `.capstan.yaml`, under its own `capstan.yaml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wished {
+    /// The release.
+    pub release: Option<ReleaseId>,
+    /// How far newer ones are followed.
+    pub track: Option<Track>,
 }
 
 impl EffectiveSettings {
@@ -60,12 +71,31 @@ impl RepositorySettings {
         own: Option<&ClusterSettings>,
         overlay: Option<&OverlaySettings>,
     ) -> Result<EffectiveSettings, ClaimedTwice> {
+        self.for_wishing_target(target, own, overlay, Wished::default())
+    }
+
+    /// The same for a target of which an inventory says something.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn for_wishing_target(
+        &self,
+        target: &Target,
+        own: Option<&ClusterSettings>,
+        overlay: Option<&OverlaySettings>,
+        wished: Wished,
+    ) -> Result<EffectiveSettings, ClaimedTwice> {
         let mut track = Track::default();
         let mut provider = None;
         for rule in self.clusters.rules.iter().filter(|rule| rule.matches.matches(target.path())) {
             track = rule.track.unwrap_or(track);
             provider = rule.provider.as_deref().map(Provider::new).or(provider);
         }
+        if wished.release.is_some() {
+            // It says how far.
+            track = Track::Any;
+        }
+        track = wished.track.unwrap_or(track);
         track = own.and_then(|own| own.track).unwrap_or(track);
         let mut notes = Vec::new();
         if let Some(narrower) = overlay.and_then(|overlay| overlay.track) {
@@ -81,6 +111,7 @@ impl RepositorySettings {
             hold: overlay.and_then(|overlay| overlay.hold.clone()),
             provider,
             claimed_by: self.claims(target)?.cloned(),
+            wished: wished.release,
             notes,
         })
     }

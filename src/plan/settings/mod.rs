@@ -23,6 +23,7 @@ mod dashboard;
 mod effective;
 mod fields;
 mod grouping;
+mod inventory;
 mod key_path;
 mod proposals;
 mod read;
@@ -40,13 +41,14 @@ pub use cluster::{
 };
 pub use commands::{CommandPermission, CommandSettings, Principal};
 pub use dashboard::DashboardSettings;
-pub use effective::{ClaimedTwice, EffectiveSettings};
+pub use effective::{ClaimedTwice, EffectiveSettings, Wished};
 pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
     RepositoryName, Reviewer, Track,
 };
 pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use grouping::{GroupPattern, GroupSettings};
+pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
@@ -55,10 +57,9 @@ pub use record::{
     Record, RecordError, record_components, record_deletion, record_first_release, record_release,
 };
 pub use repository::{
-    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, InventorySettings,
-    ManagementCluster, MergeMethod, MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings,
-    ProviderSetSettings, ProvidersBy, ProvidersSettings, ReleasesSettings, RepositorySettings,
-    UpgradeSettings, WhenReleaseUnknown,
+    ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,
+    MergeSettings, Mode, OverlayKinds, PreflightMode, PreflightSettings, ProviderSetSettings, ProvidersBy,
+    ProvidersSettings, ReleasesSettings, RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
 pub use title::{TitleField, TitleTemplate};

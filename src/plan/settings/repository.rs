@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::commands::CommandSettings;
 use super::dashboard::DashboardSettings;
 use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, RepositoryName, Track};
-use capstan_model::glob::Glob;
+use super::inventory::InventorySettings;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
+use capstan_model::glob::Glob;
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.
@@ -277,15 +278,6 @@ pub struct ProvidersSettings {
     /// scheme's own.
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
-}
-
-/// Values that clusters share.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct InventorySettings {
-    /// The folder of the inventory: every `*.yaml` and `*.yml` below it belongs to it.
-    #[schemars(with = "String")]
-    pub path: FolderPath,
 }
 
 /// What happens where cluster and release changed the same field.

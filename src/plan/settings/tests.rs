@@ -68,6 +68,7 @@ preflight: {mode: required, timeout_seconds: 90}
 consumers: [acme/gitops]
 commands: {prefix: /fleet}
 providers: {hosts: [github.com, "registry.example.com:5000"]}
+inventory: {path: fleet/inventory, limits: {clusters: 7, machines: null}, inline: {clusters: 3, machines: 2}}
 "#;
 
 #[test]
@@ -96,6 +97,22 @@ fn every_setting_is_read() {
     assert_eq!(settings.consumers[0].as_str(), "acme/gitops");
     assert_eq!(settings.commands.prefix.as_str(), "/fleet");
     assert_eq!(settings.providers.hosts[1].as_str(), "registry.example.com:5000");
+    let inventory = settings.inventory.as_ref().unwrap();
+    assert_eq!(inventory.path.path().as_str(), "fleet/inventory");
+    assert_eq!(inventory.limits, InventoryLimits { clusters: Some(7), machines: None });
+    assert_eq!(inventory.inline, InlineLimits { clusters: 3, machines: 2 });
+}
+
+#[test]
+fn an_inventory_says_its_folder_alone_and_has_limits() {
+    assert_eq!(RepositorySettings::default().inventory, None);
+    let read = |text: &str| repository(text).unwrap().inventory.unwrap();
+    let usual = read("inventory: {path: inventory}");
+    assert_eq!(usual.limits, InventoryLimits { clusters: Some(50), machines: Some(20) });
+    assert_eq!(usual.inline, InlineLimits { clusters: 20, machines: 0 });
+    let one = read("inventory: {path: inventory, limits: {clusters: null}, inline: {machines: 9}}");
+    assert_eq!(one.limits, InventoryLimits { clusters: None, machines: Some(20) });
+    assert_eq!(one.inline, InlineLimits { clusters: 20, machines: 9 });
 }
 
 #[test]
@@ -126,6 +143,31 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         (
             "providers:\n  hosts: [https://github.com]",
             "2:11: `providers.hosts[0]`: `https://github.com` is not a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)",
+        ),
+        ("inventory: {limits: {clusters: 5}}", "1:12: `inventory` lacks the key `path`"),
+        (
+            "inventory:\n  path: ../x\n",
+            "2:9: `inventory.path`: `../x` is not a folder of the repository (`mc-eu/providers`)",
+        ),
+        (
+            "inventory:\n  path: inventory\n  limit: {}\n",
+            "3:3: unknown key `limit` in `inventory`; did you mean `limits`?",
+        ),
+        (
+            "inventory:\n  path: inventory\n  limits: {cluster: 5}\n",
+            "3:12: unknown key `cluster` in `inventory.limits`; did you mean `clusters`?",
+        ),
+        (
+            "inventory:\n  path: inventory\n  limits: {clusters: -1}\n",
+            "3:22: `inventory.limits.clusters` must be a whole number from 0 to 1000000, or null, found the number -1",
+        ),
+        (
+            "inventory:\n  path: inventory\n  limits: {machines: many}\n",
+            "3:22: `inventory.limits.machines` must be a whole number from 0 to 1000000, or null, found the string \"many\"",
+        ),
+        (
+            "inventory:\n  path: inventory\n  inline: {machines: null}\n",
+            "3:22: `inventory.inline.machines` must be a whole number from 0 to 1000000, found nothing",
         ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),

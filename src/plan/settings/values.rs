@@ -15,31 +15,74 @@ use capstan_model::tree::{BlobId, OutsidePath, RepoPath};
 pub(super) fn whole_number<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
     deserializer: D,
 ) -> Result<u32, D::Error> {
-    struct WholeNumber<const MIN: u32, const MAX: u32>;
+    deserializer.deserialize_any(WholeNumber::<MIN, MAX>)
+}
 
-    impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumber<MIN, MAX> {
-        type Value = u32;
+/// A whole number within bounds, or `null` for none.
+pub(super) fn whole_number_or_null<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    deserializer.deserialize_any(WholeNumberOrNull::<MIN, MAX>)
+}
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a whole number from {MIN} to {MAX}")
-        }
+struct WholeNumber<const MIN: u32, const MAX: u32>;
 
-        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
-            match u32::try_from(number) {
-                Ok(number) if (MIN..=MAX).contains(&number) => Ok(number),
-                _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), &self)),
-            }
-        }
-
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
-            match u64::try_from(number) {
-                Ok(number) => self.visit_u64(number),
-                Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
-            }
+impl<const MIN: u32, const MAX: u32> WholeNumber<MIN, MAX> {
+    fn within<E: de::Error>(number: u64, expected: &dyn de::Expected) -> Result<u32, E> {
+        match u32::try_from(number) {
+            Ok(number) if (MIN..=MAX).contains(&number) => Ok(number),
+            _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), expected)),
         }
     }
 
-    deserializer.deserialize_any(WholeNumber::<MIN, MAX>)
+    fn signed<E: de::Error>(number: i64, expected: &dyn de::Expected) -> Result<u32, E> {
+        match u64::try_from(number) {
+            Ok(number) => Self::within(number, expected),
+            Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), expected)),
+        }
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumber<MIN, MAX> {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from {MIN} to {MAX}")
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
+        Self::within(number, &self)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+        Self::signed(number, &self)
+    }
+}
+
+struct WholeNumberOrNull<const MIN: u32, const MAX: u32>;
+
+impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumberOrNull<MIN, MAX> {
+    type Value = Option<u32>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from {MIN} to {MAX}, or null")
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Option<u32>, E> {
+        WholeNumber::<MIN, MAX>::within(number, &self).map(Some)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Option<u32>, E> {
+        WholeNumber::<MIN, MAX>::signed(number, &self).map(Some)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Option<u32>, E> {
+        Ok(None)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Option<u32>, E> {
+        Ok(None)
+    }
 }
 
 /// A list of so many entries at most.

@@ -93,7 +93,7 @@ impl ObjectProvenance {
 
     /// The decision of which a change was made. New items of one list have one path, and differ in their values.
     fn decision(&self, change: &Change) -> Option<&Decision> {
-        if !matches!(change.reason, Reason::Release) || change.from.is_some() {
+        if !matches!(change.reason, Reason::Release | Reason::Inventory) || change.from.is_some() {
             return None;
         }
         let of_field = || self.decisions.iter().filter(|decision| decision.path == change.path);
@@ -109,13 +109,14 @@ fn because(change: &Change, stands: &Stands) -> &'static str {
             "a template is never edited: what changes in it makes a new one with a new name"
         }
         (Reason::Reference, ..) => "it names a template that has a new name",
-        (Reason::Release, ..) if change.from.is_some() => "the new API version has it there",
-        (Reason::Release | Reason::Object, _, None) if change.new.is_none() => {
+        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => "the new API version has it there",
+        (Reason::Release | Reason::Inventory | Reason::Object, _, None) if change.new.is_none() => {
             "the new release no longer has it"
         }
-        (Reason::Release | Reason::Object, None, Some(_)) => {
+        (Reason::Release | Reason::Inventory | Reason::Object, None, Some(_)) => {
             "the new release has it, and the old one did not"
         }
+        (Reason::Inventory, ..) => "the inventory says so",
         (Reason::Release | Reason::Object, ..) => "the new release says so",
     }
 }

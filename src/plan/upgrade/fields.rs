@@ -44,6 +44,7 @@ pub(super) fn plan(
         components: Vec::new(),
         providers: Vec::new(),
         unasked: Vec::new(),
+        values: None,
         blocked: Vec::new(),
         notes: Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::model::{Change, Conflict, Effect, Rollout, Upgrade};
+use super::model::{Change, Conflict, Effect, Rollout, Upgrade, ValueOrigin, ValuesStep};
 use super::redact::redact;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
@@ -26,10 +26,43 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
         "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
     });
+    if let Value::Object(fields) = &mut out {
+        let values = upgrade.values.as_deref();
+        fields.insert("source".into(), json!(upgrade.brought_by().as_str()));
+        let digests = json!({
+            "from": values.and_then(|values| values.from.as_ref()),
+            "to": values.and_then(|values| values.to.as_ref()),
+        });
+        fields.insert("values".into(), digests);
+        if let Some(changes) = fields.get_mut("changes").and_then(Value::as_array_mut) {
+            add_origins(changes, values);
+        }
+    }
     if let (TargetKind::Providers, Value::Object(fields)) = (upgrade.target.kind(), &mut out) {
         fields.insert("providers".into(), json!(upgrade.providers));
     }
     out
+}
+
+/// Where the values stand that a change comes from: `origin`, or where several made it, `origins`.
+fn add_origins(changes: &mut [Value], values: Option<&ValuesStep>) {
+    let one = |origin: &ValueOrigin| {
+        let (file, line, column) = (origin.place.file(), origin.place.line(), origin.place.column());
+        json!({"level": origin.level, "name": origin.name, "file": file, "line": line, "column": column})
+    };
+    for (at, change) in changes.iter_mut().enumerate() {
+        let Some(fields) = change.as_object_mut() else { continue };
+        let origins = values.and_then(|values| values.origins.get(at)).map(Vec::as_slice).unwrap_or_default();
+        let (single, several) = match origins {
+            [] => (Value::Null, None),
+            [origin] => (one(origin), None),
+            several => (Value::Null, Some(several.iter().map(one).collect::<Vec<_>>())),
+        };
+        fields.insert("origin".into(), single);
+        if let Some(several) = several {
+            fields.insert("origins".into(), json!(several));
+        }
+    }
 }
 
 fn file_json(file: &FileChange) -> Value {

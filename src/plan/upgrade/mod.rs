@@ -124,7 +124,7 @@ pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
-    Settlement, Side, Upgrade, whole_of,
+    Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,
 };
 pub use plan::plan;
 pub use planned::Planned;

@@ -8,7 +8,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
-use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
 use capstan_providers::{ProviderChange, Wanted};
@@ -53,6 +53,59 @@ pub struct Upgrade {
     pub blocked: Vec<String>,
     /// What a person should know besides (why nothing is offered, what follows on the path).
     pub notes: Vec<String>,
+    /// What the inventory has to do with it; `None` where it has nothing to say of the target.
+    #[serde(default)]
+    pub values: Option<Box<ValuesStep>>,
+}
+
+impl Upgrade {
+    /// What kind of source it comes from.
+    pub fn brought_by(&self) -> SourceKind {
+        let of_source = || self.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());
+        self.values.as_ref().map_or_else(of_source, |values| values.brought_by.clone())
+    }
+}
+
+/// What an upgrade does to the values that a target's base is made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValuesStep {
+    /// Whether a release brings the change, or the inventory.
+    pub brought_by: SourceKind,
+    /// What becomes of the target as a whole.
+    pub course: ValuesCourse,
+    /// Digest of the values that the base was made from; `None` where nobody recorded them.
+    pub from: Option<String>,
+    /// Digest of those that it is to be made from; `None` where it needs none.
+    pub to: Option<String>,
+    /// The levels that the cluster belongs to: kinds and names, upper ones first.
+    pub levels: Vec<(String, String)>,
+    /// Where the values stand that each change comes from, in the order of the changes; nothing for one that comes from
+    /// the release's text.
+    pub origins: Vec<Vec<ValueOrigin>>,
+}
+
+/// What becomes of a target as a whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValuesCourse {
+    /// It stays, with other content.
+    #[default]
+    Changes,
+    /// It comes.
+    Comes,
+    /// It goes.
+    Goes,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueOrigin {
+    /// The kind of who says it: `Environment`; `default` for a release's schema.
+    pub level: String,
+    /// Its name; of a default, the release.
+    pub name: String,
+    /// File, line and column.
+    pub place: Place,
 }
 
 /// How the old release is known.
@@ -95,6 +148,8 @@ pub struct Change {
 pub enum Reason {
     /// The release changed this field.
     Release,
+    /// The inventory changed it.
+    Inventory,
     /// A whole object comes or goes.
     Object,
     /// A template gets a new name.

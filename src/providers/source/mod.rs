@@ -7,7 +7,7 @@ mod metadata;
 
 pub(crate) use config_maps::VERSION as VERSION_LABEL;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::digest::sha256;
 use capstan_model::finding::Place;
@@ -162,6 +162,12 @@ pub(crate) fn releases(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) 
         at_hand: releases.collect(),
         asked: asked.map_err(|refusal| refusal.at(place.clone())).ok().flatten(),
     })
+}
+
+/// The versions of a provider whose components are at hand; none where they cannot be read, which rendering says.
+pub fn versions_at_hand(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> BTreeSet<String> {
+    let releases = releases(tree, set, provider).unwrap_or_default();
+    releases.at_hand.into_keys().collect()
 }
 
 /// What is known of a provider's versions.

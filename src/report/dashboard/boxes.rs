@@ -1,10 +1,12 @@
 //! The boxes: each names the command that its tick gives, in a comment that GitHub does not show.
 
+use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::{Command, Verb};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::block::ascii;
 
@@ -35,9 +37,22 @@ struct Payload {
     from: Option<String>,
 }
 
+impl Serialize for Choice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.payload().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Choice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let payload = Payload::deserialize(deserializer)?;
+        Self::of(payload).ok_or_else(|| de::Error::custom("there is no source of that kind"))
+    }
+}
+
 impl Choice {
     /// A verb alone, for a proposal.
-    pub fn of(verb: Verb, proposal: &ProposalId) -> Self {
+    pub fn about(verb: Verb, proposal: &ProposalId) -> Self {
         Self { verb, given: String::new(), proposal: Some(proposal.clone()) }
     }
 
@@ -46,26 +61,37 @@ impl Choice {
         self.verb.with(&self.given).ok()
     }
 
-    /// The box with its comment; the words follow.
-    pub(super) fn to_box(&self) -> String {
+    fn payload(&self) -> Payload {
         let from = self
             .proposal
             .as_ref()
             .map(|proposal| &proposal.kind)
             .filter(|kind| **kind != SourceKind::RELEASE);
-        let payload = Payload {
+        Payload {
             verb: self.verb,
             with: self.given.clone(),
             of: self.proposal.as_ref().map(|proposal| proposal.target.clone()),
             from: from.map(ToString::to_string),
-        };
+        }
+    }
+
+    /// The box with its comment; the words follow.
+    pub(super) fn to_box(&self) -> String {
         // Two dashes end a comment.
-        let json = ascii(&serde_json::to_string(&payload).unwrap_or_default());
+        let json = ascii(&serde_json::to_string(self).unwrap_or_default());
         format!("{OPEN}{}{END} ", json.replace('-', "\\u002d").replace('>', "\\u003e"))
     }
 
+    /// What it is remembered by.
+    pub(super) fn mark(&self) -> String {
+        sha256(&serde_json::to_string(self).unwrap_or_default())[..12].to_owned()
+    }
+
     fn read(json: &str) -> Option<Self> {
-        let payload: Payload = serde_json::from_str(json).ok()?;
+        serde_json::from_str(json).ok()
+    }
+
+    fn of(payload: Payload) -> Option<Self> {
         let kind = payload.from.map_or(Some(SourceKind::RELEASE), |from| SourceKind::parse(&from))?;
         let proposal = payload.of.map(|target| ProposalId { target, kind });
         Some(Self { verb: payload.verb, given: payload.with, proposal })
@@ -94,4 +120,9 @@ pub(super) fn take_ticks(text: &str) -> (Vec<Choice>, String) {
         }
     }
     (choices, lines.join("\n"))
+}
+
+/// A text's digest, whatever is ticked in it, and whatever line ends and blanks at its end it has.
+pub(super) fn digest(text: &str) -> String {
+    sha256(take_ticks(text).1.trim_end())
 }

@@ -7,10 +7,12 @@
 //! Deliberately absent: who may tick what, and who did.
 
 mod boxes;
+mod earlier;
 mod record;
 mod words;
 
 pub use boxes::Choice;
+pub use earlier::{EarlierText, HeardTicks, TickedBoxes, remembered_texts};
 pub use record::{
     ClosedDashboard, DashboardReading, DashboardRecord, Notice, dashboard_above, newest_notices,
     read_dashboard,

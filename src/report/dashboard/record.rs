@@ -1,14 +1,14 @@
 //! What Capstan notes at the end of the dashboard's body, authenticated: decisions that have no open pull request, the
 //! pause, what was answered, and what it wrote.
 
-use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Decisions, Paused, ProposalId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::boxes::{Choice, take_ticks};
+use super::boxes::{Choice, digest, take_ticks};
+use super::earlier::EarlierText;
 use crate::block::{BlockKey, ascii, ends_sealed, seal, strip, unseal};
 
 /// An answer to a tick, or something else that people have to see once; for a while.
@@ -70,6 +70,8 @@ pub struct DashboardRecord {
     pub decisions: Vec<(ProposalId, Decisions)>,
     /// What was answered, oldest first.
     pub notices: Vec<Notice>,
+    /// What Capstan wrote before, oldest first: ticks in it may be heard of late.
+    pub earlier: Vec<EarlierText>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,6 +91,8 @@ struct Payload {
     decisions: Vec<Decided>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     notices: Vec<Notice>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    earlier: Vec<EarlierText>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -117,6 +121,7 @@ impl DashboardRecord {
             pause: self.pause.clone(),
             decisions: self.decisions.iter().map(decided).collect(),
             notices: self.notices.clone(),
+            earlier: self.earlier.clone(),
         };
         serde_json::to_string(&payload).unwrap_or_default()
     }
@@ -140,6 +145,7 @@ impl DashboardRecord {
             pause: payload.pause,
             decisions: payload.decisions.into_iter().filter_map(decided).collect(),
             notices: payload.notices,
+            earlier: payload.earlier,
         })
     }
 
@@ -168,11 +174,6 @@ impl DashboardRecord {
 /// What people see in a body.
 pub fn dashboard_above(body: &str) -> &str {
     strip(body)
-}
-
-/// Whatever line ends and blanks at its end a text has.
-fn digest(text: &str) -> String {
-    sha256(take_ticks(text).1.trim_end())
 }
 
 /// What a body says, held against what Capstan wrote.

@@ -193,8 +193,8 @@ fn ticks_are_heard_where_nothing_else_was_changed() {
     assert!(body.contains(first));
     let ticked = body.replacen(first, "- [x] <!-- capstan {\"do\":\"upgrade\"", 1);
     let read = |body: &str| read_dashboard(body, &record, &key, 7);
-    let upgrade = Choice::of(Verb::Upgrade, &id("gauss/peu01"));
-    let unskip = Choice::of(Verb::Unskip, &id("gauss/peu02"));
+    let upgrade = Choice::about(Verb::Upgrade, &id("gauss/peu01"));
+    let unskip = Choice::about(Verb::Unskip, &id("gauss/peu02"));
     let pause = Choice { verb: Verb::Pause, given: String::new(), proposal: None };
 
     assert_eq!(read(&body), DashboardReading::AsWritten);
@@ -265,6 +265,6 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
     );
     let record = DashboardRecord::default().with_text(&told);
     let body = record.body(&told, &key, 7).replacen("- [ ]", "- [x]", 1);
-    let expected = DashboardReading::Ticked(vec![Choice::of(Verb::Upgrade, &values)]);
+    let expected = DashboardReading::Ticked(vec![Choice::about(Verb::Upgrade, &values)]);
     assert_eq!(read_dashboard(&body, &record, &key, 7), expected, "{body}");
 }

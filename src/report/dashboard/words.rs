@@ -21,6 +21,8 @@ const CONFLICTS: usize = 5;
 const SOURCES: usize = 20;
 /// What headings, the record's frame and codes take besides, in bytes.
 const FRAME: usize = 3_000;
+/// What the text that is written over takes of the record, once it is noted.
+const EARLIER: usize = 2_000;
 
 /// A conflict that blocks an upgrade.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +123,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     let Dashboard { prefix, entries, record, trouble } = *dashboard;
     let noted = ascii(&record.to_json(u64::MAX)).len();
     let end = resting(entries) + &pause_box(record);
-    let mut page = Page::new(MAX_BODY.saturating_sub(noted + FRAME + end.len()));
+    let mut page = Page::new(MAX_BODY.saturating_sub(noted + EARLIER + FRAME + end.len()));
     page.push(&format!(
         "Capstan keeps this page: how the clusters of this repository stand. A ticked box is a command of whoever ticked it, \
          with the same rights as a comment (`{prefix} help`); anything else that is edited here is put right again. To have \
@@ -183,7 +185,7 @@ fn row(entry: &Entry) -> String {
         ("held", Some(_)) => Some(Verb::Unhold),
         _ => None,
     };
-    let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::of(verb, &entry.proposal).to_box());
+    let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::about(verb, &entry.proposal).to_box());
     // A link that leaves no mention behind where it leads.
     let pull = entry.pull.map_or_else(String::new, |number| format!(" [#{number}](../pull/{number})"));
     let to = entry.offered.as_ref().map_or_else(String::new, |to| format!(" to {}", code(to, 100)));

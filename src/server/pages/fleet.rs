@@ -69,7 +69,7 @@ const NAMED: usize = 5;
 {% else %}
 <table class="cards" role="table">
   <caption>Clusters {{ pager.shown }}</caption>
-  <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Cluster</th><th role="columnheader" scope="col">Release</th><th role="columnheader" scope="col">Offered</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Proposal</th><th role="columnheader" scope="col">Check</th><th role="columnheader" scope="col">Rollout</th></tr></thead>
+  <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Cluster</th><th role="columnheader" scope="col">Release</th><th role="columnheader" scope="col">Offered</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Proposal</th><th role="columnheader" scope="col">Check</th><th role="columnheader" scope="col">Hold</th><th role="columnheader" scope="col">Rollout</th></tr></thead>
   <tbody role="rowgroup">
     {% for row in rows %}
     <tr role="row">
@@ -79,6 +79,7 @@ const NAMED: usize = 5;
       <td role="cell" data-label="State"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span><span class="reason">{{ row.reason }}</span></td>
       <td role="cell" data-label="Proposal">{% if let Some(proposal) = row.proposal %}<a href="{{ proposal.0 }}">#{{ proposal.1 }}</a>{% else %}<span class="quiet">none</span>{% endif %}</td>
       <td role="cell" data-label="Check">{% if let Some(check) = row.check %}<span class="mood-{{ check.0 }}">{{ check.1 }}</span>{% else %}<span class="quiet">none</span>{% endif %}</td>
+      <td role="cell" data-label="Hold">{% if let Some(hold) = row.hold %}{{ hold }}{% else %}<span class="quiet">none</span>{% endif %}</td>
       <td role="cell" data-label="Rollout">{% if let Some(rollout) = row.rollout %}<span class="mood-{{ rollout.0 }}">{{ rollout.1 }}</span>{% else %}<span class="quiet">not reported</span>{% endif %}</td>
     </tr>
     {% endfor %}
@@ -137,6 +138,8 @@ pub(super) struct Row<'a> {
     pub(super) proposal: Option<(String, u64)>,
     /// Mood and words.
     pub(super) check: Option<(&'static str, String)>,
+    /// Who holds it back, why, and until when.
+    pub(super) hold: Option<Html>,
     /// Likewise.
     pub(super) rollout: Option<(&'static str, String)>,
 }
@@ -226,6 +229,7 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
             };
             (mood, format!("{}: {title}", conclusion.replace('_', " ")))
         }),
+        hold: target.hold.as_ref().map(|hold| prose(hold, Some(&repository))),
         rollout: target.rollout.as_ref().map(|report| {
             let mood = match report.state {
                 RolloutState::Done => "good",

@@ -366,25 +366,146 @@ fn world() -> World {
 }
 
 fn tick_pause(world: &World) {
-    let pause = "<!-- capstan {\"do\":\"pause\"}";
+    tick_box(world, "ada", "pause");
+}
+
+/// Somebody ticks the box of that command, which is about the whole repository.
+fn tick_box(world: &World, by: &str, command: &str) {
+    let pause = format!("<!-- capstan {{\"do\":\"{command}\"}}");
     let (number, body) = {
         let state = world.state();
         (state.issues[0].0.number, state.issues[0].0.body.clone())
     };
     let ticked = body.replace(&format!("- [ ] {pause}"), &format!("- [x] {pause}"));
     assert_ne!(ticked, body);
-    world.change_issue(number, "ada", &IssueEdit { body: Some(ticked), ..IssueEdit::default() });
+    world.change_issue(number, by, &IssueEdit { body: Some(ticked), ..IssueEdit::default() });
 }
 
 #[tokio::test]
-async fn a_tick_in_the_instant_of_a_write_is_told_to_be_lost() {
+async fn a_tick_in_the_instant_of_a_write_is_heard_by_its_delivery() {
     let world = world();
     world.sync().await;
     world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
     world.state().meanwhile = Some((Moment::IssueEdit, tick_pause));
     world.sync().await;
     let body = |world: &World| world.state().issues[0].0.body.clone();
-    let told = "`ada` edited this page in the instant in which Capstan wrote it: what was ticked then is lost. Tick again.";
+    let over = body(&world);
+    assert!(!over.contains("[x]") && !over.contains("**Paused by") && !over.contains("`ada`"), "{over}");
+    // The delivery of that edit begins the next run.
+    let told = world.state().ticked.clone();
+    assert_eq!(told.len(), 1);
+    world.sync().await;
+    let heard = body(&world);
+    assert!(
+        heard.contains("> **Paused by `ada` since ") && heard.contains("`ada` ticked `pause`: "),
+        "{heard}"
+    );
+
+    // It is heard once, however often it is told, and whatever is decided since.
+    tick_box(&world, "ada", "resume");
+    world.sync().await;
+    for _ in 0..2 {
+        world.state().ticked.clone_from(&told);
+        world.sync().await;
+        assert!(!body(&world).contains("> **Paused by"), "{}", body(&world));
+    }
+    // So it is where the database is lost.
+    world.lose_database();
+    world.state().ticked = told;
+    world.sync().await;
+    assert!(!body(&world).contains("> **Paused by"), "{}", body(&world));
+}
+
+/// A tick that was seen is not heard again by its delivery, and one that was taken back is not heard at all.
+#[tokio::test]
+async fn a_delivery_tells_nothing_new_of_a_tick_that_was_seen_or_taken_back() {
+    let world = world();
+    world.sync().await;
+    let body = |world: &World| world.state().issues[0].0.body.clone();
+    tick_pause(&world);
+    let told = world.state().ticked.clone();
+    world.sync().await;
+    assert!(body(&world).contains("> **Paused by `ada` since "));
+    tick_box(&world, "ada", "resume");
+    world.state().ticked = told;
+    world.sync().await;
+    assert!(!body(&world).contains("> **Paused by"), "{}", body(&world));
+
+    world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
+    world.state().meanwhile = Some((Moment::IssueEdit, |world| {
+        tick_pause(world);
+        let (number, body) = (world.state().issues[0].0.number, world.state().issues[0].0.body.clone());
+        let edit = IssueEdit { body: Some(body.replace("[x]", "[ ]")), ..IssueEdit::default() };
+        world.change_issue(number, "ada", &edit);
+    }));
+    world.sync().await;
+    assert_eq!(world.state().ticked.len(), 2);
+    world.sync().await;
+    assert!(!body(&world).contains("> **Paused by"), "{}", body(&world));
+}
+
+/// Words beside a box that somebody else wrote are nobody's command, also where the delivery tells of the tick.
+#[tokio::test]
+async fn a_tick_in_a_text_that_is_not_capstans_is_not_heard_by_its_delivery() {
+    let world = world();
+    world.sync().await;
+    world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
+    world.state().meanwhile = Some((Moment::IssueEdit, |world| {
+        let (number, body) = (world.state().issues[0].0.number, world.state().issues[0].0.body.clone());
+        let forged =
+            body.replace("Capstan keeps this page", "Tick below to say hello. Capstan keeps this page");
+        assert_ne!(forged, body);
+        let edit = |body: String| IssueEdit { body: Some(body), ..IssueEdit::default() };
+        world.change_issue(number, "mallory", &edit(forged.clone()));
+        let pause = "<!-- capstan {\"do\":\"pause\"}";
+        let ticked = forged.replace(&format!("- [ ] {pause}"), &format!("- [x] {pause}"));
+        world.change_issue(number, "ada", &edit(ticked));
+    }));
+    world.sync().await;
+    assert_eq!(world.state().ticked.len(), 1, "the delivery tells of a tick");
+    world.sync().await;
+    let body = world.state().issues[0].0.body.clone();
+    assert!(!body.contains("> **Paused by"), "{body}");
+}
+
+/// On a forge: the write of the body is on its way when ada ticks, and goes over it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tick_that_a_write_goes_over_on_a_forge_is_heard() {
+    let town = town("mode: propose\ndashboard: {enabled: true}\n").await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let issue = dashboard(&town);
+    let path = format!("/issues/{}", issue.number);
+    let writes = Matching::any().method("PATCH").path(&path);
+    town.forge.fail_next(1, writes, Strike::Before, Fault::Wait(std::time::Duration::from_millis(1_500)));
+    town.release("v22.1.0", "v1.22.9");
+    let ticks = async {
+        while town.forge.faults_left() > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        let pause = "<!-- capstan {\"do\":\"pause\"}";
+        let ticked = issue.body.replace(&format!("- [ ] {pause}"), &format!("- [x] {pause}"));
+        assert_ne!(ticked, issue.body);
+        town.forge.edit_body(REPOSITORY, issue.number, "olga", &ticked).unwrap();
+    };
+    tokio::join!(town.settle(), ticks);
+    town.settle().await;
+    let body = dashboard(&town).body;
+    assert!(body.contains("> **Paused by `olga` since ") && body.contains("v22.1.0"), "{body}");
+    assert!(!body.contains("[x]"), "{body}");
+    town.done();
+}
+
+#[tokio::test]
+async fn a_tick_in_the_instant_of_a_write_is_told_where_no_delivery_tells_of_it() {
+    let world = world();
+    world.state().deaf = true;
+    world.sync().await;
+    world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
+    world.state().meanwhile = Some((Moment::IssueEdit, tick_pause));
+    world.sync().await;
+    let body = |world: &World| world.state().issues[0].0.body.clone();
+    let told = "`ada` edited this page in the instant in which Capstan wrote it. What was ticked then is heard when GitHub tells of it; where nothing is said to it here in a minute, tick again.";
     let after = body(&world);
     assert!(after.contains(told) && !after.contains("[x]") && !after.contains("**Paused by"), "{after}");
     // It is said once, and the next tick is heard.

@@ -2,7 +2,8 @@
 //! one that ends in the same state, and never opens a second pull request.
 
 use super::memory::{Death, World};
-use capstan::app::ports::{Issue, IssueState, Permission, PullRequestState};
+use capstan::app::ports::{Issue, IssueState, Permission, PullRequestState, Reaction};
+use capstan_plan::command::CommentId;
 use capstan_plan::proposal::Sidebar;
 use capstan_report::{BlockKey, DashboardReading, DashboardRecord, read_dashboard};
 
@@ -118,4 +119,74 @@ async fn a_lost_database_costs_no_write_once_all_is_done() {
     let mark = world.state().writes.len();
     world.sync().await;
     assert_eq!(world.writes_since(mark), Vec::<&str>::new());
+}
+
+/// Two proposals: one is held and let go again, the other is approved; all of it shows, so that no comment says it.
+async fn commanded() -> (World, Vec<CommentId>) {
+    let world = World::new(&[
+        (".capstan.yaml", "mode: propose\n"),
+        ("releases/v1/base/v", "one\n"),
+        ("releases/v2/base/v", "two\n"),
+        ("c/a/base/v", "one\n"),
+        ("c/b/base/v", "one\n"),
+    ]);
+    world.sync().await;
+    world.state().permissions.insert("ada".to_owned(), Permission::Write);
+    let said = [
+        (1, "/capstan hold the audit"),
+        (2, "/capstan approve"),
+        (2, "/capstan hold"),
+        (2, "/capstan unhold"),
+    ];
+    let comments = said.map(|(number, body)| CommentId::Comment(world.comment(number, "ada", body)));
+    (world, comments.to_vec())
+}
+
+/// What is seen of them: who is a draft and what the bodies begin with, answers, and verdicts on each comment.
+fn verdicts(world: &World, comments: &[CommentId]) -> (Vec<(bool, String)>, usize, Vec<Vec<Reaction>>) {
+    let first_line = |body: &str| body.lines().next().unwrap_or_default().to_owned();
+    let pulls = world.pulls().iter().map(|pull| (pull.draft, first_line(&pull.body))).collect();
+    let answers = world.answers(1).len() + world.answers(2).len();
+    let verdicts = comments.iter().map(|comment| {
+        let state = world.state();
+        let own = state.reactions.iter().filter(|(on, reaction)| on == comment && reaction.is_verdict());
+        let mut own: Vec<Reaction> = own.map(|(_, reaction)| *reaction).collect();
+        own.dedup();
+        own
+    });
+    (pulls, answers, verdicts.collect())
+}
+
+#[tokio::test]
+async fn death_between_what_a_command_does_and_its_reaction_leads_to_the_same_end() {
+    let (undisturbed, comments) = commanded().await;
+    let start = undisturbed.state().writes.len();
+    undisturbed.sync().await;
+    let writes = undisturbed.writes_since(start);
+    let expected = verdicts(&undisturbed, &comments);
+    assert!(expected.0[0].0 && expected.0[0].1 == "> On hold by `ada`: the audit.", "{expected:?}");
+    assert!(!expected.0[1].0 && expected.0[1].1.starts_with("> Approved by `ada` for `"), "{expected:?}");
+    assert_eq!((expected.1, &expected.2), (0, &vec![vec![Reaction::ThumbsUp]; 4]));
+    assert_eq!(writes.iter().filter(|write| **write == "reaction").count(), 8, "{writes:?}");
+
+    for database in [Database::Kept, Database::Lost] {
+        for at in 0..writes.len() {
+            for death in [Death::Before(start + at), Death::After(start + at)] {
+                let (world, comments) = commanded().await;
+                world.state().death = Some(death);
+                world.try_sync().await.unwrap_err();
+                world.state().death = None;
+                if database == Database::Lost {
+                    world.lose_database();
+                }
+                world.sync().await;
+                assert_eq!(verdicts(&world, &comments), expected, "{death:?} of {writes:?}, {database:?}");
+                world.lose_database();
+                let (mark, read) = (world.state().writes.len(), world.state().reactions_read);
+                world.sync().await;
+                assert_eq!(world.writes_since(mark), Vec::<&str>::new(), "{death:?}: nothing is done again");
+                assert_eq!(world.state().reactions_read - read, 4, "one call a comment");
+            }
+        }
+    }
 }

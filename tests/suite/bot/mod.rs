@@ -16,6 +16,7 @@ mod elsewhere;
 mod enterprise;
 mod fetched_components;
 mod grouping;
+mod inventory;
 mod kills;
 mod memory;
 mod merging;
@@ -39,4 +40,5 @@ pub(crate) mod town;
 #[cfg(feature = "otlp")]
 mod traces;
 mod trouble;
+mod verdicts;
 mod workers;

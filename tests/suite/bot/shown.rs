@@ -31,7 +31,16 @@ async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
     assert_eq!((Some(conclusion), title), (town.check(1).conclusion, town.check(1).title));
     assert_eq!((held.target.as_str(), held.state.as_str()), (PEU02, "held"));
     assert_eq!(held.reason, "The overlay holds upgrades back: audit.");
+    assert_eq!((open.hold, held.hold), (None, Some("The overlay holds upgrades back: audit.".to_owned())));
     assert_eq!((held.at.as_deref(), held.offered.as_deref()), (Some("aws/v21.0.0"), None));
+    // By command, too: in the record of the pull request, and where there is none.
+    town.comment(1, "ada", "/capstan hold the freeze until 2999-12-24").await;
+    assert_eq!(
+        targets(&town).await[0].hold.as_deref(),
+        Some("On hold by `ada` until 2999-12-24: the freeze.")
+    );
+    town.comment(1, "ada", "/capstan unhold").await;
+    assert_eq!(targets(&town).await[0].hold, None);
     let repositories = town.database().shown_repositories(&Sight::Everything).await.unwrap();
     assert_eq!(repositories[0].limits, Some((7, 9)));
     assert_eq!((repositories[0].open, repositories[0].opened_last_hour), (1, 1));

@@ -242,10 +242,11 @@ async fn whoever_comments_under_load_is_heard_before_the_work_and_answered_after
     town.done();
 }
 
-/// One pull request takes long to be judged: who comments on another one meanwhile is heard at once, and obeyed after it.
+/// One pull request takes long to be judged: who comments on another one meanwhile, opens an issue or presses a button is
+/// heard at once, and obeyed after it.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comments_while_their_repository_is_worked_on_is_heard_at_once() {
-    let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
+async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_once() {
+    let town = Town::new("mode: propose\n", &["gauss/peu01", "gauss/peu02"]).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
     let edits = [sample::machine_pool("gauss/peu01", "v1.21.4", 5), Edit::write("hang-judging", "")];
@@ -268,11 +269,38 @@ async fn whoever_comments_while_their_repository_is_worked_on_is_heard_at_once()
     };
     until("it is heard", || reactions(obeyed) == ["eyes"]).await;
     println!("heard after {} ms, at work all the time", asked.elapsed().as_millis());
+    let asked = Instant::now();
+    let open = |by: &str, body: &str| town.forge.open_issue(REPOSITORY, by, "A wish", body).unwrap();
+    let (issue, others) = (open("ada", "/capstan status for gauss/peu01"), open("mallory", "/capstan skip"));
+    let to_issue = |number: u64| town.forge.issue_reactions(REPOSITORY, number).unwrap();
+    until("the issue is heard", || to_issue(issue) == [(town.forge.bot_login(), "eyes".to_owned())]).await;
+    println!("an issue is heard after {} ms", asked.elapsed().as_millis());
+    let asked = Instant::now();
+    let (before, second) = (town.check(2), "`replan`, pressed by `ada`, was heard");
+    for by in ["mallory", "ada"] {
+        town.forge.press_button(REPOSITORY, before.id, "replan", by).unwrap();
+    }
+    until("the button is heard", || town.check(2).summary.contains(second)).await;
+    println!("a button is heard after {} ms", asked.elapsed().as_millis());
+    let heard = town.check(2);
+    assert!(heard.summary.ends_with(&before.summary), "what it said stands below: {}", heard.summary);
+    assert_eq!((heard.title, heard.conclusion, heard.id), (before.title, before.conclusion, before.id));
+    assert!(!heard.summary.contains("mallory") && to_issue(others).is_empty(), "nobody else is");
+    let lists =
+        town.forge.exchanges().into_iter().filter(|call| call.path.ends_with("/issues/comments")).count();
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let now =
+        town.forge.exchanges().into_iter().filter(|call| call.path.ends_with("/issues/comments")).count();
+    assert_eq!(now, lists, "GitHub is asked only when a delivery tells of something");
     assert!(*hanging.held.lock().unwrap() && !town.pull(1).draft, "nothing is done about it yet");
     assert!(reactions(refused).is_empty() && reactions(edited).is_empty(), "nobody else is");
     hanging.let_go();
     until("it is held", || town.pull(1).draft).await;
     until("it is answered", || reactions(obeyed) == ["eyes", "+1"]).await;
+    until("the button is answered", || !town.check(2).summary.contains(second)).await;
+    let summary = town.check(2).summary;
+    assert!(summary.contains("`replan`, pressed by `ada`: `gauss/peu02`: #2 offers"), "{summary}");
+    until("the issue is answered", || town.answers(issue).len() == 1).await;
     office.close().await;
     assert_eq!(town.pull(1).state, PullState::Open);
     town.done();

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use capstan::app::intake::{
-    Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, PressHint, Stored,
+    Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, PressHint, Stored, TickHint,
 };
 use capstan::app::ports::{
-    ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, Press, Records, RefusedWrite, RepositoryName,
+    Arrivals, ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, Press, Records, RefusedWrite,
+    RepositoryName, Ticks,
 };
 
 use super::each_engine;
@@ -45,6 +46,8 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
         let press = PressHint { by: "ada".to_owned(), button: "merge".to_owned() };
         let pressed =
             DeliveryHint { head: Some("2e".repeat(20)), press: Some(press), ..DeliveryHint::default() };
+        let boxes = r#"{"edition":3,"text":"0123456789abcdef","ticked":[{"do":"pause"}]}"#;
+        let ticks = TickHint { by: "ada".to_owned(), boxes: boxes.to_owned() };
         let batch = [
             delivery("b", 1, comment(12, 900)),
             delivery("a", 1, comment(3, 901)),
@@ -53,8 +56,9 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
             delivery("e", 1, DeliveryHint::default()),
             delivery("f", 1, pressed),
             delivery("g", 1, DeliveryHint { issue: Some(5), ..DeliveryHint::default() }),
+            delivery("h", 1, DeliveryHint { ticks: Some(ticks.clone()), ..DeliveryHint::default() }),
         ];
-        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 7]);
+        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 8]);
         let job = claim(database).await.unwrap();
         assert_eq!((job.repository, job.installation), (1, 7));
         assert_eq!(
@@ -73,6 +77,11 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
                     by: "ada".to_owned(),
                     button: "merge".to_owned(),
                     head: "2e".repeat(20),
+                }],
+                ticks: vec![Ticks {
+                    at: batch[7].received_at,
+                    by: "ada".to_owned(),
+                    boxes: serde_json::from_str(boxes).unwrap(),
                 }],
             }
         );
@@ -194,6 +203,53 @@ async fn old_deliveries_are_forgotten_once_their_hints_are_used_up() {
         bench.clock.advance(Duration::from_secs(1));
         assert_eq!(database.forget_deliveries(bench.clock.now()).await.unwrap(), 1);
         assert_eq!(database.store(&[quiet, waiting]).await.unwrap(), [Stored::New, Stored::Known]);
+    })
+    .await;
+}
+
+/// What is said while a claim is held: its run hears of it at once, and the next claim is given it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_arrives_while_a_job_is_worked_on_is_told_before_its_next_claim() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        let began = bench.clock.now();
+        database.store(&[delivery("a", 1, comment(3, 900))]).await.unwrap();
+        let job = claim(database).await.unwrap();
+        assert_eq!(database.arrivals(1, began).await.unwrap(), Arrivals::default(), "the run was given it");
+
+        let woken = tokio::spawn({
+            let database = database.clone();
+            async move {
+                let asked = std::time::Instant::now();
+                database.wait_for_arrivals(Duration::from_secs(60)).await;
+                asked.elapsed() < Duration::from_secs(60)
+            }
+        });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let press = PressHint { by: "ada".to_owned(), button: "merge".to_owned() };
+        let head = Some("2e".repeat(20));
+        let on_issue = DeliveryHint { comment: Some(902), ..DeliveryHint::default() };
+        let batch = [
+            delivery("b", 1, comment(3, 901)),
+            delivery("c", 1, on_issue),
+            delivery("d", 1, DeliveryHint { issue: Some(5), ..DeliveryHint::default() }),
+            delivery("e", 1, DeliveryHint { head, press: Some(press), ..DeliveryHint::default() }),
+            delivery("f", 2, comment(3, 903)),
+        ];
+        database.store(&batch).await.unwrap();
+        assert!(woken.await.unwrap(), "who waits is woken");
+        let arrived = database.arrivals(1, began).await.unwrap();
+        assert_eq!((arrived.comments.as_slice(), arrived.issues.as_slice()), (&[901, 902][..], &[5][..]));
+        assert_eq!(arrived.presses.iter().map(|press| press.delivery.as_str()).collect::<Vec<_>>(), ["e"]);
+        let later = bench.clock.now() + jiff::SignedDuration::from_secs(3_600);
+        assert_eq!(database.arrivals(1, later).await.unwrap(), Arrivals::default());
+
+        database.complete(&job).await.unwrap();
+        let next = claim(database).await.unwrap();
+        assert_eq!(
+            (next.repository, next.hints.issues.as_slice(), next.hints.presses.len()),
+            (1, &[5][..], 1)
+        );
     })
     .await;
 }

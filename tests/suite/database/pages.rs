@@ -38,6 +38,7 @@ async fn fill(bench: &Bench) {
             reason: reason.to_owned(),
             at: Some("aws/v21.0.0".to_owned()),
             offered: None,
+            hold: (state == "held").then(|| "On hold by `ada` until 2026-12-01: audit.".to_owned()),
         };
         let campaign = CampaignRecord {
             kind: SourceKind::RELEASE,

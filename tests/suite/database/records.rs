@@ -179,6 +179,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
                     reason: (*reason).to_owned(),
                     at: None,
                     offered: None,
+                    hold: None,
                 })
                 .collect(),
         };
@@ -215,6 +216,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
             reason: reason.to_owned(),
             at: None,
             offered: None,
+            hold: None,
             pull_request: None,
             check: None,
             rollout: None,

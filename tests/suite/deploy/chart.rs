@@ -102,9 +102,9 @@ fn chart_and_kustomizations_render_the_same() {
     let rows: [(&Path, &str, &[&str], usize); 5] = [
         (&deployed("bot"), "capstan-bot", &BOT, 5),
         (overlay.path(), "capstan-bot", &with_postgres, 5),
-        (&deployed(""), "capstan-system", &[RECONCILER], 11),
-        (with_providers.path(), "capstan-system", &applied_alone, 25),
-        (installing.path(), "capstan-system", &providers, 25),
+        (&deployed(""), "capstan-system", &[RECONCILER], 18),
+        (with_providers.path(), "capstan-system", &applied_alone, 32),
+        (installing.path(), "capstan-system", &providers, 32),
     ];
     for (folder, namespace, values, count) in rows {
         let Some(kustomized) = kustomize(folder) else { return };

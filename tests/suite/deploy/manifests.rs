@@ -112,7 +112,7 @@ fn the_chart_is_accepted_by_a_real_api_server_with_all_that_it_can_have() {
                 "reconciler.providers.enabled=true",
                 "reconciler.providers.definitions=true",
             ],
-            28,
+            35,
         ),
     ] {
         plane.apply(&read(file));

@@ -75,8 +75,9 @@ fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
     let page = page("docs/install-reconciler.md");
     let tables: Vec<_> = page.tables.iter().filter(|table| table.heading == "settings-of-a-fleet").collect();
     let mut definitions = capstan::k8s::crd::definitions().unwrap();
-    // Nobody asks for anything in a ManagedProvider: all of it is the reconciler's.
-    definitions.retain(|(name, _)| name != "managedproviders.capstan.dev");
+    // Nobody asks for anything in a ManagedProvider: all of it is the reconciler's. The inventory has its own page.
+    definitions
+        .retain(|(name, _)| ["fleets.capstan.dev", "managedclusters.capstan.dev"].contains(&name.as_str()));
     assert_eq!(tables.len(), definitions.len());
     for (table, (name, definition)) in tables.into_iter().zip(&definitions) {
         let spec = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
@@ -95,4 +96,20 @@ fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
             );
         }
     }
+}
+
+#[test]
+fn every_field_of_the_inventory_stands_in_its_table() {
+    let page = page("docs/inventory.md");
+    let documented = page.rows("objects").into_iter().flat_map(|row| row[0].codes.clone()).collect();
+    let definitions = capstan::k8s::crd::definitions().unwrap();
+    let inventory = definitions.iter().filter(|(name, _)| {
+        ["sites.", "clusterdefinitions.", "managementclusterdefinitions."]
+            .iter()
+            .any(|plural| name.starts_with(plural))
+    });
+    let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    let real =
+        inventory.flat_map(|(_, definition)| definition.pointer(spec).unwrap().as_object().unwrap().keys());
+    assert_same(documented, real.cloned().collect(), "fields of the inventory's objects");
 }

@@ -90,7 +90,7 @@ fn providers_are_installed_kept_and_upgraded() {
 
 /// With what `capstan providers rights` prints of just these, and not a right more.
 #[test]
-fn what_is_printed_of_a_set_is_enough_to_install_it() {
+fn what_is_printed_of_a_set_is_enough_to_install_upgrade_and_delete_it() {
     let Some(town) = Town::build_without_rights() else { return };
     town.publish(CORE, "v1.12.8");
     town.ask(CORE, "v1.12.8", &json!({}));
@@ -101,8 +101,67 @@ fn what_is_printed_of_a_set_is_enough_to_install_it() {
         let reason = ".status.conditions[?(@.type==\"PreflightCheckPassed\")].reason";
         town.field(CORE, reason) == "MissingRights"
     });
-    town.grant_what_is_printed();
+    let repository = tempfile::tempdir().unwrap();
+    town.grant_what_is_printed(repository.path());
     town.wait_for(&[(CORE, "v1.12.8"), (IPAM, "v1.0.3")]);
+
+    // An upgrade that drops a role, brings another, and takes versions of definitions away.
+    town.publish(CORE, "v1.13.4");
+    town.publish_next(
+        IPAM,
+        ["v1.0.3", "v1.0.4"],
+        |document| document.contains("\nkind: ClusterRole\n") && document.contains("metrics-reader"),
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: capi-ipam-in-cluster-added}\n\
+         rules: [{apiGroups: [''], resources: [events], verbs: [list]}]\n",
+    );
+    town.ask(CORE, "v1.13.4", &json!({}));
+    town.ask(IPAM, "v1.0.4", &json!({}));
+    let reason = ".status.conditions[?(@.type==\"PreflightCheckPassed\")].reason";
+    town.wait("nobody says what it may not", || town.field(IPAM, reason) == "MissingRights");
+    town.grant_what_is_printed(repository.path());
+    town.wait_for(&[(CORE, "v1.13.4"), (IPAM, "v1.0.4")]);
+    let roles = town.plane.kubectl(&["get", "clusterroles", "-o", "name"]);
+    let has = |name: &str| roles.lines().any(|line| line.ends_with(&format!("/capi-ipam-in-cluster-{name}")));
+    assert_eq!([has("metrics-reader"), has("added")], [false, true], "{roles}");
+
+    goes_once_nothing_needs_it(&town);
+}
+
+/// Deleted while objects of its kinds are there, or, of core, other providers: it is said what is in the way, and nothing goes.
+fn goes_once_nothing_needs_it(town: &Town) {
+    let pool = json!({"apiVersion": "ipam.cluster.x-k8s.io/v1alpha2", "kind": "InClusterIPPool",
+        "metadata": {"name": "kept", "namespace": "default"},
+        "spec": {"addresses": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.1"}});
+    town.plane.apply(&pool.to_string());
+    let resource = |row: Row| format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase());
+    for row in [CORE, IPAM] {
+        town.plane.kubectl(&["delete", &resource(row), row.name, "-n", row.namespace, "--wait=false"]);
+    }
+    let blocked = |row: Row| {
+        let field = |field: &str| {
+            town.field(row, &format!(".status.conditions[?(@.type==\"DeletionBlocked\")].{field}"))
+        };
+        (field("status"), field("message"))
+    };
+    town.wait("nobody says what is in the way", || [CORE, IPAM].iter().all(|row| blocked(*row).0 == "True"));
+    let said = blocked(IPAM).1;
+    assert!(
+        said.contains("inclusterippools.ipam.cluster.x-k8s.io") && said.contains("default/kept"),
+        "{said}"
+    );
+    assert!(blocked(CORE).1.contains("IPAMProvider"), "{}", blocked(CORE).1);
+    let deployments = || town.plane.kubectl(&["get", "deployments", "-A", "-o", "name"]).lines().count();
+    assert_eq!(deployments(), 2);
+
+    town.plane.kubectl(&["delete", "inclusterippools.ipam.cluster.x-k8s.io", "kept", "-n", "default"]);
+    town.wait("they do not go", || {
+        town.plane.kubectl(&["get", &town.kinds(), "-A", "-o", "name"]).is_empty()
+    });
+    assert_eq!(deployments(), 0);
+    let left = town.plane.kubectl(&["get", "clusterroles", "-l", "cluster.x-k8s.io/provider", "-o", "name"]);
+    assert_eq!(left, "", "cluster-scoped objects go, too");
+    let kept = town.plane.kubectl(&["get", "crd", "-l", "cluster.x-k8s.io/provider", "-o", "name"]);
+    assert!(kept.lines().count() > 10, "definitions stay: {kept}");
 }
 
 /// How many Deployments were stopped at once, by the writes of the installer.

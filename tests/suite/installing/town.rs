@@ -118,10 +118,31 @@ impl Town {
         publish(&self.plane, &self.components, row, version);
     }
 
+    /// A version of a provider that nobody published: another one, without what `is_left_out` says, and with what `more` says.
+    pub(crate) fn publish_next(
+        &self,
+        row: Row,
+        [of, version]: [&str; 2],
+        is_left_out: impl Fn(&str) -> bool,
+        more: &str,
+    ) {
+        let folder = self.components.join(row.label).join(of);
+        let text = std::fs::read_to_string(folder.join(row.file)).unwrap();
+        let kept: Vec<&str> = text.split("\n---\n").filter(|document| !is_left_out(document)).collect();
+        assert!(kept.len() < text.split("\n---\n").count(), "nothing is left out");
+        let metadata = std::fs::read_to_string(folder.join("metadata.yaml")).unwrap();
+        let text = format!("{}\n---\n{more}", kept.join("\n---\n"));
+        publish_text(&self.plane, row, version, &text, &metadata);
+    }
+
     /// Applies a provider object: nothing of what `spec` has beside the version and the source was said before.
     pub(crate) fn ask(&self, row: Row, version: &str, spec: &Value) {
-        let text =
-            std::fs::read_to_string(self.components.join(row.label).join(version).join(row.file)).unwrap();
+        let folder = self.components.join(row.label);
+        // One that nobody published has the webhooks of those that somebody did.
+        let published = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let known = std::iter::once(folder.join(version)).chain(published);
+        let mut texts = known.map(|folder| std::fs::read_to_string(folder.join(row.file)));
+        let text = texts.find_map(Result::ok).unwrap();
         let mut object = json!({
             "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": row.kind,
             "metadata": {"name": row.name, "namespace": row.namespace},
@@ -137,11 +158,17 @@ impl Town {
         self.plane.apply(&object.to_string());
     }
 
-    /// Grants the installer what `capstan providers rights` prints of the provider objects and ConfigMaps that are there.
-    pub(crate) fn grant_what_is_printed(&self) {
-        let repository = tempfile::tempdir().unwrap();
-        let made = Command::new("git").args(["init", "--quiet"]).current_dir(&repository).status().unwrap();
-        assert!(made.success());
+    /// Grants the installer what `capstan providers rights` prints of the provider objects and ConfigMaps that are there, and
+    /// takes away what it had before. `repository` is a folder that has what was there the last time: an upgrade is printed from
+    /// that.
+    pub(crate) fn grant_what_is_printed(&self, repository: &Path) {
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.current_dir(repository).args(["-c", "user.name=test", "-c", "user.email=test@example.com"]);
+            git.args(arguments).output().unwrap().status.success()
+        };
+        assert!(git(&["init", "--quiet"]));
+        let is_upgrade = git(&["rev-parse", "--verify", "--quiet", "HEAD"]);
         // Those of ConfigMaps that hold components.
         let arguments = [vec![self.kinds()], vec!["configmaps".to_owned(), "--selector=for".to_owned()]];
         let mut items = Vec::new();
@@ -152,11 +179,12 @@ impl Town {
             items.extend(found["items"].as_array().unwrap().iter().cloned());
         }
         for (at, item) in items.iter().enumerate() {
-            std::fs::write(repository.path().join(format!("{at}.yaml")), item.to_string()).unwrap();
+            std::fs::write(repository.join(format!("{at}.yaml")), item.to_string()).unwrap();
         }
         let mut rights = Command::new(env!("CARGO_BIN_EXE_capstan"));
-        let path = repository.path().display().to_string();
-        let printed = rights.args(["providers", "rights", "--repo", &path, "."]).output().unwrap();
+        rights.args(["providers", "rights", "--repo", &repository.display().to_string(), "."]);
+        let printed = rights.args(is_upgrade.then_some("--from=HEAD")).output().unwrap();
+        assert!(git(&["add", "-A"]) && git(&["commit", "--quiet", "-m", "as it is"]));
         let roles = String::from_utf8(printed.stdout).unwrap();
         assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
         self.plane.apply(&roles);
@@ -307,8 +335,15 @@ impl Town {
 /// Puts the components of a version into a packed ConfigMap of the provider's namespace.
 pub(crate) fn publish(plane: &Plane, components: &Path, row: Row, version: &str) {
     let folder = components.join(row.label).join(version);
+    let text = std::fs::read_to_string(folder.join(row.file)).unwrap();
+    let metadata = std::fs::read_to_string(folder.join("metadata.yaml")).unwrap();
+    publish_text(plane, row, version, &text, &metadata);
+}
+
+/// The same of components that are at hand.
+pub(crate) fn publish_text(plane: &Plane, row: Row, version: &str, components: &str, metadata: &str) {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    packed.write_all(&std::fs::read(folder.join(row.file)).unwrap()).unwrap();
+    packed.write_all(components.as_bytes()).unwrap();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": row.namespace}});
     plane.apply(&namespace.to_string());
     let map = json!({
@@ -318,7 +353,7 @@ pub(crate) fn publish(plane: &Plane, components: &Path, row: Row, version: &str)
             "labels": {"for": row.name, "provider.cluster.x-k8s.io/version": version},
             "annotations": {"provider.cluster.x-k8s.io/compressed": "true"},
         },
-        "data": {"metadata": std::fs::read_to_string(folder.join("metadata.yaml")).unwrap()},
+        "data": {"metadata": metadata},
         "binaryData": {"components": STANDARD.encode(packed.finish().unwrap())},
     });
     plane.apply(&map.to_string());

@@ -15,7 +15,7 @@ fn printed() -> String {
 /// Installs the definitions, once for all tests that share the API server.
 pub(super) fn install(plane: &Plane) {
     plane.apply(&printed());
-    for name in ["fleets", "managedclusters"] {
+    for name in ["fleets", "managedclusters", "inventories", "managementclusterdefinitions"] {
         let name = format!("crd/{name}.capstan.dev");
         plane.kubectl(&["wait", "--for=condition=Established", "--timeout=30s", &name]);
         // No complaint of the API server about the schema itself.
@@ -50,10 +50,32 @@ fn the_definitions_are_accepted_without_a_warning() {
     install(plane);
     let names = plane.kubectl(&["api-resources", "--api-group=capstan.dev", "--no-headers", "-o", "wide"]);
     let words: Vec<Vec<&str>> = names.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(words.len(), 3, "{names}");
-    assert_eq!(words[0][..5], ["fleets", "flt", "capstan.dev/v1alpha1", "true", "Fleet"]);
-    assert_eq!(words[1][..5], ["managedclusters", "mcl", "capstan.dev/v1alpha1", "true", "ManagedCluster"]);
-    assert_eq!(words[2][..5], ["managedproviders", "mpr", "capstan.dev/v1alpha1", "true", "ManagedProvider"]);
+    let kinds: Vec<&str> = words.iter().map(|line| line[line.len() - 3]).collect();
+    assert_eq!(
+        words.iter().map(|line| line[0]).collect::<Vec<_>>(),
+        [
+            "clusterdefinitions",
+            "customers",
+            "environments",
+            "fleets",
+            "infraproviders",
+            "inventories",
+            "managedclusters",
+            "managedproviders",
+            "managementclusterdefinitions",
+            "sites"
+        ],
+        "{names}"
+    );
+    assert_eq!(
+        words[0][..5],
+        ["clusterdefinitions", "cdef", "capstan.dev/v1alpha1", "true", "ClusterDefinition"]
+    );
+    assert_eq!(words[3][..5], ["fleets", "flt", "capstan.dev/v1alpha1", "true", "Fleet"]);
+    assert_eq!(words[6][..5], ["managedclusters", "mcl", "capstan.dev/v1alpha1", "true", "ManagedCluster"]);
+    assert_eq!(words[7][..5], ["managedproviders", "mpr", "capstan.dev/v1alpha1", "true", "ManagedProvider"]);
+    // `kubectl get clusters` goes on meaning Cluster API's.
+    assert!(kinds.iter().all(|kind| *kind != "Cluster"), "{names}");
     assert!(words.iter().all(|line| line.last() == Some(&"capstan")), "{names}");
 }
 
@@ -88,11 +110,17 @@ FIELDS:
 "
     );
     // Nothing is without words, to the last field.
-    for kind in ["fleet", "managedcluster"] {
+    for (kind, plural, parts) in [
+        ("fleet", "fleets", &["spec", "status"][..]),
+        ("managedcluster", "managedclusters", &["spec", "status"]),
+        ("inventory", "inventories", &["spec"]),
+        ("site", "sites", &["spec"]),
+        ("clusterdefinition", "clusterdefinitions", &["spec"]),
+    ] {
         let all = plane.kubectl(&["explain", kind, "--recursive"]);
         assert!(!all.contains("<no description>"), "{all}");
-        for part in ["spec", "status"] {
-            undocumented(&schema(plane, kind)["properties"][part], &format!("{kind}.{part}"));
+        for part in parts {
+            undocumented(&schema(plane, plural)["properties"][part], &format!("{kind}.{part}"));
         }
     }
 }
@@ -108,10 +136,10 @@ fn explain(plane: &Plane, field: &str) -> String {
     plane.kubectl(&["explain", field])
 }
 
-fn schema(plane: &Plane, kind: &str) -> serde_json::Value {
+fn schema(plane: &Plane, plural: &str) -> serde_json::Value {
     let text = plane.kubectl(&[
         "get",
-        &format!("crd/{kind}s.capstan.dev"),
+        &format!("crd/{plural}.capstan.dev"),
         "-o",
         "jsonpath={.spec.versions[0].schema.openAPIV3Schema}",
     ]);

@@ -10,6 +10,7 @@ mod applying;
 mod definitions;
 mod deleting;
 mod expiring;
+mod inventory_definitions;
 mod leading;
 mod pods;
 mod posting;

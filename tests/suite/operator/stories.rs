@@ -296,6 +296,19 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
         all.iter().all(|(row, version)| town.is_ready(*row, version))
     });
     std::thread::sleep(Duration::from_secs(5));
+
+    // While it lives nothing is written, and it is said what taking over would change.
+    town.plane.apply(DEPLOYED);
+    town.reconciler.start();
+    for label in ["cluster-api", "ipam-in-cluster"] {
+        let said =
+            format!("objects of {label} were applied by capi-operator, not by Capstan; taking them over");
+        town.wait("what taking over would change is not said", || town.reconciler.log().contains(&said));
+    }
+    assert!(town.reconciler.log().contains("OwnedElsewhere"), "{}", town.reconciler.log());
+    assert_eq!(town.writes(), [""; 0], "written while the operator lives");
+    town.reconciler.kill();
+    town.plane.kubectl(&["delete", "deployment", "capi-operator", "-n", "capi-operator-system"]);
     drop(operator);
     let before = identities(&town);
     let namespaces = [CORE.namespace, IPAM.namespace];
@@ -340,6 +353,21 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     let given_back = objects(&town, &namespaces);
     held("given back", &installed, &given_back, &[BACK]).unwrap();
 }
+
+/// By what an operator is known.
+const DEPLOYED: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: capi-operator
+  namespace: capi-operator-system
+  labels: {clusterctl.cluster.x-k8s.io/core: capi-operator, control-plane: controller-manager}
+spec:
+  selector: {matchLabels: {control-plane: controller-manager}}
+  template:
+    metadata: {labels: {control-plane: controller-manager}}
+    spec: {containers: [{name: manager, image: registry.example/operator}]}
+";
 
 /// What is otherwise once the operator has its providers back.
 const BACK: &[Meant] = &[

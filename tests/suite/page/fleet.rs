@@ -15,13 +15,14 @@ fn clusters(body: &str) -> Vec<String> {
 async fn filters_live_in_the_address() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
     let all = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 13] = [
         ("/", &all),
         ("/?q=&state=&repository=&page=", &all),
         ("/?state=held", &["euler/web"]),
         ("/?q=PEU0", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
         ("/?q=peu+v22", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
         ("/?q=audit", &["euler/web"]),
+        ("/?q=olga+freeze", &["gauss/peu01"]),
         ("/?q=gauss&state=blocked", &["gauss/peu02"]),
         ("/?repository=acme%2Fsecret", &["noether/vault"]),
         ("/?q=100%25", &[]),
@@ -79,6 +80,9 @@ async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
     page.has(&pull);
     page.lacks("`");
     page.has("action required: One conflict blocks");
+    page.has("data-label=\"Hold\">On hold by <code>olga</code> until 2026-12-24: the &lt;b&gt;freeze.</td>");
+    page.has("data-label=\"Hold\">The overlay holds upgrades back until 2026-12-01: audit.</td>");
+    page.has("data-label=\"Hold\"><span class=\"quiet\">none</span></td>");
     assert!(page.policy.starts_with("default-src 'none'; style-src 'sha256-"), "{}", page.policy);
     assert!(page.policy.contains("form-action 'self'; frame-ancestors 'none'"), "{}", page.policy);
     page.lacks("<script");

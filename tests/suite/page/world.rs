@@ -297,21 +297,18 @@ impl World {
     pub(super) async fn with_a_fleet(self) -> Self {
         self.know(self.gitops, GITOPS).await;
         self.know(self.secret, SECRET).await;
+        let held = |target: CampaignTarget, by: &str| CampaignTarget { hold: Some(by.to_owned()), ..target };
+        let audit = "The overlay holds upgrades back until 2026-12-01: audit.";
+        let approved = target(
+            "gauss/peu01",
+            "proposed",
+            "#12 offers `aws/v22.0.0`.",
+            "aws/v21.0.0",
+            Some("aws/v22.0.0"),
+        );
         let targets = vec![
-            target(
-                "euler/web",
-                "held",
-                "The overlay holds upgrades back until 2026-12-01: audit.",
-                "aws/v21.0.0",
-                None,
-            ),
-            target(
-                "gauss/peu01",
-                "proposed",
-                "#12 offers `aws/v22.0.0`.",
-                "aws/v21.0.0",
-                Some("aws/v22.0.0"),
-            ),
+            held(target("euler/web", "held", audit, "aws/v21.0.0", None), audit),
+            held(approved, "On hold by `olga` until 2026-12-24: the <b>freeze."),
             target(
                 "gauss/peu02",
                 "blocked",
@@ -394,5 +391,6 @@ pub(super) fn target(
         reason: reason.to_owned(),
         at: Some(at.to_owned()),
         offered: offered.map(str::to_owned),
+        hold: None,
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct State {
     pub(crate) refuses_deletion: Option<String>,
     /// Removes the object of that name just before the next real write.
     pub(crate) loses_before_write: Option<String>,
-    /// Somebody makes that object just before the next real write.
+    /// Somebody makes that object just before it is written for real.
     pub(crate) makes_before_write: Option<Value>,
     /// Changes an object just before it is deleted for real.
     pub(crate) touches_before_delete: Option<Touch>,
@@ -415,9 +415,8 @@ impl ManagementCluster for FakeCluster {
             state.applied.retain(|key, _| key.3 != name);
         }
         if run == Run::Real
-            && let Some(made) = state.makes_before_write.take()
+            && let Some(made) = state.makes_before_write.take_if(|made| key_of(made) == key)
         {
-            let key = key_of(&made);
             state.objects.insert(key.clone(), made);
             state.written(&key);
         }

@@ -109,9 +109,13 @@ fn managers(ground: &Ground, kind: &str, name: &str) -> Vec<String> {
 async fn what_the_operator_installed_is_shown_first_and_taken_without_a_restart() {
     let mut ground = ground("capi-operator", by_operator(), |_| {}).await;
     ground.live.put(cache());
+    // It is said while the operator lives, too, and nothing is written then.
+    let previewed = ground.preview().await;
+    assert_eq!(ground.live.take_writes(), [""; 0]);
     ground.pass().await;
     let (reason, message) = ground.condition("PreflightCheckPassed");
     assert_eq!(reason, "AdoptionNeeded", "{message}");
+    assert_eq!(previewed, [("InfrastructureProvider own-system/own".to_owned(), message.clone())]);
     assert_eq!(
         message,
         "2 objects of infrastructure-own were applied by capi-operator, not by Capstan; taking them over changes nothing in \

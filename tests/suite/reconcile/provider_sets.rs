@@ -3,6 +3,7 @@
 
 use capstan::app::reconcile::Ended;
 use capstan::app::reconcile::resources::{ConditionType, RolloutState};
+use capstan_model::object::ObjectId;
 use serde_json::{Value, json};
 
 use super::world::World;
@@ -189,6 +190,21 @@ async fn capstan_installs_nothing_while_an_operator_lives() {
     );
     assert_eq!(world.condition(NAME, ConditionType::Refused), "True OwnedElsewhere");
     assert_eq!(world.live.object("CoreProvider", "cluster-api"), None);
+
+    // What taking over would change is told beside it, of this set's providers.
+    let id = |name: &str| ObjectId {
+        group: "operator.cluster.x-k8s.io".to_owned(),
+        kind: "CoreProvider".to_owned(),
+        namespace: Some("org".to_owned()),
+        name: name.to_owned(),
+    };
+    let told = |name: &str| (id(name), format!("26 objects of {name}"));
+    world.operators.note_previews([told("cluster-api"), told("other")].into());
+    let outcome = world.reconcile(SET).await;
+    let Ended::Refused(reasons) = outcome.ended else { panic!("{:?}", outcome.ended) };
+    let told: Vec<_> = reasons.iter().map(|one| (one.kind, one.object.clone())).collect();
+    assert_eq!(told, [("OwnedElsewhere", None), ("AdoptionPreview", Some(id("cluster-api")))]);
+    assert_eq!(reasons[1].message, "26 objects of cluster-api");
 
     world.live.put(operator(0));
     rollout(&world).await;

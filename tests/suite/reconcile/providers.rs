@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use capstan::app::components::{DownloadLimits, Downloads};
 use capstan::app::ports::{AllowedHosts, Clock, Scope, ServiceAccount};
-use capstan::app::providers::{Memory, Outcome, Ports, pass};
+use capstan::app::providers::{Memory, Outcome, Ports, pass, preview};
 use capstan::app::reconcile::Gate;
 use capstan::components::Fetcher;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::fake::FakeCluster;
 use super::world::TestClock;
@@ -60,12 +61,19 @@ impl Ground {
             operators: Arc::default(),
             limit: SignedDuration::from_mins(10),
             downloads: downloads(hosts, clock.clone()),
+            watched: watch::Sender::default(),
         };
         Self { live, clock, ports, memory: Memory::default() }
     }
 
     pub(super) async fn pass(&mut self) -> Outcome {
         pass(&self.ports, &mut self.memory, &|| false).await.unwrap()
+    }
+
+    /// What taking over would change, by provider object.
+    pub(super) async fn preview(&mut self) -> Vec<(String, String)> {
+        let previews = preview(&self.ports, &mut self.memory).await.unwrap();
+        previews.into_iter().map(|(id, preview)| (id.to_string(), preview)).collect()
     }
 
     pub(super) fn later(&self, seconds: i64) {

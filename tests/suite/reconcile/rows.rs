@@ -24,7 +24,7 @@
 //! | `suspend` | `applying`, `moving` | `real::deletions`, `real::killed`, `real::interrupted` |
 //! | the API server restarted in mid-apply | `dying` | `real::interrupted`, `live::scenarios::restarted` |
 //! | the state folder deleted, full or read-only | – | `real::interrupted` |
-//! | take-over, and beside an autoscaler | `adopting`, `pruning` | `real::adopted`, `k8s::adopting` |
+//! | take-over, and beside an autoscaler | `adopting`, `pruning` | `real::adopted`, `real::interrupted`, `k8s::adopting` |
 //! | killed in the middle of any of them | `dying`, `moving` | `real::killed`, `real::interrupted`; of the rows, some at a time |
 //!
 //! In all texts NAME is the row's name. Every folder that a row writes to begins with a `Cluster` NAME and two

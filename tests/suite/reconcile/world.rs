@@ -33,6 +33,7 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::SpecDigest;
 use jiff::SignedDuration;
 use jiff::civil::Date;
+use tokio::sync::watch;
 
 use super::fake::FakeCluster;
 pub(crate) use super::fake::UID;
@@ -57,7 +58,7 @@ pub(crate) struct World {
     claiming: Arc<tokio::sync::Mutex<()>>,
     /// What the process that ran last was at.
     pub(crate) underway: Arc<Noted>,
-    operators: Arc<Operators>,
+    pub(crate) operators: Arc<Operators>,
     /// From no host, unless a test says so.
     pub(crate) downloads: Mutex<Downloads>,
     /// Whether turns are told to stop, and from which question on.
@@ -239,6 +240,7 @@ impl World {
             operators: Arc::clone(&self.operators),
             limit: SignedDuration::from_mins(10),
             downloads: self.downloads.lock().unwrap().clone(),
+            watched: watch::Sender::default(),
         }
     }
 

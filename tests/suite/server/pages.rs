@@ -22,7 +22,14 @@ fn request() -> JobRequest {
 
 fn target(path: &str, state: &str, reason: &str) -> CampaignTarget {
     let target = Target::parse(path).unwrap();
-    CampaignTarget { target, state: state.to_owned(), reason: reason.to_owned(), at: None, offered: None }
+    CampaignTarget {
+        target,
+        state: state.to_owned(),
+        reason: reason.to_owned(),
+        at: None,
+        offered: None,
+        hold: None,
+    }
 }
 
 fn campaign(kind: SourceKind, targets: Vec<CampaignTarget>) -> CampaignRecord {

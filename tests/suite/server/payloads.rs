@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use capstan::app::intake::{Delivery, DeliveryHint, PressHint, Reading, read_delivery};
+use capstan::app::intake::{BodyEdit, Delivery, DeliveryHint, PressHint, Reading, read_delivery};
+use capstan_report::{BlockKey, DashboardRecord, TickedBoxes};
 
 fn read(event: &str, body: &[u8]) -> Result<Option<Delivery>, String> {
     match read_delivery("guid-1", event, body, jiff::Timestamp::UNIX_EPOCH) {
@@ -16,8 +17,15 @@ fn names(delivery: &Delivery) -> Vec<String> {
     delivery.repositories.iter().map(|one| format!("{} {}", one.id, one.name)).collect()
 }
 
-const NOTHING: DeliveryHint =
-    DeliveryHint { pull_request: None, comment: None, issue: None, head: None, press: None };
+const NOTHING: DeliveryHint = DeliveryHint {
+    pull_request: None,
+    comment: None,
+    issue: None,
+    head: None,
+    press: None,
+    edit: None,
+    ticks: None,
+};
 const PULL: DeliveryHint = DeliveryHint { pull_request: Some(1), ..NOTHING };
 
 fn head(id: &str) -> DeliveryHint {
@@ -49,7 +57,20 @@ fn every_fixture_is_read() {
         ("installation_repositories.removed", None),
         ("issue_comment.created", Some((FLEET, DeliveryHint { comment: Some(1026), ..PULL }))),
         ("issue_comment.edited", None),
-        ("issues.edited", Some((FLEET, NOTHING))),
+        (
+            "issues.edited",
+            Some((
+                FLEET,
+                DeliveryHint {
+                    edit: Some(BodyEdit {
+                        by: "alice".to_owned(),
+                        before: "- [ ] one".to_owned(),
+                        after: "- [x] one".to_owned(),
+                    }),
+                    ..NOTHING
+                },
+            )),
+        ),
         ("issues.opened", Some((FLEET, DeliveryHint { issue: Some(2), ..NOTHING }))),
         ("merge_group.checks_requested", Some((FLEET, head("b5d6d57baa052401b32145e382457068f84e830e")))),
         ("ping", None),
@@ -130,6 +151,53 @@ fn issues_are_read_where_they_may_be_the_dashboard() {
         let found = read("issues", body(action, author, sender).as_bytes()).unwrap();
         assert_eq!(found.is_some(), stored, "{action} {author} {sender}");
     }
+}
+
+/// Of an edit only the boxes are kept that were ticked with it, and nothing of what somebody wrote.
+#[test]
+fn of_an_edited_dashboard_its_ticks_are_kept_and_no_text() {
+    let key = BlockKey::derive(b"secret");
+    let text = |pause: &str, words: &str| {
+        format!(
+            "{words}\n\n- [{pause}] <!-- capstan {{\"do\":\"pause\"}} --> Pause\n- [ ] <!-- capstan {{\"do\":\"replan\",\"of\":\"gauss/peu01\"}} --> Plan\n"
+        )
+    };
+    let record = DashboardRecord { edition: 3, ..DashboardRecord::default() }.with_text(&text(" ", "Fleet."));
+    let body = |pause: &str, words: &str| record.body(&text(pause, words), &key, 7);
+    let delivered = |before: &str, after: &str, kind: &str| {
+        let payload = serde_json::json!({
+            "action": "edited",
+            "changes": {"body": {"from": before}},
+            "issue": {"number": 1, "body": after, "user": {"type": "Bot", "login": "capstan[bot]"}},
+            "sender": {"type": kind, "login": "ada"},
+            "repository": {"id": 1, "full_name": "a/b"},
+            "installation": {"id": 2},
+        });
+        read("issues", payload.to_string().as_bytes()).unwrap().map(|delivery| delivery.without_texts().hint)
+    };
+    let (open, ticked) = (body(" ", "Fleet."), body("x", "Fleet."));
+    let hint = delivered(&open, &ticked, "User").unwrap();
+    assert!(hint.edit.is_none() && !hint.is_nothing());
+    let kept = hint.ticks.unwrap();
+    assert_eq!(kept.by, "ada");
+    let expected = format!(r#"{{"edition":3,"text":"{}","ticked":[{{"do":"pause"}}]}}"#, &record.text[..16]);
+    assert_eq!(kept.boxes, expected);
+    let boxes: TickedBoxes = serde_json::from_str(&kept.boxes).unwrap();
+    assert_eq!((boxes.ticked.len(), boxes.unticked.len()), (1, 0));
+    // GitHub's page sends line ends of its own.
+    assert_eq!(delivered(&open, &ticked.replace('\n', "\r\n"), "User").unwrap().ticks, Some(kept));
+    let back = delivered(&ticked, &open, "User").unwrap().ticks.unwrap().boxes;
+    assert!(back.ends_with(r#""unticked":[{"do":"pause"}]}"#), "{back}");
+    for (before, after) in [
+        (open.clone(), body(" ", "Something else.")),
+        (open.clone(), body("x", "Something else.")),
+        ("A text.".to_owned(), "Another one.".to_owned()),
+        (open.clone(), open.clone()),
+    ] {
+        let hint = delivered(&before, &after, "User").unwrap();
+        assert!(hint.edit.is_none() && hint.ticks.is_none() && hint.is_nothing(), "{after}");
+    }
+    assert_eq!(delivered(&open, &ticked, "Bot"), None, "Capstan's own, and other bots'");
 }
 
 /// What fuzzing found, and what the fixtures hold, through the check of the fuzz target.

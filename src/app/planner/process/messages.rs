@@ -39,6 +39,8 @@ pub enum Request {
         only: Option<BTreeSet<ClusterId>>,
         /// These not.
         without: BTreeSet<ClusterId>,
+        /// Of these not what the inventory brings.
+        without_values: BTreeSet<ClusterId>,
     },
     /// [`OpenFleet::create`](super::super::OpenFleet::create)
     Create {
@@ -252,8 +254,10 @@ pub enum Response {
     Begun(ClusterId),
     /// What was begun with that cluster is done.
     Finished(ClusterId),
-    /// A cluster's plan.
+    /// A cluster's plan from releases.
     Planned(ClusterId, Result<SentUpgrade, String>),
+    /// What the inventory brings to a cluster.
+    Valued(ClusterId, Result<SentUpgrade, String>),
     /// A cluster's verdict.
     Judged(JudgedCluster),
     /// What the rules say of releases. The end.
@@ -287,6 +291,7 @@ impl Response {
             Self::Begun(_)
             | Self::Finished(_)
             | Self::Planned(..)
+            | Self::Valued(..)
             | Self::Judged(_)
             | Self::Made(..)
             | Self::Forgotten(_) => false,
@@ -313,6 +318,8 @@ pub struct Opened {
     pub settings: RepositorySettings,
     /// Its targets and where each may be written.
     pub scopes: Vec<Scope>,
+    /// Those of clusters that are defined and have no folder yet.
+    pub to_come: Vec<Scope>,
     /// The repository that holds the releases, where the settings name another one.
     pub releases_repository: Option<String>,
     /// Old releases that clusters record and the snapshot does not hold.

@@ -88,15 +88,20 @@ impl Out<'_> {
         }
     }
 
-    fn plan(&self, cluster: &ClusterId, plan: Result<Arc<Upgrade>, String>) {
+    fn plan(
+        &self,
+        cluster: &ClusterId,
+        plan: Result<Arc<Upgrade>, String>,
+        said: fn(ClusterId, Result<SentUpgrade, String>) -> Response,
+    ) {
         let plan = plan.map(|upgrade| locked(&self.sent).send(&upgrade));
         let number = match &plan {
             Ok(SentUpgrade::New(number, _)) => Some(*number),
             Ok(SentUpgrade::Same(_)) | Err(_) => None,
         };
-        if let Err(error) = self.try_say(&Response::Planned(cluster.clone(), plan)) {
+        if let Err(error) = self.try_say(&said(cluster.clone(), plan)) {
             number.into_iter().for_each(|number| locked(&self.sent).take_back(number));
-            self.say(&Response::Planned(
+            self.say(&said(
                 cluster.clone(),
                 Err(format!("{cluster}: the plan is too long: {error}")),
             ));
@@ -111,7 +116,7 @@ impl Out<'_> {
         // A plan goes out with what is begun next, or with the end: no plan is lost for what is worked on after it, and a
         // thousand of them wake whoever waits half as often.
         let written = match response {
-            Response::Planned(_, _) => answers.write_all(&frame),
+            Response::Planned(_, _) | Response::Valued(_, _) => answers.write_all(&frame),
             _ => frame::write(&mut *answers, &frame),
         };
         drop(answers);
@@ -165,17 +170,22 @@ fn answer(
             Ok(Response::Opened(Box::new(Opened {
                 settings: fleet.settings().clone(),
                 scopes: OpenFleet::scopes(&fleet),
+                to_come: OpenFleet::scopes_to_come(&fleet),
                 releases_repository: OpenFleet::releases_repository(&fleet),
                 missing_contents: OpenFleet::missing_contents(&fleet),
             })))
         }
-        Request::Plan { fleet, only, without } => {
+        Request::Plan { fleet, only, without, without_values } => {
             let fleet = open(generator, trees, fleet)?;
-            let wanted = |cluster: &ClusterId| {
+            let wanted = |cluster: &ClusterId, without: &BTreeSet<ClusterId>| {
                 !without.contains(cluster) && only.as_ref().is_none_or(|only| only.contains(cluster))
             };
-            fleet.plan_each_cached(wanted, begun, |cluster, plan| {
-                out.plan(cluster, plan.map_err(|refused| refused.to_string()));
+            fleet.plan_each_cached(|id| wanted(id, &without), begun, |cluster, plan| {
+                out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Planned);
+            });
+            let ended = |cluster: &ClusterId| out.say(&Response::Finished(cluster.clone()));
+            fleet.plan_each_values(|id| wanted(id, &without_values), (begun, ended), |cluster, plan| {
+                out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Valued);
             });
             Ok(Response::Done)
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use capstan_model::finding::{Finding, rules};
+use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, differences};
 use capstan_plan::proposal::{DESTROY, ProposalId};
@@ -56,14 +57,14 @@ impl Run<'_> {
     /// Nobody but Capstan opens one in its name, and it does so for who may destroy the cluster.
     async fn exemption_of_retirement(&self, pull: &PullRequest) -> Result<Option<Exemption>, SyncError> {
         let Some(proposal) = ProposalId::of_branch(&pull.head_branch) else { return Ok(None) };
-        if proposal.kind.as_str() != DESTROY || pull.author != self.ports.host.bot_login().await? {
+        let of_inventory = proposal.kind == SourceKind::INVENTORY;
+        if !of_inventory && proposal.kind.as_str() != DESTROY || pull.author != self.ports.host.bot_login().await? {
             return Ok(None);
         }
         let rule = rules::REMOVES_MACHINES.id();
-        let why = format!(
-            "`{rule}` passes for `{}`: an owner asked for its destruction, and this adds the tombstone alone.",
-            proposal.target
-        );
+        let asked = if of_inventory { "its definition says `retire: true`" } else { "an owner asked for its destruction" };
+        let why =
+            format!("`{rule}` passes for `{}`: {asked}, and this adds the tombstone alone.", proposal.target);
         Ok(Some(Exemption { target: proposal.target, plan: None, rules: vec![(rule.to_owned(), why)] }))
     }
 }

@@ -69,6 +69,7 @@ impl Run<'_> {
         report: &CheckReport,
     ) -> Result<(), SyncError> {
         let (host, records) = (&self.ports.host, &self.ports.records);
+        let _alone = self.checks.lock().await;
         // An unfinished run is updated, so it has no annotations: they come with its conclusion.
         let annotations = match report.conclusion {
             Conclusion::Pending => Vec::new(),
@@ -146,6 +147,26 @@ impl Run<'_> {
         let records = &self.ports.records;
         let Some(record) = records.check(self.repository.id, head, NAME).await? else { return Ok(()) };
         Ok(records.save_check(&CheckRecord { pressed: Some(pressed), ..record }).await?)
+    }
+
+    /// Writes a line above what the check on a head says, for as long as that is not reported anew. A check that is not
+    /// there, or that GitHub does not take, is none the worse without it.
+    pub(in super::super) async fn write_above_check(
+        &self,
+        head: &CommitId,
+        line: &str,
+    ) -> Result<(), SyncError> {
+        let _alone = self.checks.lock().await;
+        let Some(run) = self.latest_run(head).await?.filter(|run| run.conclusion.is_some()) else {
+            return Ok(());
+        };
+        match self.ports.host.write_above_check_run(self.repository, run.id, line).await {
+            Err(error) if error.is_refusal() => {
+                tracing::debug!(repository = %self.repository.name, head = %head, error = %error, "GitHub takes no line above a check");
+                Ok(())
+            }
+            written => Ok(written?),
+        }
     }
 
     /// The newest run on a head, as GitHub has it: a process that was killed may have left it with some of its

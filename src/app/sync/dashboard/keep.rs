@@ -3,8 +3,9 @@
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::{
-    Answer, BlockingConflict, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, Notice,
-    closed_dashboard, dashboard_text, is_worth_telling, newest_notices,
+    Answer, BlockingConflict, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, EarlierText,
+    Entry, HeardTicks, Notice, closed_dashboard, dashboard_text, is_worth_telling, newest_notices,
+    remembered_texts,
 };
 use jiff::SignedDuration;
 
@@ -197,7 +198,8 @@ impl Run<'_> {
         if board.issue.is_some() && stays && record.says(&board.record) {
             return Ok((Kept::Done, None));
         }
-        let record = DashboardRecord { edition: board.record.edition + 1, ..record };
+        let (edition, earlier) = (board.record.edition + 1, earlier_texts(board));
+        let record = DashboardRecord { edition, earlier, ..record };
         let body = record.body(&text, &self.ports.key, self.repository.id);
         let Some(issue) = &board.issue else {
             return Ok((self.open_dashboard(record, body, labels).await?, None));
@@ -354,6 +356,24 @@ impl Run<'_> {
         };
         outcome.proposals.iter().map(entry).collect()
     }
+}
+
+/// What is noted of texts that Capstan wrote before, once the present one is written over too.
+fn earlier_texts(board: &Board) -> Vec<EarlierText> {
+    let mut earlier = board.record.earlier.clone();
+    for (boxes, choice) in &board.late {
+        earlier.iter_mut().filter(|text| text.is_of(boxes)).for_each(|text| text.hear(choice));
+    }
+    if board.issue.is_none() {
+        return earlier;
+    }
+    let heard = match &board.reading {
+        DashboardReading::AsWritten => HeardTicks::These(&[]),
+        DashboardReading::Ticked(choices) => HeardTicks::These(choices),
+        // Whoever edited the page was told that no tick was heard.
+        DashboardReading::Edited => HeardTicks::Whatever,
+    };
+    remembered_texts(earlier, EarlierText::of(board.record.edition, &board.record.text, heard))
 }
 
 /// Line ends and blanks at the end aside.

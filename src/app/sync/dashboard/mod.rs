@@ -6,8 +6,8 @@
 //!
 //! *Guarantees.* One issue for each repository: it is known by its number, and where that is lost by its author and what
 //! Capstan noted in it, whatever it is called. Who closes it declines it. Its body is written only when it changes, and
-//! only while it is as it was read. GitHub takes no condition with the write: who ticks in that instant is told to tick
-//! again. No comment is made.
+//! only while it is as it was read. GitHub takes no condition with the write: a tick of that instant is written over, and
+//! heard all the same by the delivery that tells of it ([`ticks`]). No comment is made.
 //! What GitHub refuses of it (issues switched off, a permission that lacks) is remembered and costs nothing else.
 
 mod keep;
@@ -15,7 +15,9 @@ mod kept;
 mod ticks;
 
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::{ClosedDashboard, DashboardReading, DashboardRecord, Notice, read_dashboard};
+use capstan_report::{
+    Choice, ClosedDashboard, DashboardReading, DashboardRecord, Notice, TickedBoxes, read_dashboard,
+};
 
 pub(super) use self::kept::Kept;
 
@@ -50,12 +52,15 @@ pub(super) struct Board {
     ticks: usize,
     /// How often others had edited the body since Capstan wrote it, when it was read.
     edits: usize,
+    /// Ticks that Capstan had written over, and that are requests now: each with the delivery that told of it.
+    late: Vec<(TickedBoxes, Choice)>,
 }
 
 impl Board {
-    const fn new(standing: Standing, record: DashboardRecord, known: Option<KnownDashboard>) -> Self {
+    fn new(standing: Standing, record: DashboardRecord, known: Option<KnownDashboard>) -> Self {
         let (issue, reading) = (None, DashboardReading::AsWritten);
-        Self { standing, known, issue, record, reading, notices: Vec::new(), ticks: 0, edits: 0 }
+        let (notices, late) = (Vec::new(), Vec::new());
+        Self { standing, known, issue, record, reading, notices, ticks: 0, edits: 0, late }
     }
 
     /// Why nothing can be noted in it, where that is so.
@@ -123,7 +128,8 @@ impl Run<'_> {
             (None, remembered) => remembered.unwrap_or_default(),
         };
         let mut board = Board { issue, ..Board::new(Standing::Kept, record, known) };
-        let requests = self.hear_ticks(&mut board, settings).await?;
+        let mut requests = self.hear_ticks(&mut board, settings).await?;
+        requests.extend(self.hear_late_ticks(&mut board, settings, requests.len()).await?);
         Ok((board, requests))
     }
 

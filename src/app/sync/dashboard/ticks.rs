@@ -1,17 +1,17 @@
-//! Whose word a tick is: GitHub tells who changed the body since Capstan wrote it.
+//! Whose word a tick is: GitHub tells who changed the body since Capstan wrote it, and its delivery who made one edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_plan::command::{Hearing, Right};
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::markdown::code;
-use capstan_report::{Choice, DashboardReading, Notice};
+use capstan_report::{Choice, DashboardReading, EarlierText, Notice};
 
 use super::super::request::{Origin, Request};
 use super::super::rights::right_of;
 use super::super::{Run, SyncError};
 use super::Board;
-use crate::app::ports::{IssueState, IssueText, TextEdit};
+use crate::app::ports::{IssueState, IssueText, TextEdit, Ticks};
 
 /// Boxes that are heard in one run; a body with more ticks asks for all of them, and is made by no person.
 const MOST: usize = 100;
@@ -59,6 +59,26 @@ fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Whose<'a> {
     }
 }
 
+/// Which ticks of these edits, in the order in which they were made, were never heard: Capstan wrote over the text in
+/// which they stood, and nobody took them back before.
+fn late<'a>(edits: &'a [Ticks], earlier: &[EarlierText]) -> Vec<(&'a Ticks, Vec<Choice>)> {
+    let mut late: Vec<(&Ticks, Vec<Choice>)> = Vec::new();
+    for edit in edits {
+        let Some(text) = earlier.iter().find(|text| text.is_of(&edit.boxes)) else { continue };
+        for (_, choices) in late.iter_mut().filter(|(before, _)| text.is_of(&before.boxes)) {
+            choices.retain(|choice| !edit.boxes.unticked.contains(choice));
+        }
+        let asked_before = |choice: &Choice| {
+            late.iter().any(|(before, choices)| text.is_of(&before.boxes) && choices.contains(choice))
+        };
+        let is_new = |choice: &&Choice| !text.has_heard(choice) && !asked_before(choice);
+        let new: Vec<Choice> = edit.boxes.ticked.iter().filter(is_new).take(MOST).cloned().collect();
+        late.push((edit, new));
+    }
+    late.retain(|(_, choices)| !choices.is_empty());
+    late
+}
+
 impl Run<'_> {
     /// The requests that ticks are; what else was changed is only noted, and put right with the next write.
     pub(super) async fn hear_ticks(
@@ -96,7 +116,7 @@ impl Run<'_> {
         };
         let said = match (whose(&text.edits, &own), &board.reading) {
             (Whose::Person(login, at), DashboardReading::Ticked(_)) => {
-                let requests = self.tick_requests(number, (login, at), choices, settings).await?;
+                let requests = self.tick_requests(number, (login, at), (0, choices), settings).await?;
                 board.ticks = requests.len();
                 return Ok(requests);
             }
@@ -118,6 +138,29 @@ impl Run<'_> {
         Ok(Vec::new())
     }
 
+    /// The requests that ticks are which Capstan wrote over: the deliveries of those edits tell of them. `heard` is how
+    /// many ticks are requests already.
+    pub(super) async fn hear_late_ticks(
+        &self,
+        board: &mut Board,
+        settings: &RepositorySettings,
+        heard: usize,
+    ) -> Result<Vec<Request>, SyncError> {
+        let Some(issue) = board.issue.as_ref().filter(|issue| issue.state == IssueState::Open) else {
+            return Ok(Vec::new());
+        };
+        let mut requests = Vec::new();
+        for (ticks, choices) in late(&self.hints.ticks, &board.record.earlier) {
+            tracing::info!(repository = %self.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "ticks that had been written over are heard");
+            board.late.extend(choices.iter().map(|choice| (ticks.boxes.clone(), choice.clone())));
+            let at = heard + requests.len();
+            let who = (ticks.by.as_str(), ticks.at);
+            requests.extend(self.tick_requests(issue.number, who, (at, choices), settings).await?);
+        }
+        board.ticks += requests.len();
+        Ok(requests)
+    }
+
     /// What is said to somebody who edited the page between the last look at it and the write of Capstan's that
     /// followed: what they ticked is gone. `None` where nobody did, and where GitHub does not tell.
     pub(super) async fn lost_tick(&self, board: &Board) -> Result<Option<Notice>, SyncError> {
@@ -129,10 +172,16 @@ impl Run<'_> {
         };
         let own = self.ports.host.bot_login().await?;
         let Some(edit) = written_over(&text.edits, &own, board.edits) else { return Ok(None) };
+        // The next run hears what was ticked by the delivery that tells of it.
+        let since = edit.at - jiff::SignedDuration::from_secs(5);
+        let told = self.ports.records.arrivals(self.repository.id, since).await?.ticks;
+        if told.iter().any(|ticks| edit.by.as_deref() == Some(ticks.by.as_str())) {
+            return Ok(None);
+        }
         let by = edit.by.as_ref().map_or_else(|| "Somebody".to_owned(), |login| code(login, 60));
         tracing::info!(repository = %self.repository.name, issue = issue.number, by, "an edit of the dashboard was written over");
         let text = format!(
-            "{by} edited this page in the instant in which Capstan wrote it: what was ticked then is lost. Tick again."
+            "{by} edited this page in the instant in which Capstan wrote it. What was ticked then is heard when GitHub tells of it; where nothing is said to it here in a minute, tick again."
         );
         Ok(Some(Notice { at: self.ports.clock.now(), text }))
     }
@@ -141,7 +190,7 @@ impl Run<'_> {
         &self,
         number: u64,
         (login, given_at): (&str, jiff::Timestamp),
-        choices: Vec<Choice>,
+        (before, choices): (usize, Vec<Choice>),
         settings: &RepositorySettings,
     ) -> Result<Vec<Request>, SyncError> {
         let right = right_of(self.ports.host.permission(self.repository, login).await?);
@@ -156,7 +205,7 @@ impl Run<'_> {
                 pull: pull.cloned(),
                 by: login.to_owned(),
                 given_at,
-                origin: Origin::Tick { at: requests.len(), about: choice.proposal },
+                origin: Origin::Tick { at: before + requests.len(), about: choice.proposal },
                 commands: vec![Ok(command)],
                 denied: BTreeMap::new(),
                 right,

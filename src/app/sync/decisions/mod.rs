@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_plan::proposal::{
     Approval, Command as Wish, Decisions, Drafted, Means, OnHold, Override, Paused, ProposalId, Skipped,
-    find_conflict, short,
+    find_conflict, offer_name, short,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
 use capstan_plan::verbs::{Command, OfCluster, OfCommit, OfConflict, Reason, Verb};
 use capstan_report::{
     Answer, Block, BlockPlace, Refusal, about, hold_in_words, not_noted, not_settled, override_in_words,
-    pause_in_words, refused, room_for, settled as settled_words,
+    pause_in_words, refused, room_for, settled as settled_words, shown,
 };
 
 use self::releases::Asked;
@@ -324,21 +324,20 @@ impl Decided {
                 let of = held.cluster.as_ref().map_or_else(String::new, |cluster| format!(" for {cluster}"));
                 let words = format!("{} `{prefix} unhold{of}` takes it back.", hold_in_words(&hold));
                 decisions.hold = Some(hold);
-                return about(target, &words);
+                return shown(target, &words);
             }
             Command::Unhold(_) => {
-                let words = match decisions.hold.take() {
-                    Some(_) => "It is on hold no more.",
-                    None => "It is not on hold.",
+                return match decisions.hold.take() {
+                    Some(_) => shown(target, "It is on hold no more."),
+                    None => about(target, "It is not on hold."),
                 };
-                return about(target, words);
             }
             Command::Skip(_) => {
                 let Some(Ok(upgrade)) = plans.get(proposal) else {
                     let why = "It has no plan now, so there is nothing to skip.";
                     return refused(target, why, Refusal::NothingThere);
                 };
-                let Some(source) = upgrade.to.as_ref().map(ToString::to_string) else {
+                let Some(source) = offer_name(upgrade) else {
                     let why = "Nothing is offered to it, so there is nothing to skip.";
                     return refused(target, why, Refusal::NothingThere);
                 };
@@ -359,14 +358,13 @@ impl Decided {
                 let own = |approval: &Approval| approval.by.eq_ignore_ascii_case(by);
                 let before = decisions.approvals.len();
                 decisions.approvals.retain(|one| !own(one) || one.means != Means::Command);
-                let words = if decisions.approvals.len() < before {
-                    "Your approval is taken back."
+                return if decisions.approvals.len() < before {
+                    shown(target, "Your approval is taken back.")
                 } else if decisions.approvals.iter().any(own) {
-                    "Your approval is a review: dismiss it on GitHub."
+                    about(target, "Your approval is a review: dismiss it on GitHub.")
                 } else {
-                    "You have not approved it."
+                    about(target, "You have not approved it.")
                 };
-                return about(target, words);
             }
             Command::Override(overruled) => {
                 let Some(Ok(upgrade)) = plans.get(proposal) else {
@@ -382,7 +380,7 @@ impl Decided {
                 let words =
                     format!("{} It holds as long as `{}` is offered.", override_in_words(&one), one.source);
                 decisions.overrule(one);
-                return about(target, &words);
+                return shown(target, &words);
             }
             Command::Keep(named) => (named, Side::Cluster),
             Command::Take(named) => (named, Side::Release),

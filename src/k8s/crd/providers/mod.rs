@@ -7,12 +7,10 @@
 //!
 //! | file | tells |
 //! |---|---|
-//! | `schema` | what a schema is written with |
 //! | `spec` | the fields of `spec` and `status` |
 //! | `pods` | the fields that are Kubernetes' own: affinity, tolerations, environment, resources |
 
 mod pods;
-mod schema;
 mod spec;
 
 use capstan_providers::{GROUP, ProviderKind, VERSION};

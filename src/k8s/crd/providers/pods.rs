@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::schema::{atomic, atomic_list, boolean, integer, list, map, object, sized, text, with};
+use super::super::parts::{atomic, atomic_list, boolean, integer, list, map, object, sized, text, with};
 
 /// `LabelSelector`.
 pub(super) fn label_selector() -> Value {

@@ -3,8 +3,8 @@
 use capstan_providers::ProviderKind;
 use serde_json::{Value, json};
 
+use super::super::parts::{about, boolean, integer, list, map, object, rule, sized, text, with};
 use super::pods;
-use super::schema::{about, boolean, integer, list, map, object, rule, sized, text, with};
 
 /// The schema of a kind: all seven have the same.
 pub(super) fn provider(kind: ProviderKind) -> Value {

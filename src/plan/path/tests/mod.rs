@@ -76,7 +76,7 @@ pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
 }
 
 pub(super) fn settings(track: Track) -> EffectiveSettings {
-    EffectiveSettings { track, hold: None, provider: None, claimed_by: None, notes: vec![] }
+    EffectiveSettings { track, hold: None, provider: None, claimed_by: None, wished: None, notes: vec![] }
 }
 
 /// `aws/v2.0.0`, `aws/v3.0.0 skipping`, or the reason in words.

@@ -141,7 +141,15 @@ impl CodeHost for World {
         _: &Repository,
         _: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
-        Ok(self.state().comments.clone())
+        let state = self.state();
+        let counted = state.comments.iter().map(|placed| {
+            let verdict =
+                |(on, reaction): &&(CommentId, Reaction)| *on == placed.comment.id && reaction.is_verdict();
+            let verdicts = u32::try_from(state.reactions.iter().filter(verdict).count()).unwrap();
+            let comment = Comment { verdicts: Some(verdicts), ..placed.comment.clone() };
+            PlacedComment { comment, ..placed.clone() }
+        });
+        Ok(counted.collect())
     }
     async fn opened_issues(
         &self,
@@ -154,6 +162,16 @@ impl CodeHost for World {
     async fn wording(&self, _: &Repository, comment: &Comment) -> Result<Wording, CodeHostError> {
         let edited = self.state().edited.contains(&comment.id);
         Ok(if edited { Wording::Edited } else { Wording::AsWritten })
+    }
+    async fn own_reactions(
+        &self,
+        _: &Repository,
+        comment: CommentId,
+    ) -> Result<Vec<Reaction>, CodeHostError> {
+        let mut state = self.state();
+        state.reactions_read += 1;
+        let own = state.reactions.iter().filter(|(on, _)| *on == comment);
+        Ok(own.map(|(_, reaction)| *reaction).collect())
     }
     async fn issue(&self, _: &Repository, number: u64) -> Result<Option<Issue>, CodeHostError> {
         Ok(self
@@ -400,6 +418,9 @@ impl CodeHost for World {
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError> {
         self.update_check_run(repository, started.id, check).await
+    }
+    async fn write_above_check_run(&self, _: &Repository, _: u64, _: &str) -> Result<(), CodeHostError> {
+        self.write("check", || ())
     }
     async fn create_commit_status(
         &self,

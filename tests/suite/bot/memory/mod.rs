@@ -6,6 +6,7 @@ mod toy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan::app::ports::*;
@@ -13,7 +14,7 @@ use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::command::{CommentId, Push};
 use capstan_plan::proposal::{ProposalId, Review, Sidebar, trailer_value};
-use capstan_report::BlockKey;
+use capstan_report::{BlockKey, TickedBoxes};
 
 use self::toy::Toy;
 
@@ -79,9 +80,15 @@ pub(super) struct State {
     pub(super) refused: BTreeMap<String, RefusedWrite>,
     pub(super) checks: Vec<(NewCheckRun, u64)>,
     pub(super) reactions: Vec<(CommentId, Reaction)>,
+    /// How often the reactions to a comment were read.
+    pub(super) reactions_read: usize,
     pub(super) proposals: BTreeMap<ProposalId, ProposalRecord>,
     pub(super) check_records: BTreeMap<String, CheckRecord>,
     pub(super) answered: BTreeSet<CommentId>,
+    /// Edits of issues of which deliveries told, and no run was told yet.
+    pub(super) ticked: Vec<Ticks>,
+    /// Deliveries do not come.
+    pub(super) deaf: bool,
     pub(super) campaign: BTreeMap<String, (String, String)>,
     pub(super) now: i64,
     pub(super) writes: Vec<&'static str>,
@@ -295,6 +302,7 @@ impl World {
             body: body.to_owned(),
             created_at: at,
             updated_at: at,
+            verdicts: None,
             node_id: format!("IC_{id}"),
         };
         state.comments.push(PlacedComment { number, on_pull_request: true, comment });
@@ -341,8 +349,11 @@ impl World {
         issue.title = edit.title.clone().unwrap_or_else(|| issue.title.clone());
         issue.state = edit.state.unwrap_or(issue.state);
         if let Some(body) = &edit.body {
+            let boxes = TickedBoxes::between(&issue.body, body);
             issue.body.clone_from(body);
             edits.push(TextEdit { by: Some(by.to_owned()), by_bot: by.ends_with("[bot]"), at });
+            let told = boxes.filter(|_| !by.ends_with("[bot]") && !state.deaf);
+            state.ticked.extend(told.map(|boxes| Ticks { at, by: by.to_owned(), boxes }));
         }
     }
 
@@ -364,7 +375,8 @@ impl World {
     }
 
     pub(super) async fn try_sync(&self) -> Result<Synced, SyncError> {
-        sync_repository(&self.ports(), &repository(), &Hints::default()).await
+        let hints = Hints { ticks: std::mem::take(&mut self.state().ticked), ..Hints::default() };
+        sync_repository(&self.ports(), &repository(), &hints).await
     }
 
     pub(super) async fn sync(&self) {
@@ -534,6 +546,12 @@ impl Records for World {
     async fn save_comment_answered(&self, _: u64, comment: CommentId) -> Result<(), RecordsError> {
         self.state().answered.insert(comment);
         Ok(())
+    }
+    async fn arrivals(&self, _: u64, _: jiff::Timestamp) -> Result<Arrivals, RecordsError> {
+        Ok(Arrivals { ticks: self.state().ticked.clone(), ..Arrivals::default() })
+    }
+    async fn wait_for_arrivals(&self, at_most: Duration) {
+        tokio::time::sleep(at_most).await;
     }
     async fn refused_writes(&self, _: u64) -> Result<Vec<RefusedWrite>, RecordsError> {
         Ok(self.state().refused.values().cloned().collect())

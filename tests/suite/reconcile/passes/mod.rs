@@ -8,11 +8,15 @@
 //! | `webhooks` | webhooks that answer, and such that do not |
 //! | `deleting` | a provider that somebody deletes |
 //! | `sources` | what providers are rendered from: Secrets, ConfigMaps, downloads |
+//! | `seeing` | what is looked at again, and what is not |
 //! | `killed` | a process that dies after any write |
+//! | `leading` | a process that leads no more |
 
 mod deleting;
 mod killed;
+mod leading;
 mod patching;
+mod seeing;
 mod sources;
 mod timeouts;
 mod town;

@@ -27,13 +27,17 @@ async fn a_secret_is_watched_by_its_name_and_followed() {
     assert!(!outcome.is_waiting, "{}", town.condition(ACME, "ProviderInstalled"));
     assert_eq!(town.runs(ACME), "registry.example/acme:one x1");
     let watched = |kind: &str| {
-        let posts = outcome.posts.iter().filter(|post| post.kind.group.is_empty() && post.kind.kind == kind);
-        let words = posts.map(|post| format!("{:?} {:?}", post.namespace.as_deref(), post.name.as_deref()));
+        let posts = town.watched.borrow();
+        let posts = posts.iter().filter(|post| post.kind.group.is_empty() && post.kind.kind == kind);
+        let words = posts.map(|post| {
+            let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "*".to_owned());
+            format!("{} {} {}", part(&post.namespace), part(&post.name), part(&post.labels))
+        });
         words.collect::<Vec<_>>()
     };
-    assert_eq!(watched("Secret"), [r#"Some("acme-system") Some("values")"#], "one, by its name");
-    // Which ConfigMap a selector meets is not known before it is there: those of the namespaces are watched.
-    assert_eq!(watched("ConfigMap"), [r#"Some("acme-system") None"#, r#"Some("core-system") None"#]);
+    assert_eq!(watched("Secret"), ["acme-system values *"], "one, by its name");
+    // Which ConfigMap a selector meets has no name before it is there: those with its labels are watched.
+    assert_eq!(watched("ConfigMap"), ["acme-system * for=acme", "core-system * for=cluster-api"]);
 
     town.live.change("Secret", "values", |secret| secret["stringData"]["TAG"] = json!("two"));
     town.live.take_writes();
@@ -62,7 +66,7 @@ async fn a_secret_of_another_namespace_is_not_read() {
          read: put it into namespace acme-system"
     );
     assert!(!town.live.state().reads.iter().any(|read| read.starts_with("Secret ")), "it was read");
-    assert!(!outcome.posts.iter().any(|post| post.kind.kind == "Secret"), "it is watched");
+    assert!(!town.watched.borrow().iter().any(|post| post.kind.kind == "Secret"), "it is watched");
     assert_eq!([town.runs(CORE), town.runs(ACME)], ["nothing", "nothing"]);
 }
 

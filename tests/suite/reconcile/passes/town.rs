@@ -1,14 +1,15 @@
 //! Two providers, core and one for infrastructure, in a management cluster in memory.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use capstan::app::ports::{Clock, LiveError, Scope, ServiceAccount};
+use capstan::app::ports::{Clock, LiveError, Post, Scope, ServiceAccount};
 use capstan::app::providers::{Memory, Outcome, Ports, pass};
 use capstan::app::reconcile::{DryRunCache, Gate, Operators};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::reconcile::fake::FakeCluster;
 use crate::reconcile::providers::downloads;
@@ -39,8 +40,12 @@ pub(super) struct Town {
     pub(super) live: Arc<FakeCluster>,
     /// Images whose pods never become available.
     pub(super) broken: Arc<Mutex<BTreeSet<String>>>,
+    /// Whether another process leads by now, as a pass is told between its steps.
+    pub(super) is_over: Arc<AtomicBool>,
     clock: Arc<Seconds>,
-    memory: Memory,
+    pub(super) memory: Memory,
+    /// What is watched.
+    pub(super) watched: watch::Sender<BTreeSet<Post>>,
     tried: Arc<DryRunCache>,
 }
 
@@ -78,7 +83,15 @@ impl Town {
             state.reactions.push(Box::new(move |object| run(object, &images.lock().unwrap())));
         }
         let clock = Arc::new(Seconds(AtomicI64::new(1_800_000_000)));
-        Self { live: Arc::new(live), broken, clock, memory: Memory::default(), tried: Arc::default() }
+        Self {
+            live: Arc::new(live),
+            broken,
+            is_over: Arc::default(),
+            clock,
+            memory: Memory::default(),
+            watched: watch::Sender::default(),
+            tried: Arc::default(),
+        }
     }
 
     /// Puts the components of a version into a ConfigMap of the provider's namespace.
@@ -129,8 +142,9 @@ impl Town {
             operators: Arc::new(Operators::default()),
             limit: SignedDuration::from_mins(10),
             downloads: downloads(&[], self.clock.clone()),
+            watched: self.watched.clone(),
         };
-        pass(&ports, &mut self.memory, &|| false).await
+        pass(&ports, &mut self.memory, &|| self.is_over.load(Ordering::SeqCst)).await
     }
 
     /// Passes, until one has nothing to do or waits for something.

@@ -3,6 +3,7 @@
 
 mod clusters;
 mod state_folder;
+mod taken_over;
 mod tips;
 
 use std::time::Instant;
@@ -26,6 +27,7 @@ async fn whatever_is_attempted_a_kill_in_its_middle_ends_as_without_it() {
     table.applied().await;
     tips::attempt(&mut table).await;
     clusters::attempt(&mut table).await;
+    taken_over::attempt(&mut table).await;
     state_folder::attempt(&mut table).await;
     println!("{}", table.lines.join("\n"));
 }

@@ -1,0 +1,366 @@
+//! A cluster of the inventory: what is said of it, and the sources of a step under its values.
+
+use std::sync::Arc;
+
+use capstan_inventory::record::{self, ValuesRecord};
+use capstan_inventory::templates::{Cluster as SeenCluster, Subordinate};
+use capstan_inventory::values::{ClusterValues, Member};
+use capstan_inventory::origin::LevelKind;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{FileError, Finding, Severity};
+use capstan_model::ids::ReleaseId;
+use capstan_model::source::SourceKind;
+use capstan_model::target::TargetKind;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::cluster::Cluster;
+use capstan_plan::inventory::{
+    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, record_of, without_pending,
+};
+use capstan_plan::path::Standing;
+use capstan_plan::settings::Wished;
+use capstan_plan::upgrade::{Reason, Upgrade, ValuesCourse, ValuesStep};
+
+use super::planning::{Contents, Reading, Step};
+use super::refused::Refused;
+use super::sources::ReadSource;
+
+/// What the inventory says of a cluster, beside what the cluster records.
+#[derive(Debug, Default)]
+pub(super) struct Valued {
+    /// The values that its base was made from, where that is recorded.
+    pub(super) record: Option<ValuesRecord>,
+    /// The record is not what Capstan wrote.
+    pub(super) edited: Option<FileError>,
+    /// Why nothing is proposed to it.
+    pub(super) stands: Option<Stands>,
+    /// The inventory has it.
+    pub(super) is_defined: bool,
+    /// Somebody wants it gone.
+    pub(super) retires: bool,
+    /// What its levels ask for.
+    pub(super) wished: Wished,
+}
+
+/// Another word for what is wrong with values or a render: the first error, and how many more there are.
+pub(super) fn refused(findings: &[Finding]) -> Refused {
+    let errors = || findings.iter().filter(|finding| finding.severity() == Severity::Error);
+    let first = errors().next().or(findings.first());
+    let more = errors().count().saturating_sub(1);
+    let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+    Refused {
+        message: first.map_or_else(String::new, |finding| {
+            format!("{}{more} [{}]", finding.message, finding.rule.id())
+        }),
+        place: first.and_then(|finding| finding.place.clone()),
+    }
+}
+
+impl Valued {
+    /// What is said of a folder.
+    pub(super) fn of(inventory: Option<&FleetInventory>, tree: &dyn Tree, folder: &RepoPath) -> Self {
+        let (record, edited) = match record_of(tree, folder) {
+            Ok(record) => (record, None),
+            Err(error) => (None, Some(error)),
+        };
+        let mut valued = Self { edited, ..Self::default() };
+        match Said::of(inventory, folder, record.as_ref()) {
+            Ok(Said::Nothing) => {}
+            Err(stands) => valued.stands = Some(stands),
+            Ok(Said::Defined(definition)) => {
+                valued.is_defined = true;
+                valued.retires = definition.retire.is_some();
+                let member = inventory.and_then(|inventory| inventory.member(definition).ok());
+                valued.wished = member.as_ref().map(wished).unwrap_or_default();
+            }
+        }
+        valued.record = record;
+        valued
+    }
+
+    /// Why no release is offered, as a sentence, where that is for the inventory's sake.
+    pub(super) fn against_release(&self) -> Option<String> {
+        match &self.stands {
+            Some(Stands::Removed(finding)) => Some(format!("{}.", finding.message)),
+            _ if self.retires => {
+                Some("The inventory says `retire: true` of it, so that no release is offered to it.".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The release or track that the lowest level says; a release leads there and no further, a track beyond it.
+fn wished(member: &Member<'_>) -> Wished {
+    let mut wished = Wished::default();
+    for object in &member.objects {
+        if let Some(track) = &object.track {
+            wished = Wished { release: None, track: Some(track.value) };
+        }
+        if let Some(release) = &object.release {
+            wished = Wished { release: Some(release.value.clone()), track: None };
+        }
+    }
+    wished
+}
+
+/// A cluster as templates see it, with everything borrowed from one place.
+pub(super) struct Subject<'i> {
+    inventory: &'i FleetInventory,
+    pub(super) member: Member<'i>,
+    folder: RepoPath,
+    subordinates: Vec<Subordinate>,
+}
+
+impl<'i> Subject<'i> {
+    /// The cluster of a folder; `None` where the inventory says nothing of it.
+    ///
+    /// # Errors
+    /// What is wrong with its membership.
+    pub(super) fn of(contents: &'i dyn Contents, folder: &RepoPath) -> Result<Option<Self>, Refused> {
+        let Some(inventory) = contents.inventory() else { return Ok(None) };
+        let Some(definition) = inventory.definition_in(folder) else { return Ok(None) };
+        let member = inventory.member(definition).map_err(|findings| refused(&findings))?;
+        let subordinates = inventory.subordinates(definition);
+        Ok(Some(Self { inventory, member, folder: folder.clone(), subordinates }))
+    }
+
+    fn is_management(&self) -> bool {
+        self.member.definition.level.kind == LevelKind::ManagementClusterDefinition
+    }
+
+    fn seen<'s>(&'s self, values: &'s ClusterValues, record: &'s ValuesRecord) -> Seen<'s> {
+        let cluster = SeenCluster {
+            name: &record.definition,
+            folder: &self.folder,
+            levels: &record.levels,
+            clusters: self.is_management().then_some(self.subordinates.as_slice()),
+        };
+        Seen { cluster, values, record }
+    }
+
+    /// The values under a release, and their record.
+    pub(super) fn values(
+        &self,
+        contents: &dyn Contents,
+        release: &ReleaseTemplates,
+    ) -> (ClusterValues, ValuesRecord) {
+        let values = self.member.values(release.parts.schema.as_ref());
+        let components = self.member.wishes.components.iter().filter_map(|(path, _)| {
+            let tree = contents.repository().folder_id(path)?;
+            Some((path.clone(), tree))
+        });
+        let record = ValuesRecord {
+            definition: self.member.name().to_owned(),
+            levels: self.member.levels.clone(),
+            components: components.collect(),
+            values: values.value(),
+        };
+        (values, record)
+    }
+
+    pub(super) fn render(
+        &self,
+        contents: &dyn Contents,
+        release: &ReleaseTemplates,
+        (values, record): (&ClusterValues, &ValuesRecord),
+    ) -> Result<ReleaseWithValues, Refused> {
+        contents.sources().count_render();
+        release.render(self.seen(values, record), contents.schemas()).map_err(|findings| refused(&findings))
+    }
+
+    /// The levels as reports name them.
+    pub(super) fn levels(&self) -> Vec<(String, String)> {
+        let levels = &self.inventory.inventory.settings.levels;
+        let named = levels.iter().filter_map(|level| Some((level, self.member.levels.get(level)?)));
+        named.map(|(level, name)| (level.kind().to_owned(), name.clone())).collect()
+    }
+}
+
+/// What of a step depends on values.
+pub(super) struct ValuedStep {
+    pub(super) old: Option<Arc<ReadSource>>,
+    pub(super) new: Arc<ReadSource>,
+    /// The new source once more, with what its values are.
+    made: Option<(Arc<ReleaseWithValues>, ClusterValues)>,
+    brought_by: SourceKind,
+    levels: Vec<(String, String)>,
+    from: Option<ValuesRecord>,
+    to: Option<ValuesRecord>,
+    /// Nothing that is rendered changes.
+    pub(super) is_same: bool,
+    /// The values that the base was made from have to be recorded first.
+    pub(super) waits: bool,
+}
+
+/// A release as one cluster's values have it: shared by the step and by what is told of it.
+#[derive(Debug)]
+struct Shared(Arc<ReleaseWithValues>);
+
+impl capstan_plan::upgrade::ChangeSource for Shared {
+    fn id(&self) -> &capstan_model::source::SourceId {
+        self.0.id()
+    }
+
+    fn content(&self) -> Option<capstan_model::source::SourceContent> {
+        self.0.content()
+    }
+
+    fn documents(&self) -> &capstan_plan::merge::Source {
+        self.0.documents()
+    }
+
+    fn record(&self) -> Option<capstan_plan::upgrade::ReleaseRecord<'_>> {
+        self.0.record()
+    }
+}
+
+fn boxed(made: &Arc<ReleaseWithValues>) -> Arc<ReadSource> {
+    Arc::new(Ok(Box::new(Shared(Arc::clone(made)))))
+}
+
+impl Step<'_> {
+    /// The sources of the step where values have a say in them; `None` where they have none.
+    ///
+    /// # Errors
+    /// What is wrong with the values, a release or a render.
+    pub(super) fn valued(self, contents: &dyn Contents) -> Result<Option<ValuedStep>, Refused> {
+        let reading = &self.offered.reading;
+        let (valued, cluster) = (&reading.valued, &reading.cluster);
+        if !valued.is_defined || cluster.folder.kind != TargetKind::Cluster {
+            return Ok(None);
+        }
+        let brought_by = self.offered.brought_by.clone();
+        let old_home = self.old_templates(contents)?;
+        let new_home = if brought_by == SourceKind::INVENTORY {
+            old_home.clone()
+        } else {
+            let release = contents.catalogue().find(&self.step.to);
+            release.map(|release| contents.sources().templates_of(contents.releases(), release)).transpose()?
+        };
+        let Some(new_home) = new_home else { return Ok(None) };
+        let old_uses = old_home.as_ref().is_some_and(|home| home.use_values());
+        if !old_uses && !new_home.use_values() {
+            return Ok(None);
+        }
+        let Some(subject) = Subject::of(contents, cluster.id.folder())? else { return Ok(None) };
+        let record_path = cluster.id.folder().join(record::FILE).unwrap_or_default();
+        let record = valued.record.as_ref();
+        let old = match (&old_home, record) {
+            (Some(home), Some(record)) if old_uses => {
+                let values = record.cluster_values(&record_path);
+                Some(Arc::new(subject.render(contents, home, (&values, record))?))
+            }
+            _ => None,
+        };
+        let old_source = match (&old, &old_home) {
+            (Some(old), _) => Some(boxed(old)),
+            (None, Some(_)) if !old_uses => self.old_content(contents),
+            (None, _) => None,
+        };
+        if !new_home.use_values() {
+            // The new release has neither schema nor templates: the record goes with the old one.
+            let release = contents.catalogue().find(&self.step.to);
+            let Some(release) = release else { return Ok(None) };
+            return Ok(Some(ValuedStep {
+                old: old_source,
+                new: contents.sources().of_release(contents.releases(), release, contents.schemas()),
+                made: None,
+                brought_by,
+                levels: subject.levels(),
+                from: record.cloned(),
+                to: None,
+                is_same: false,
+                waits: false,
+            }));
+        }
+        let (mut values, mut to) = subject.values(contents, &new_home);
+        let by_release = old_home.as_ref().filter(|_| old_uses && brought_by == SourceKind::RELEASE);
+        if let (Some(home), Some(took)) = (by_release, record) {
+            let (_, said) = subject.values(contents, home);
+            if said != *took {
+                to.values = without_pending(&said.values, &took.values, &to.values);
+                to.levels.clone_from(&took.levels);
+                to.components.clone_from(&took.components);
+                let wrong = std::mem::take(&mut values.findings);
+                values = ClusterValues { findings: wrong, ..to.cluster_values(&record_path) };
+            }
+        }
+        let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
+        let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();
+        let is_same = brought_by == SourceKind::INVENTORY
+            && old.as_ref().is_some_and(|old| old.is_same_render(&new));
+        Ok(Some(ValuedStep {
+            old: old_source,
+            new: boxed(&new),
+            made: Some((new, values)),
+            brought_by,
+            levels: subject.levels(),
+            from: record.cloned(),
+            to: Some(to),
+            is_same,
+            waits,
+        }))
+    }
+}
+
+impl ValuedStep {
+    /// The record as the step leaves it; nothing where it stays as it is.
+    pub(super) fn record(&self, tree: &dyn Tree, cluster: &Cluster) -> Option<FileChange> {
+        let path = cluster.id.folder().join(record::FILE).ok()?;
+        let before = tree.entry(&path).and_then(|entry| tree.read(entry).ok());
+        let before = before.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let after = self.to.as_ref().map(ValuesRecord::text);
+        (before != after).then_some(FileChange { path, before, after })
+    }
+
+    /// Says of an upgrade what becomes of the values.
+    pub(super) fn tell(&self, upgrade: &mut Upgrade) {
+        if self.brought_by == SourceKind::INVENTORY {
+            for change in &mut upgrade.changes {
+                if change.reason == Reason::Release {
+                    change.reason = Reason::Inventory;
+                }
+            }
+        }
+        let origins = match &self.made {
+            Some((made, values)) if self.brought_by == SourceKind::INVENTORY => made.origins(upgrade, values),
+            _ => Vec::new(),
+        };
+        upgrade.values = Some(Box::new(ValuesStep {
+            brought_by: self.brought_by.clone(),
+            course: ValuesCourse::Changes,
+            from: self.from.as_ref().map(ValuesRecord::digest),
+            to: self.to.as_ref().map(ValuesRecord::digest),
+            levels: self.levels.clone(),
+            origins,
+        }));
+    }
+}
+
+/// The versions of Kubernetes that newer releases with templates bring to a cluster; one that cannot be rendered says
+/// none.
+pub(super) fn brings(contents: &dyn Contents, reading: &Reading, standing: &mut Standing) {
+    if !reading.valued.is_defined {
+        return;
+    }
+    let provider = match (&reading.effective.wished, &standing.provider) {
+        (Some(wished), _) => wished.provider(),
+        (None, Ok(provider)) => provider.clone(),
+        (None, Err(_)) => return,
+    };
+    let Ok(Some(subject)) = Subject::of(contents, reading.cluster.id.folder()) else { return };
+    for release in contents.catalogue().of_provider(&provider) {
+        if standing.version.as_ref().is_some_and(|version| release.version <= *version) {
+            continue;
+        }
+        let Ok(templates) = contents.sources().templates_of(contents.releases(), release) else { continue };
+        if !templates.use_values() {
+            continue;
+        }
+        let (values, record) = subject.values(contents, &templates);
+        let made = subject.render(contents, &templates, (&values, &record));
+        if let Some(kubernetes) = made.ok().and_then(|made| made.kubernetes) {
+            standing.brings.insert(ReleaseId::clone(&release.id), kubernetes);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What was seen of the objects of providers: kept from step to step of a pass, and to the next pass where watches told what
+//! changed meanwhile. So each object is read once, and again only when it was written, when somebody says that it changed, or
+//! while it is on its way to something.
+//!
+//! *Guarantee*: what is decided on is at most [`COUNTS`] old. What changed unseen is no danger: writes carry the version that
+//! was seen, and a conflict is a change that was heard.
+
+use std::collections::BTreeMap;
+
+use capstan_live::applying::RefusalKind;
+use capstan_live::installing::Health;
+use capstan_live::installing::pass::{Fit, Phase, Seen, installers, is_definition};
+use capstan_model::object::ObjectId;
+use capstan_plan::templates::SpecDigest;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::records::text;
+
+/// How long anything that was seen counts.
+const COUNTS: SignedDuration = SignedDuration::from_mins(9);
+
+/// What an object was held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Question {
+    /// What is rendered; `None` of what is in the inventory alone.
+    pub(super) manifest: Option<SpecDigest>,
+    /// How far its provider was.
+    pub(super) phase: Phase,
+}
+
+impl Question {
+    /// Whether what is rendered is tried. While it is applied, what is not known to be as rendered is applied untried.
+    pub(super) const fn tries(&self) -> bool {
+        !matches!(self.phase, Phase::Applying | Phase::Pruning | Phase::Removing)
+    }
+}
+
+/// What was seen of one object.
+#[derive(Debug, Clone)]
+pub(super) struct Sight {
+    pub(super) seen: Seen,
+    pub(super) live: Option<Live>,
+    /// What sort of answer a refusal was.
+    pub(super) refusal: Option<RefusalKind>,
+    pub(super) question: Question,
+    pub(super) at: Timestamp,
+}
+
+/// What a write takes of a live object.
+#[derive(Debug, Clone)]
+pub(super) struct Live {
+    /// Its identity and version, and whether it has a status.
+    pub(super) object: Value,
+    /// The managers whose fields Capstan takes.
+    pub(super) installers: Vec<String>,
+}
+
+impl Live {
+    pub(super) fn of(live: &Value) -> Self {
+        let metadata = |key: &str| live.get("metadata").and_then(|all| all.get(key)).cloned();
+        let mut object = json!({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {}});
+        for key in ["name", "namespace", "uid", "resourceVersion"] {
+            if let Some(value) = metadata(key) {
+                object["metadata"][key] = value;
+            }
+        }
+        if live.get("status").is_some() {
+            object["status"] = json!({});
+        }
+        Self { object, installers: installers(live) }
+    }
+
+    fn version(&self) -> &str {
+        text(&self.object, "/metadata/resourceVersion")
+    }
+}
+
+impl Sight {
+    /// Whether it answers a question still.
+    fn answers(&self, id: &ObjectId, question: Question, now: Timestamp) -> bool {
+        if self.question.manifest != question.manifest || now.duration_since(self.at) >= COUNTS {
+            return false;
+        }
+        let is_prepared = |phase: Phase| phase == Phase::Preparing;
+        let seen = &self.seen;
+        let is_on_its_way = match &seen.health {
+            Some(Health::Available { .. } | Health::Absent) | None => false,
+            Some(_) => true,
+        };
+        if is_on_its_way || is_definition(id) && self.live.is_some() && !seen.is_established {
+            return false;
+        }
+        // Pods and stored versions are looked at while a provider is prepared, and change by themselves.
+        let is_stopped = id.group == "apps" && id.kind == "Deployment";
+        if (is_stopped || is_definition(id))
+            && is_prepared(question.phase) != is_prepared(self.question.phase)
+        {
+            return false;
+        }
+        if is_prepared(question.phase) && (is_stopped && seen.replicas == Some(0) || !seen.going.is_empty()) {
+            return false;
+        }
+        match seen.fit {
+            Fit::Same => true,
+            Fit::Absent | Fit::Differs => self.question.tries() || !question.tries(),
+            // Nobody tells when it would be otherwise.
+            Fit::Later | Fit::Refused(_) | Fit::Terminating => false,
+        }
+    }
+}
+
+/// What was seen, by object and by provider.
+#[derive(Debug, Default)]
+pub(super) struct Sights {
+    known: BTreeMap<ObjectId, BTreeMap<ObjectId, Sight>>,
+}
+
+impl Sights {
+    /// What is known of a provider's object, where that answers the question.
+    pub(super) fn answer(
+        &self,
+        provider: &ObjectId,
+        id: &ObjectId,
+        question: Question,
+        now: Timestamp,
+    ) -> Option<&Sight> {
+        self.known.get(id)?.get(provider).filter(|sight| sight.answers(id, question, now))
+    }
+
+    pub(super) fn note(&mut self, provider: &ObjectId, id: &ObjectId, sight: Sight) {
+        self.known.entry(id.clone()).or_default().insert(provider.clone(), sight);
+    }
+
+    /// The object is looked at anew before anything is decided on it.
+    pub(super) fn forget(&mut self, id: &ObjectId) {
+        self.known.remove(id);
+    }
+
+    pub(super) fn forget_all(&mut self) {
+        self.known.clear();
+    }
+
+    /// The live object, as it was seen.
+    pub(super) fn live(&self, provider: &ObjectId, id: &ObjectId) -> Option<&Live> {
+        self.known.get(id)?.get(provider)?.live.as_ref()
+    }
+
+    /// What sort of answer the refusal of a provider's object was.
+    pub(super) fn refusal(&self, provider: &ObjectId, id: &ObjectId) -> Option<RefusalKind> {
+        self.known.get(id)?.get(provider)?.refusal
+    }
+
+    /// Takes in that an object changed, as a watch tells it: whether that is news, and no echo of what was seen.
+    pub(super) fn hear(&mut self, id: &ObjectId, version: &str) -> bool {
+        let Some(known) = self.known.get(id) else { return false };
+        let is_news = known.values().any(|sight| match &sight.live {
+            Some(live) => is_later(version, live.version()),
+            None => true,
+        });
+        if is_news {
+            self.forget(id);
+        }
+        is_news
+    }
+}
+
+/// Whether one resource version is later than another. They are compared as numbers, which they have to be
+/// (<https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>); what is none is later where it differs.
+pub(super) fn is_later(version: &str, than: &str) -> bool {
+    match (version.parse::<u64>(), than.parse::<u64>()) {
+        (Ok(version), Ok(than)) => version > than,
+        _ => version != than || version.is_empty(),
+    }
+}

@@ -1,0 +1,234 @@
+//! The kinds of an inventory, as the API server knows them.
+//!
+//! They take and refuse what `capstan_inventory::kinds` takes and refuses in files: one table of files is tried on both
+//! (`tests/suite/k8s/inventory_definitions.rs`). What is between objects, a name that is nowhere say, no definition can
+//! tell. There is no `status`: nobody acts upon these kinds yet.
+
+use capstan_inventory::origin::LevelKind;
+use serde_json::{Value, json};
+
+use super::parts::{about, boolean, list, object, text, with};
+use super::{GROUP, VERSION};
+
+/// Part of a path: neither empty nor `.` nor `..`, without backslash and NUL.
+const PART: &str = r"([^/\\.\x00][^/\\\x00]*|\.[^/\\.\x00][^/\\\x00]*|\.\.[^/\\\x00]+)";
+/// A version as <https://semver.org> has it, `v` before it or not.
+const RELEASE_VERSION: &str = r"v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?";
+/// What stands in a folder's pattern besides `{name}`.
+const FOLDER_PART: &str = r"([^{}]|\{(name|environment|customer|site|infraProvider)\})*";
+
+/// The definitions, by their names.
+pub(super) fn definitions() -> Vec<(String, Value)> {
+    let levels = LevelKind::SHARED.into_iter();
+    let clusters = [LevelKind::ClusterDefinition, LevelKind::ManagementClusterDefinition];
+    let inventory = definition(
+        "Inventory",
+        "inventories",
+        &[],
+        "An Inventory says in which order levels of values override each other, and in which folder a new cluster lies. There is at most one; without it, the defaults hold.",
+        settings(),
+        &[("Levels", ".spec.levels"), ("Folder", ".spec.folder")],
+    );
+    let one = |kind: LevelKind| {
+        let (plural, short, words) = words(kind);
+        let columns: &[(&str, &str)] = match kind.is_cluster() {
+            true => &[
+                ("Environment", ".spec.in.environment"),
+                ("Customer", ".spec.in.customer"),
+                ("Site", ".spec.in.site"),
+                ("Release", ".spec.release"),
+            ],
+            false => &[("Release", ".spec.release"), ("Track", ".spec.track")],
+        };
+        definition(kind.kind(), plural, short, words, spec(kind), columns)
+    };
+    std::iter::once(inventory).chain(levels.chain(clusters).map(one)).collect()
+}
+
+/// Plural, short name, and what it is.
+const fn words(kind: LevelKind) -> (&'static str, &'static [&'static str], &'static str) {
+    match kind {
+        LevelKind::Default | LevelKind::Environment => (
+            "environments",
+            &[],
+            "An Environment says values of all clusters in it: production, staging, development.",
+        ),
+        LevelKind::Customer => {
+            ("customers", &[], "A Customer says values of all clusters that are this customer's.")
+        }
+        LevelKind::Site => ("sites", &[], "A Site says values of all clusters that stand there."),
+        LevelKind::InfraProvider => (
+            "infraproviders",
+            &[],
+            "An InfraProvider says values of all clusters in one account or region of a cloud. It installs nothing: the program is an InfrastructureProvider of the Cluster API operator.",
+        ),
+        LevelKind::ClusterDefinition => (
+            "clusterdefinitions",
+            &["cdef"],
+            "A ClusterDefinition is one cluster of the inventory: what it belongs to, and the values that are its own.",
+        ),
+        LevelKind::ManagementClusterDefinition => (
+            "managementclusterdefinitions",
+            &["mcdef"],
+            "A ManagementClusterDefinition is one management cluster of the inventory, which Cluster API does not make: what it belongs to, and the values that are its own.",
+        ),
+    }
+}
+
+fn definition(
+    kind: &str,
+    plural: &str,
+    short: &[&str],
+    words: &str,
+    spec: Value,
+    columns: &[(&str, &str)],
+) -> (String, Value) {
+    let name = format!("{plural}.{GROUP}");
+    let schema = object(
+        [
+            ("apiVersion", text()),
+            ("kind", text()),
+            ("metadata", json!({"type": "object"})),
+            ("spec", about("What it says.", spec)),
+        ],
+        &[],
+    );
+    let mut columns: Vec<Value> = columns
+        .iter()
+        .map(|(name, path)| json!({"jsonPath": path, "name": name, "type": "string"}))
+        .collect();
+    columns.push(json!({"jsonPath": ".metadata.creationTimestamp", "name": "Age", "type": "date"}));
+    let mut names = json!({
+        "categories": ["capstan"],
+        "kind": kind,
+        "listKind": format!("{kind}List"),
+        "plural": plural,
+        "singular": kind.to_ascii_lowercase(),
+    });
+    if !short.is_empty() {
+        names["shortNames"] = json!(short);
+    }
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": name},
+        "spec": {
+            "group": GROUP,
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [{
+                "additionalPrinterColumns": columns,
+                "name": VERSION,
+                "schema": {"openAPIV3Schema": about(words, schema)},
+                "served": true,
+                "storage": true,
+                "subresources": {},
+            }],
+        },
+    });
+    (name, definition)
+}
+
+fn settings() -> Value {
+    let level = with(text(), "enum", json!(LevelKind::SHARED.map(LevelKind::kind)));
+    let levels =
+        with(with(list(level), "x-kubernetes-list-type", "set"), "maxItems", LevelKind::SHARED.len());
+    object(
+        [
+            (
+                "levels",
+                about(
+                    "The levels, upper ones first: a later one overrides an earlier one, and a kind left out is not used. Environment, Customer, Site, InfraProvider where nothing is said.",
+                    levels,
+                ),
+            ),
+            (
+                "folder",
+                about(
+                    "The folder of a new cluster: text and, in braces, name, environment, customer, site or infraProvider. It is {customer}/{name} where nothing is said.",
+                    pattern(&format!(r"^{FOLDER_PART}\{{name\}}{FOLDER_PART}$")),
+                ),
+            ),
+        ],
+        &[],
+    )
+}
+
+fn spec(kind: LevelKind) -> Value {
+    let whose = if kind.is_cluster() { "it" } else { "it, and every cluster in it," };
+    let levels = LevelKind::SHARED.map(|level| {
+        let words = format!("The name of its {}.", level.kind());
+        (level.word(), about(&words, text()))
+    });
+    let path = || pattern(&format!("^{PART}(/{PART})*$"));
+    let mut spec = object(
+        [
+            (
+                "in",
+                about(
+                    &format!("What {whose} belongs to: one object of a level at most."),
+                    object(levels, &[]),
+                ),
+            ),
+            (
+                "release",
+                about(
+                    "The release, by its path in the repository: openstack/v1.4.0. A lower level may say another.",
+                    pattern(&format!("^({PART}/)*{RELEASE_VERSION}$")),
+                ),
+            ),
+            (
+                "track",
+                about(
+                    "How far newer releases are followed: any, those of the same major (minor), of the same minor version (patch), or none.",
+                    with(text(), "enum", json!(["any", "minor", "patch", "none"])),
+                ),
+            ),
+            (
+                "components",
+                about(
+                    "Kustomize components over what the templates make, by their paths from the repository's root. Those of all levels apply, upper ones first.",
+                    list(path()),
+                ),
+            ),
+            (
+                "values",
+                about(
+                    "Values, as the schema of the release describes them. The names cluster, clusters and levels are the templates' own.",
+                    values(),
+                ),
+            ),
+            (
+                "final",
+                about(
+                    "JSON Pointers to values that lower levels may not set to something else: /network/external.",
+                    list(pattern("^/")),
+                ),
+            ),
+        ],
+        &[],
+    );
+    if kind.is_cluster() {
+        spec["properties"]["folder"] =
+            about("The cluster's folder, where it is not what the Inventory's pattern makes.", path());
+    }
+    if kind == LevelKind::ClusterDefinition {
+        spec["properties"]["retire"] = about("Whether the cluster is to go.", boolean());
+    }
+    spec
+}
+
+/// Anything, without the names that templates know the cluster itself by.
+fn values() -> Value {
+    let taken: Vec<Value> =
+        ["cluster", "clusters", "levels"].into_iter().map(|name| json!({"required": [name]})).collect();
+    json!({
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "not": {"anyOf": taken},
+    })
+}
+
+fn pattern(pattern: &str) -> Value {
+    with(text(), "pattern", pattern)
+}

@@ -1,0 +1,216 @@
+//! Which definition lies in which folder, over a whole snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_inventory::kinds::{Inventory, Object, SourceText};
+use capstan_inventory::record::{self, ValuesRecord};
+use capstan_inventory::templates::Subordinate;
+use capstan_inventory::values::Member;
+use capstan_model::digest::sha256;
+use capstan_model::finding::{Finding, Place};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, is_manifest};
+
+use crate::settings::RepositorySettings;
+
+/// An inventory, and the folders of its clusters.
+#[derive(Debug)]
+pub struct FleetInventory {
+    /// Its objects.
+    pub inventory: Inventory,
+    /// The folder that holds it.
+    folder: RepoPath,
+    /// What its files are.
+    files: BTreeMap<RepoPath, BlobId>,
+    /// Definitions by the folder that they say, that is recorded for them, or that the pattern makes.
+    by_folder: BTreeMap<RepoPath, String>,
+    folders: BTreeMap<String, RepoPath>,
+    /// Definitions whose folder is another one's already.
+    clashing: BTreeMap<String, RepoPath>,
+    /// The definitions of the clusters that a management cluster manages, by its name.
+    managed: BTreeMap<String, Vec<String>>,
+}
+
+/// Definitions whose records stand elsewhere than where one would look, found in as many folders as it takes.
+struct Records<'t> {
+    tree: &'t dyn Tree,
+    entries: Vec<&'t TreeEntry>,
+}
+
+impl Records<'_> {
+    fn folders(&self) -> impl Iterator<Item = (RepoPath, &TreeEntry)> {
+        self.entries.iter().filter_map(|entry| Some((entry.path.parent()?, *entry)))
+    }
+
+    /// The definitions that are recorded in folders other than these.
+    fn beside(&self, known: &BTreeSet<RepoPath>) -> BTreeMap<String, RepoPath> {
+        let others = self.folders().filter(|(folder, _)| !known.contains(folder));
+        let read = others.filter_map(|(folder, entry)| {
+            let record = ValuesRecord::read(&entry.path, &self.tree.read(entry).ok()?).ok()?;
+            Some((record.definition, folder))
+        });
+        read.collect()
+    }
+}
+
+impl FleetInventory {
+    /// Reads the inventory that the settings name; `None` where they name none.
+    ///
+    /// Of the records of clusters only those are read that no definition would have by its own word or by the pattern.
+    pub fn read(tree: &dyn Tree, settings: &RepositorySettings) -> Option<Self> {
+        let folder = settings.inventory.as_ref()?.path.path().clone();
+        let files: Vec<&TreeEntry> =
+            tree.entries_in(&folder).iter().filter(|entry| is_of_inventory(entry)).collect();
+        let texts = files.iter().map(|entry| SourceText {
+            path: entry.path.clone(),
+            bytes: tree.read(entry).map_err(|unreadable| unreadable.reason),
+        });
+        let inventory = Inventory::read(&texts.collect::<Vec<_>>());
+        let files = files.iter().map(|entry| (entry.path.clone(), entry.blob.clone())).collect();
+        let records = Records {
+            tree,
+            entries: tree
+                .entries()
+                .iter()
+                .filter(|entry| entry.is_file() && entry.path.name() == record::FILE)
+                .collect(),
+        };
+        let mut read = Self {
+            inventory,
+            folder,
+            files,
+            by_folder: BTreeMap::new(),
+            folders: BTreeMap::new(),
+            clashing: BTreeMap::new(),
+            managed: BTreeMap::new(),
+        };
+        read.find_folders(&records);
+        read.find_managed(settings);
+        Some(read)
+    }
+
+    /// Whether the inventory may be another one where this file is.
+    pub fn may_change(folder: &RepoPath, file: &RepoPath) -> bool {
+        file.is_in(folder) || file.name() == record::FILE
+    }
+
+    /// The folder that holds it.
+    pub const fn home(&self) -> &RepoPath {
+        &self.folder
+    }
+
+    fn find_folders(&mut self, records: &Records<'_>) {
+        let mut said: Vec<(String, RepoPath)> = Vec::new();
+        let mut made: Vec<(String, Option<RepoPath>)> = Vec::new();
+        for definition in self.inventory.clusters() {
+            let name = definition.level.name.clone();
+            if let Some(folder) = &definition.folder {
+                said.push((name, folder.value.clone()));
+                continue;
+            }
+            let pattern = Member::of(&self.inventory, definition)
+                .ok()
+                .and_then(|member| self.inventory.settings.folder.folder(&name, &member.levels).ok());
+            made.push((name, pattern));
+        }
+        let patterns = made.iter().filter_map(|(_, folder)| folder.clone());
+        let known: BTreeSet<RepoPath> = said.iter().map(|(_, folder)| folder.clone()).chain(patterns).collect();
+        let recorded = records.beside(&known);
+        let made = made.into_iter().filter_map(|(name, pattern)| {
+            let folder = recorded.get(&name).cloned().or(pattern)?;
+            Some((name, folder))
+        });
+        for (name, folder) in said.into_iter().chain(made) {
+            if self.by_folder.contains_key(&folder) {
+                self.clashing.insert(name, folder);
+                continue;
+            }
+            self.by_folder.insert(folder.clone(), name.clone());
+            self.folders.insert(name, folder);
+        }
+    }
+
+    fn find_managed(&mut self, settings: &RepositorySettings) {
+        for (folder, name) in &self.by_folder {
+            let claim = settings.claimed_by(&ClusterId::new(folder.clone()));
+            if let Ok(Some(management)) = claim
+                && management.name != *name
+            {
+                self.managed.entry(management.name.clone()).or_default().push(name.clone());
+            }
+        }
+    }
+
+    /// Why nobody can tell what it says: a file that cannot be read, or that it says nothing at all.
+    pub fn unreadable(&self) -> Option<(String, Place)> {
+        if let Some(place) = &self.inventory.unreadable {
+            let why = self.inventory.findings.iter().find(|finding| finding.place.as_ref() == Some(place));
+            let why = why.map_or_else(String::new, |finding| format!(": {}", finding.message));
+            return Some((format!("the inventory cannot be read as a whole{why}"), place.clone()));
+        }
+        self.inventory.clusters().next().is_none().then(|| {
+            let why = format!("the inventory in `{}` defines no cluster at all", self.folder);
+            (why, Place::whole(self.folder.clone()))
+        })
+    }
+
+    /// The definition of the cluster in a folder.
+    pub fn definition_in(&self, folder: &RepoPath) -> Option<&Object> {
+        self.inventory.cluster(self.by_folder.get(folder)?)
+    }
+
+    /// The folders of its clusters, with their definitions.
+    pub fn clusters(&self) -> impl Iterator<Item = (&RepoPath, &Object)> {
+        self.by_folder.iter().filter_map(|(folder, name)| Some((folder, self.inventory.cluster(name)?)))
+    }
+
+    /// Definitions whose folder is another one's, and that folder.
+    pub fn clashing(&self) -> impl Iterator<Item = (&str, &RepoPath)> {
+        self.clashing.iter().map(|(name, folder)| (name.as_str(), folder))
+    }
+
+    /// A definition with what it belongs to.
+    ///
+    /// # Errors
+    /// What is wrong with that.
+    pub fn member<'i>(&'i self, definition: &'i Object) -> Result<Member<'i>, Vec<Finding>> {
+        Member::of(&self.inventory, definition)
+    }
+
+    /// The clusters that a management cluster manages.
+    pub fn subordinates(&self, definition: &Object) -> Vec<Subordinate> {
+        let one = |name: &String| {
+            let member = self.member(self.inventory.cluster(name)?).ok()?;
+            let folder = self.folders.get(name)?.clone();
+            Some(Subordinate { name: name.clone(), folder, namespace: None, levels: member.levels })
+        };
+        self.managed.get(&definition.level.name).into_iter().flatten().filter_map(one).collect()
+    }
+
+    /// Tells what it says of a definition from anything else that it might say: the files of all objects that have a
+    /// say, and the folders that it gives.
+    pub fn digest_of(&self, definition: &Object) -> String {
+        let mut text = format!("{:?}\n", self.inventory.settings.levels);
+        let mut add = |object: &Object| {
+            let blob = self.files.get(&object.level.path).map(BlobId::as_str).unwrap_or_default();
+            text.push_str(&format!("{} {} {blob}\n", object.level, object.level.path));
+        };
+        match self.member(definition) {
+            Ok(member) => member.objects.iter().for_each(|object| add(object)),
+            // What is wrong may stand anywhere.
+            Err(_) => self.inventory.objects.values().for_each(add),
+        }
+        if let Some(folder) = self.folders.get(&definition.level.name) {
+            text.push_str(&format!("in {folder}\n"));
+        }
+        for one in self.subordinates(definition) {
+            text.push_str(&format!("{} {} {:?}\n", one.name, one.folder, one.levels));
+        }
+        sha256(text)
+    }
+}
+
+/// Whether a file of its folder is one of the inventory's.
+fn is_of_inventory(entry: &TreeEntry) -> bool {
+    entry.is_file() && is_manifest(&entry.path) && !entry.path.name().ends_with(".json")
+}

@@ -1,0 +1,117 @@
+//! What a change of the inventory reaches: the objects that changed, and the definitions that have other values for it.
+
+use capstan_inventory::kinds::Object;
+use capstan_inventory::values::Member;
+use capstan_model::finding::{Finding, Place, rules};
+
+use super::fleet::FleetInventory;
+use crate::settings::InventoryLimits;
+
+/// The definitions that a change concerns.
+#[derive(Debug)]
+pub struct Reach<'i> {
+    /// The objects that are new or other ones, and those that are gone, as they were.
+    pub objects: Vec<&'i Object>,
+    /// Definitions whose values or wishes are others now, new ones and those that are gone included.
+    pub definitions: Vec<&'i Object>,
+}
+
+impl<'i> Reach<'i> {
+    /// What changed from one inventory to the other.
+    pub fn of(before: &'i FleetInventory, after: &'i FleetInventory) -> Self {
+        let (old, new) = (&before.inventory.objects, &after.inventory.objects);
+        let came = new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| says_the_same(old, object)));
+        let went = old.iter().filter(|(key, _)| !new.contains_key(*key));
+        let objects = came.chain(went).map(|(_, object)| object).collect();
+        let is_other = |definition: &&'i Object| {
+            let name = &definition.level.name;
+            let Some(was) = before.inventory.cluster(name) else { return true };
+            before.digest_of(was) != after.digest_of(definition) && values_of(before, was) != values_of(after, definition)
+        };
+        let changed = after.inventory.clusters().filter(is_other);
+        let gone = before.inventory.clusters();
+        let gone = gone.filter(|definition| after.inventory.cluster(&definition.level.name).is_none());
+        Self { objects, definitions: changed.chain(gone).collect() }
+    }
+
+    /// The object that concerns most: where to look first.
+    pub fn place(&self, after: &FleetInventory) -> Option<Place> {
+        let concerned = |object: &Object| {
+            let has = |definition: &&&Object| {
+                let member = after.member(definition);
+                member.is_ok_and(|member| {
+                    member.objects.iter().any(|own| own.level.kind == object.level.kind && own.level.name == object.level.name)
+                })
+            };
+            self.definitions.iter().filter(has).count()
+        };
+        let most = self.objects.iter().rev().max_by_key(|object| concerned(object))?;
+        Some(most.level.place(most.offset))
+    }
+}
+
+/// The finding that a change reaches more than it may; `None` where it does not. `machines` is not known to who has not
+/// planned.
+pub fn beyond(
+    limits: &InventoryLimits,
+    clusters: usize,
+    machines: Option<u64>,
+    place: Option<Place>,
+) -> Option<Finding> {
+    let too_many = |count: u64, limit: Option<u32>| limit.is_some_and(|limit| count > u64::from(limit));
+    let clusters = u64::try_from(clusters).unwrap_or(u64::MAX);
+    let mut parts = Vec::new();
+    if let Some(limit) = limits.clusters.filter(|_| too_many(clusters, limits.clusters)) {
+        parts.push(format!("{clusters} clusters change and {limit} may"));
+    }
+    let machines = machines.unwrap_or_default();
+    if let Some(limit) = limits.machines.filter(|_| too_many(machines, limits.machines)) {
+        parts.push(format!("{machines} machines are replaced and {limit} may"));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "this change reaches too far: {}. Split it, or raise `inventory.limits` in .capstan.yaml",
+        parts.join(", ")
+    );
+    Some(Finding::new(rules::INVENTORY_REACH, message).maybe_place(place))
+}
+
+fn says_the_same(one: &Object, other: &Object) -> bool {
+    let values = |object: &Object| object.values.as_ref().map(capstan_yaml::Node::value);
+    fn all<T: PartialEq>(
+        one: &[capstan_inventory::kinds::Placed<T>],
+        other: &[capstan_inventory::kinds::Placed<T>],
+    ) -> bool {
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.value == other.value)
+    }
+    fn same<T: PartialEq>(
+        one: Option<&capstan_inventory::kinds::Placed<T>>,
+        other: Option<&capstan_inventory::kinds::Placed<T>>,
+    ) -> bool {
+        one.map(|one| &one.value) == other.map(|other| &other.value)
+    }
+    values(one) == values(other)
+        && all(&one.membership, &other.membership)
+        && all(&one.components, &other.components)
+        && all(&one.finals, &other.finals)
+        && same(one.release.as_ref(), other.release.as_ref())
+        && same(one.track.as_ref(), other.track.as_ref())
+        && same(one.folder.as_ref(), other.folder.as_ref())
+        && one.retire.is_some() == other.retire.is_some()
+        && one.broken.is_some() == other.broken.is_some()
+}
+
+/// Everything that a definition comes to before a release has its say.
+fn values_of(inventory: &FleetInventory, definition: &Object) -> Option<String> {
+    let member: Member<'_> = inventory.member(definition).ok()?;
+    let values = member.values(None);
+    let wishes = (
+        member.wishes.release.as_ref().map(|(release, _)| release.clone()),
+        member.wishes.track.as_ref().map(|(track, _)| *track),
+        member.wishes.components.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(),
+    );
+    let folder = definition.folder.as_ref().map(|folder| folder.value.clone());
+    Some(format!("{} {:?} {wishes:?} {folder:?} {}", values.value(), member.levels, definition.retire.is_some()))
+}

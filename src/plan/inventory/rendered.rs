@@ -1,0 +1,185 @@
+//! A release under one cluster's values: a source of change like any other.
+
+use std::collections::BTreeMap;
+
+use capstan_inventory::record::ValuesRecord;
+use capstan_inventory::survey::ReleaseParts;
+use capstan_inventory::templates::{self, Cluster, Placement, Rendered};
+use capstan_inventory::values::ClusterValues;
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::{Finding, Severity};
+use capstan_model::ids::{ContentId, ReleaseId};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::tree::RepoPath;
+use capstan_model::version::KubernetesVersion;
+use capstan_yaml::{Document, Value, YamlFile};
+
+use crate::merge::{Source, SourceFacts, SourceFile};
+use crate::release::kubernetes_version;
+use crate::upgrade::{ChangeSource, ReleaseRecord, Upgrade, ValueOrigin};
+
+/// A release's files, with its schema and templates; read once, and rendered for each cluster.
+#[derive(Debug)]
+pub struct ReleaseTemplates {
+    /// The release.
+    pub id: ReleaseId,
+    /// Its content, as clusters record it.
+    pub content: Option<ContentId>,
+    /// Its folder.
+    pub folder: RepoPath,
+    /// What is no template.
+    pub facts: SourceFacts,
+    /// Schema and templates.
+    pub parts: ReleaseParts,
+}
+
+/// What a render sees.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'s> {
+    /// The cluster, as templates know it.
+    pub cluster: Cluster<'s>,
+    /// Its values.
+    pub values: &'s ClusterValues,
+    /// What is recorded of both.
+    pub record: &'s ValuesRecord,
+}
+
+/// A release under one cluster's values.
+#[derive(Debug)]
+pub struct ReleaseWithValues {
+    documents: Source,
+    state: Option<SourceContent>,
+    /// What the templates came to.
+    rendered: Rendered,
+    /// Variables of the base that the values bind.
+    bound: BTreeMap<String, String>,
+    /// The version of Kubernetes that it brings to this cluster.
+    pub kubernetes: Option<KubernetesVersion>,
+}
+
+impl ReleaseTemplates {
+    /// Whether values have any say in what it comes to.
+    pub fn use_values(&self) -> bool {
+        self.parts.use_values()
+    }
+
+    /// What it comes to for a cluster.
+    ///
+    /// # Errors
+    /// What is wrong with the values, the release or the render.
+    pub fn render(&self, seen: Seen<'_>, schemas: &Schemas) -> Result<ReleaseWithValues, Vec<Finding>> {
+        let errors = |findings: &[Finding]| -> Vec<Finding> {
+            findings.iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
+        };
+        let wrong = errors(&seen.values.findings);
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        if !self.parts.findings.is_empty() {
+            return Err(self.parts.findings.clone());
+        }
+        let rendered = match &self.parts.templates {
+            Some(templates) => templates.render(seen.cluster, seen.values)?,
+            None => Rendered::default(),
+        };
+        let folder = self.folder.join(templates::FOLDER).unwrap_or_default();
+        let files = rendered.files.iter().filter_map(|file| {
+            let path = folder.join(&file.name).ok()?;
+            // A template that comes to nothing here makes no file.
+            (!file.objects.is_empty()).then(|| SourceFile::new(path, file.text.as_str()))
+        });
+        let files: Vec<SourceFile> = files.collect();
+        let bound = bound(&seen.record.values);
+        let mut facts = self.facts.clone();
+        facts.variables.extend(bound.clone());
+        let documents = Source::read_rendered(self.id.clone(), self.content.clone(), &facts, &files, schemas)
+            .map_err(|error| vec![Finding::from(&error)])?;
+        let digest = seen.record.digest();
+        let state = self.content.as_ref().map(|content| SourceContent::from(content).with_values(&digest));
+        let parsed = files.iter().chain(&facts.base).filter_map(|file| file.read_template().ok());
+        let parsed: Vec<YamlFile> = parsed.collect();
+        let roots = parsed.iter().flat_map(YamlFile::documents).map(|Document { root, .. }| root);
+        let kubernetes = kubernetes_version(roots, &facts.variables);
+        Ok(ReleaseWithValues { documents, state, rendered, bound, kubernetes })
+    }
+}
+
+/// Scalars at the top of the values, by which variables of the base are bound that have their names.
+fn bound(values: &Value) -> BTreeMap<String, String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    };
+    let fields = values.as_object().into_iter().flatten();
+    fields.filter_map(|(key, value)| Some((key.clone(), text(value)?))).collect()
+}
+
+impl ReleaseWithValues {
+    /// Whether another one of the same release comes to the same objects.
+    pub fn is_same_render(&self, other: &Self) -> bool {
+        let texts = |one: &Self| -> Vec<(String, String)> {
+            one.rendered.files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
+        };
+        self.documents.content == other.documents.content
+            && (!self.documents.has_variables() || self.bound == other.bound)
+            && texts(self) == texts(other)
+    }
+
+    /// Where the values stand that the changes of an upgrade come from, in the order of the changes.
+    pub fn origins(&self, upgrade: &Upgrade, values: &ClusterValues) -> Vec<Vec<ValueOrigin>> {
+        let mut placed: BTreeMap<&ObjectId, &[Placement]> = BTreeMap::new();
+        let objects = self.rendered.files.iter().flat_map(|file| &file.objects);
+        placed.extend(objects.map(|object| (&object.id, object.placements.as_slice())));
+        let of = |object: &ObjectId, path: &FieldPath| -> Vec<ValueOrigin> {
+            let placements = placed.get(object).copied().unwrap_or_default();
+            let is_there = |placement: &&Placement| concerns(&placement.path, path);
+            let reads = placements.iter().filter(is_there).flat_map(|placement| &placement.reads);
+            let mut origins: Vec<ValueOrigin> = Vec::new();
+            for read in reads {
+                let Some(found) = values.merged.at(read) else { continue };
+                let level = &found.origin.level;
+                let origin = ValueOrigin {
+                    level: level.kind.kind().to_owned(),
+                    name: level.name.clone(),
+                    place: found.origin.place(),
+                };
+                if !origins.contains(&origin) {
+                    origins.push(origin);
+                }
+            }
+            origins
+        };
+        // A whole object comes from its template; the values in it are many, and say nothing of why it comes.
+        let one = |change: &crate::upgrade::Change| {
+            if change.path.is_root() { Vec::new() } else { of(&change.object, &change.path) }
+        };
+        upgrade.changes.iter().map(one).collect()
+    }
+}
+
+/// Whether what was placed at one path is, holds, or lies in what is at another.
+fn concerns(placed: &FieldPath, path: &FieldPath) -> bool {
+    let (placed, path) = (placed.steps(), path.steps());
+    let shorter = placed.len().min(path.len());
+    placed[..shorter] == path[..shorter]
+}
+
+impl ChangeSource for ReleaseWithValues {
+    fn id(&self) -> &SourceId {
+        &self.documents.id
+    }
+
+    fn content(&self) -> Option<SourceContent> {
+        self.state.clone()
+    }
+
+    fn documents(&self) -> &Source {
+        &self.documents
+    }
+
+    fn record(&self) -> Option<ReleaseRecord<'_>> {
+        self.documents.record()
+    }
+}

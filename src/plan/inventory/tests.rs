@@ -1,0 +1,145 @@
+//! What a release step goes without, and what is said of folders: expected values by hand.
+
+use capstan_model::tree::RepoPath;
+use capstan_test_support::Files;
+use capstan_yaml::Value;
+use serde_json::json;
+
+use super::{FleetInventory, Said, Stands, record_of, without_pending};
+use crate::settings::{RepositorySettings, RuleIds};
+
+#[test]
+fn a_release_step_takes_what_is_new_in_the_release_and_nothing_that_the_inventory_changed_meanwhile() {
+    // What the inventory says under the old release, what the cluster took, what it says under the new release.
+    for (said, took, under_new, expected) in [
+        // Nothing is pending: all of it.
+        (json!({"a": 1}), json!({"a": 1}), json!({"a": 1, "new": 2}), json!({"a": 1, "new": 2})),
+        // A default that moves with the release moves, beside a value that is still to come.
+        (
+            json!({"version": "1.32", "replicas": 5}),
+            json!({"version": "1.32", "replicas": 3}),
+            json!({"version": "1.33", "replicas": 5}),
+            json!({"version": "1.33", "replicas": 3}),
+        ),
+        // A value that somebody added to the inventory waits; one that somebody took out stays.
+        (
+            json!({"net": {"mtu": 9000, "dns": "a"}}),
+            json!({"net": {"vip": "10.0.0.1", "dns": "a"}}),
+            json!({"net": {"mtu": 9000, "dns": "a", "mode": "bgp"}}),
+            json!({"net": {"dns": "a", "mode": "bgp", "vip": "10.0.0.1"}}),
+        ),
+        // Lists are taken as a whole.
+        (
+            json!({"pools": [{"name": "a", "replicas": 2}]}),
+            json!({"pools": [{"name": "a", "replicas": 1}]}),
+            json!({"pools": [{"name": "a", "replicas": 2, "flavor": "m"}]}),
+            json!({"pools": [{"name": "a", "replicas": 1}]}),
+        ),
+        // What the new release knows no more and the cluster has as the inventory says it goes.
+        (json!({"old": 1, "b": 1}), json!({"old": 1, "b": 2}), json!({"b": 1}), json!({"b": 2})),
+        // A type that changed meanwhile.
+        (json!({"x": {"y": 1}}), json!({"x": "text"}), json!({"x": {"y": 1}}), json!({"x": "text"})),
+    ] {
+        assert_eq!(without_pending(&said, &took, &under_new), expected, "{said} {took} {under_new}");
+    }
+    assert_eq!(without_pending(&Value::Null, &Value::Null, &json!({"a": 1})), json!({"a": 1}));
+}
+
+const RECORD: &str = "apiVersion: capstan.dev/v1alpha1
+kind: ClusterValues
+metadata: {name: peu01}
+definition: peu01
+levels: {}
+components: []
+values: {region: eu}
+digest: 219ae4c00f0744f509d6dec139a22f783ad49d242f888ec1ab3b1305598530a7
+";
+
+fn definition(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
+    )
+}
+
+/// What is said of a folder.
+fn told(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
+    let tree = Files::new(files);
+    let path = RepoPath::parse(".capstan.yaml").unwrap();
+    let settings = RepositorySettings::read(&path, settings, &RuleIds::of_catalogue()).unwrap();
+    let inventory = FleetInventory::read(&tree, &settings);
+    let folder = RepoPath::parse(folder).unwrap();
+    let record = match record_of(&tree, &folder) {
+        Ok(record) => record,
+        Err(error) => return format!("edited: {error}"),
+    };
+    match Said::of(inventory.as_ref(), &folder, record.as_ref()) {
+        Ok(Said::Nothing) => "nothing".to_owned(),
+        Ok(Said::Defined(object)) => format!("{}{}", object.level, if object.retire.is_some() { " goes" } else { "" }),
+        Err(Stands::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),
+        Err(Stands::Removed(finding)) => format!("removed: {}", finding.message.split(':').next().unwrap()),
+    }
+}
+
+#[test]
+fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys_when_the_inventory_is_lost() {
+    let here = "inventory: {path: inventory}\n";
+    let peu01 = definition("peu01", "folder: acme/peu01");
+    let elsewhere = definition("peu01", "folder: beta/peu01");
+    let by_pattern = definition("peu01", "in: {customer: beta}")
+        + "---\napiVersion: capstan.dev/v1alpha1\nkind: Customer\nmetadata: {name: beta}\n";
+    let retire = definition("peu01", "folder: acme/peu01, retire: true");
+    let other = definition("peu02", "folder: acme/peu01");
+    let at = "acme/peu01/capstan-values.yaml";
+    let edited = RECORD.replace("eu}", "us}");
+    for (inventory, settings, record, folder, expected) in [
+        (peu01.as_str(), here, RECORD, "acme/peu01", "ClusterDefinition peu01"),
+        (&peu01, here, "", "acme/peu01", "ClusterDefinition peu01"),
+        (&peu01, here, "", "acme/other", "nothing"),
+        // The pattern would put it elsewhere: its record says where it is.
+        (&by_pattern, here, RECORD, "acme/peu01", "ClusterDefinition peu01"),
+        (&by_pattern, here, "", "beta/peu01", "ClusterDefinition peu01"),
+        (&retire, here, RECORD, "acme/peu01", "ClusterDefinition peu01 goes"),
+        (
+            &elsewhere,
+            here,
+            RECORD,
+            "acme/peu01",
+            "removed: acme/peu01 was made from the definition peu01, and the inventory says nothing of it any more",
+        ),
+        (
+            &other,
+            here,
+            RECORD,
+            "acme/peu01",
+            "removed: acme/peu01 was made from the definition peu01, and ClusterDefinition peu02 would lie in its folder",
+        ),
+        (
+            "# nothing\n",
+            here,
+            RECORD,
+            "acme/peu01",
+            "unreadable: the inventory in `inventory` defines no cluster at all (inventory)",
+        ),
+        (
+            "a: [\n",
+            here,
+            RECORD,
+            "acme/peu01",
+            "unreadable: the inventory cannot be read as a whole: ",
+        ),
+        ("a: [\n", here, "", "acme/peu01", "nothing"),
+        (
+            &peu01,
+            "{}\n",
+            RECORD,
+            "acme/peu01",
+            "removed: acme/peu01 was made from the definition peu01, and `.capstan.yaml` names no inventory any more",
+        ),
+        (&peu01, here, &edited, "acme/peu01", "edited: acme/peu01/capstan-values.yaml:8:9: the digest does not fit"),
+    ] {
+        let mut files = vec![("inventory/all.yaml", inventory)];
+        files.extend((!record.is_empty()).then_some((at, record)));
+        let told = told(&files, settings, folder);
+        assert!(told.starts_with(expected), "{inventory}\n{told}\n{expected}");
+    }
+}

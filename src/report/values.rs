@@ -1,0 +1,117 @@
+//! What is said of a proposal that the inventory brings: other values, a cluster that comes, a cluster that goes.
+
+use capstan_model::wording::count;
+use capstan_plan::upgrade::{Basis, Upgrade, ValueOrigin, ValuesCourse, ValuesStep};
+
+use super::markdown::{code, plain};
+use super::tables;
+
+/// What the inventory has to do with an upgrade that it brings.
+pub(super) fn brought(upgrade: &Upgrade) -> Option<&ValuesStep> {
+    let by_inventory = upgrade.brought_by() == capstan_model::source::SourceKind::INVENTORY;
+    upgrade.values.as_deref().filter(|_| by_inventory)
+}
+
+/// The title, and the first line of the commit.
+pub(super) fn title(upgrade: &Upgrade) -> Option<String> {
+    let target = plain(upgrade.target.path(), 120);
+    Some(match brought(upgrade)?.course {
+        ValuesCourse::Changes if upgrade.changes.is_empty() => {
+            format!("Record the values of {target} from the inventory")
+        }
+        ValuesCourse::Changes => format!("Update {target} from the inventory"),
+        ValuesCourse::Comes => format!("Create {target} from the inventory"),
+        ValuesCourse::Goes => format!("Retire {target}: its definition says so"),
+    })
+}
+
+/// The second paragraph of the commit, up to how much changes.
+pub(super) fn commit_line(upgrade: &Upgrade, source: &str) -> Option<String> {
+    let values = brought(upgrade)?;
+    Some(match values.course {
+        ValuesCourse::Changes => format!("Other values under {source}{}", levels(values)),
+        ValuesCourse::Comes => format!("A new definition, made from {source}{}", levels(values)),
+        ValuesCourse::Goes => "Its definition says `retire: true`".to_owned(),
+    })
+}
+
+/// ` (Environment prod, Site fra1)`
+fn levels(values: &ValuesStep) -> String {
+    if values.levels.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = values.levels.iter().map(|(kind, name)| format!("{kind} {name}")).collect();
+    format!(" ({})", plain(&named.join(", "), 300))
+}
+
+/// The first sentences of the body.
+pub(super) fn summary(upgrade: &Upgrade, source: &str) -> Option<String> {
+    let values = brought(upgrade)?;
+    let (target, source) = (code(upgrade.target.path(), 200), code(source, 200));
+    let mut text = match values.course {
+        ValuesCourse::Changes => format!(
+            "The inventory says other values of {target} than those that its base was made from. This brings them in, under {source}, the release that it has; no release step is mixed with it.\n\n"
+        ),
+        ValuesCourse::Comes => format!(
+            "The inventory defines {target}, which has no folder yet. This makes it, from {source}. Merged, it is a cluster like all others.\n\n"
+        ),
+        ValuesCourse::Goes => format!(
+            "The definition of {target} says `retire: true`. This adds the tombstone: merged, the whole cluster is deleted, its machines with it. Its folder and definition can go once it is gone.\n\n"
+        ),
+    };
+    match upgrade.basis {
+        Basis::Known => {}
+        Basis::Inferred => text.push_str(
+            "> The values that this cluster's base was made from are not recorded. All of what the inventory says stands in it already: this records that.\n\n",
+        ),
+        Basis::Unknown if values.course == ValuesCourse::Changes => text.push_str(
+            "> The values that this cluster's base was made from are **not known**: what the inventory says overwrites the cluster's fields, and nothing is removed. Look at each change before you take it out of draft.\n\n",
+        ),
+        Basis::Unknown => {}
+    }
+    if !values.levels.is_empty() {
+        let named = values.levels.iter().map(|(kind, name)| code(&format!("{kind} {name}"), 120));
+        text.push_str(&format!("It belongs to {}.\n\n", named.collect::<Vec<_>>().join(", ")));
+    }
+    Some(text)
+}
+
+/// How to decline it, as an item of a list.
+pub(super) fn how_to_decline(upgrade: &Upgrade) -> Option<&'static str> {
+    Some(match brought(upgrade)?.course {
+        ValuesCourse::Changes => {
+            "Close it to decline this change: it is not offered again until the inventory says something else of the cluster."
+        }
+        ValuesCourse::Comes => {
+            "Close it to decline the cluster as it is: it is offered again once the inventory says something else of it."
+        }
+        ValuesCourse::Goes => "Close it to keep the cluster, and take `retire: true` out of its definition.",
+    })
+}
+
+/// Rows of changes, each with the values that it comes from.
+pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
+    let values = brought(upgrade)?;
+    let kind = upgrade.brought_by();
+    let rows = tables::change_rows(&upgrade.changes, &kind);
+    let row = |(at, row): (usize, String)| match values.origins.get(at).map(Vec::as_slice) {
+        None | Some([]) => row,
+        Some(origins) => format!("{}: {} |\n", row.trim_end().trim_end_matches('|').trim_end(), places(origins)),
+    };
+    Some(rows.into_iter().enumerate().map(row).collect())
+}
+
+/// `Environment prod` in `inventory/prod.yaml:9:16`
+fn places(origins: &[ValueOrigin]) -> String {
+    const MOST: usize = 3;
+    let told = origins.iter().take(MOST).map(|origin| {
+        let name =
+            if origin.level == "default" { "the default".to_owned() } else { format!("{} {}", origin.level, origin.name) };
+        format!("{} in {}", plain(&name, 120), code(&origin.place.to_string(), 200))
+    });
+    let mut told: Vec<String> = told.collect();
+    if origins.len() > MOST {
+        told.push(format!("and {} more", count(origins.len() - MOST, "place", "places")));
+    }
+    told.join(", ")
+}

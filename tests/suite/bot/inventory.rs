@@ -1,0 +1,413 @@
+//! The inventory as a source of change: clusters that come, change, move and go by what it says, through the whole bot.
+
+use capstan_forge::{Edit, MergeMethod};
+
+use super::town::{REPOSITORY, Town};
+
+const SETTINGS: &str = "\
+mode: propose
+dashboard: {enabled: false}
+inventory: {path: inventory}
+managementClusters:
+  - {name: mc-eu, uid: 6f1c0000-0000-0000-0000-000000000000, clusters: [\"acme/*\"]}
+";
+const LEVELS: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: Inventory
+metadata: {name: inventory}
+spec:
+  levels: [Environment, Site]
+  folder: acme/{name}
+";
+
+fn level(kind: &str, name: &str, spec: &str) -> Edit {
+    Edit::write(
+        format!("inventory/{}-{name}.yaml", kind.to_lowercase()),
+        format!("apiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n{spec}"),
+    )
+}
+
+fn environment(name: &str, release: &str, replicas: u32) -> Edit {
+    level("Environment", name, &format!("  release: {release}\n  values: {{replicas: {replicas}}}\n"))
+}
+
+fn site(name: &str, pods: &str) -> Edit {
+    level("Site", name, &format!("  values: {{network: {{pods: {pods}}}}}\n"))
+}
+
+fn definition(name: &str, environment: &str, site: &str) -> Edit {
+    level("ClusterDefinition", name, &format!("  in: {{environment: {environment}, site: {site}}}\n"))
+}
+
+/// A release with a version of Kubernetes by default.
+fn release(version: &str, kubernetes: &str) -> Vec<Edit> {
+    let folder = format!("openstack/{version}");
+    vec![
+        Edit::write(
+            format!("{folder}/schema.yaml"),
+            format!(
+                "type: object
+required: [network]
+properties:
+  kubernetes: {{type: object, properties: {{version: {{type: string, default: {kubernetes}}}}}}}
+  network: {{type: object, required: [pods], properties: {{pods: {{type: string}}, note: {{type: string}}}}}}
+  replicas: {{type: integer, default: 1}}
+  flavor: {{type: string, default: small}}
+"
+            ),
+        ),
+        Edit::write(
+            format!("{folder}/templates/cluster.yaml"),
+            "# Made for {{ cluster.name }}.
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: {{ cluster.name }}
+  namespace: org-acme
+spec:
+  clusterNetwork:
+    pods:
+      cidrBlocks:
+      - {{ network.pods }}
+",
+        ),
+        Edit::write(
+            format!("{folder}/templates/workers.yaml"),
+            "apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata:
+  name: {{ cluster.name }}-md-0
+  namespace: org-acme
+spec:
+  clusterName: {{ cluster.name }}
+  replicas: {{ replicas }}
+  template:
+    spec:
+      clusterName: {{ cluster.name }}
+      version: {{ kubernetes.version }}
+      bootstrap:
+        dataSecretName: {{ cluster.name }}-bootstrap
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: OpenStackMachineTemplate
+        name: {{ cluster.name }}-md-0
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata:
+  name: {{ cluster.name }}-md-0
+  namespace: org-acme
+spec:
+  template:
+    spec:
+      flavor: {{ flavor }}
+",
+        ),
+    ]
+}
+
+/// Two clusters, defined and not made yet.
+async fn town() -> Town {
+    let mut files = vec![
+        Edit::write(".capstan.yaml", SETTINGS),
+        Edit::write("inventory/inventory.yaml", LEVELS),
+        environment("prod", "openstack/v1.4.0", 3),
+        environment("dev", "openstack/v1.4.0", 1),
+        site("fra1", "10.1.0.0/16"),
+        site("ber1", "10.2.0.0/16"),
+        definition("peu01", "prod", "fra1"),
+        definition("peu02", "dev", "fra1"),
+    ];
+    files.extend(release("v1.4.0", "v1.32.1"));
+    Town::with(&files, None).await
+}
+
+fn branch(kind: &str, cluster: &str) -> String {
+    format!("capstan/{kind}/acme/{cluster}")
+}
+
+fn heads(town: &Town) -> Vec<String> {
+    town.open_pulls().into_iter().map(|pull| pull.head_branch).collect()
+}
+
+async fn merge_all(town: &Town) {
+    for pull in town.open_pulls() {
+        town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Squash).unwrap();
+    }
+    town.settle().await;
+}
+
+/// Both clusters, made and merged.
+async fn made() -> Town {
+    let town = town().await;
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01"), branch("inventory", "peu02")]);
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+    town
+}
+
+fn line(text: &str, line: &str) -> bool {
+    text.lines().any(|known| known.trim() == line)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_without_a_folder_becomes_a_proposal_with_the_folder() {
+    let town = town().await;
+    town.settle().await;
+    let pulls = town.open_pulls();
+    let titles: Vec<&str> = pulls.iter().map(|pull| pull.title.as_str()).collect();
+    assert_eq!(titles, ["Create acme/peu01 from the inventory", "Create acme/peu02 from the inventory"]);
+    let head = branch("inventory", "peu01");
+    assert_eq!(
+        town.file(&head, "acme/peu01/base/cluster.yaml"),
+        "# Made for peu01.
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: peu01
+  namespace: org-acme
+spec:
+  clusterNetwork:
+    pods:
+      cidrBlocks:
+      - 10.1.0.0/16
+"
+    );
+    let workers = town.file(&head, "acme/peu01/base/workers.yaml");
+    for expected in ["replicas: 3", "version: v1.32.1", "flavor: small"] {
+        assert!(line(&workers, expected), "{expected}\n{workers}");
+    }
+    let record = town.file(&head, "acme/peu01/capstan-values.yaml");
+    for expected in ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"] {
+        assert!(line(&record, expected), "{expected}\n{record}");
+    }
+    assert!(line(&town.file(&head, "acme/peu01/capstan.yaml"), "release: openstack/v1.4.0"));
+    let commit = &town.forge.commits(REPOSITORY, &head).unwrap()[0];
+    let digest = record.lines().find_map(|line| line.strip_prefix("digest: ")).unwrap();
+    let source = commit.message.lines().find_map(|line| line.strip_prefix("Capstan-Source: ")).unwrap();
+    assert!(
+        source.starts_with("openstack/v1.4.0@") && source.ends_with(&format!("+{}", &digest[..16])),
+        "{source} {digest}"
+    );
+    assert!(pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."), "{}", pulls[0].body);
+    assert_eq!(town.check(pulls[0].number).conclusion.as_deref(), Some("success"));
+
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new(), "what was made is what is said");
+    let before = town.forge.count_requests(|call| call.method != "GET" && call.path.contains("/git/"));
+    town.resync().await;
+    let after = town.forge.count_requests(|call| call.method != "GET" && call.path.contains("/git/"));
+    assert_eq!(before, after, "nothing moved: nothing is written");
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_reaches_whom_it_concerns_and_no_hand_edit_is_lost() {
+    let town = made().await;
+    // peu02's people chose a flavor, and wrote a comment.
+    let workers = town.file("main", "acme/peu02/base/workers.yaml");
+    let mine = workers.replace("flavor: small", "flavor: large # ours").replace("replicas: 1", "replicas: 7");
+    town.push("main", &[Edit::write("acme/peu02/base/workers.yaml", mine)]);
+    town.settle().await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+
+    // A value that no template reads changes no render: no proposal, no record.
+    town.push("main", &[level("Site", "fra1", "  values: {network: {pods: 10.1.0.0/16, note: racks}}\n")]);
+    town.settle().await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+
+    town.push("main", &[environment("dev", "openstack/v1.4.0", 2), site("ber1", "10.9.0.0/16")]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu02")], "dev is peu02's alone, ber1 nobody's");
+    let pull = town.open_pulls().remove(0);
+    assert_eq!(pull.title, "Update acme/peu02 from the inventory");
+    // The cluster scaled by itself, and the inventory says something else: the cluster's value stays, and is shown.
+    assert!(pull.body.contains("### Conflicts, and how they were settled"), "{}", pull.body);
+    let head = branch("inventory", "peu02");
+    let written = town.file(&head, "acme/peu02/base/workers.yaml");
+    assert!(line(&written, "replicas: 7") && line(&written, "flavor: large # ours"), "{written}");
+    let record = town.file(&head, "acme/peu02/capstan-values.yaml");
+    assert!(line(&record, "replicas: 2") && line(&record, "note: racks"), "{record}");
+
+    // Whoever wants the inventory's value says so, on the pull request.
+    town.comment(pull.number, "ada", "/capstan take MachineDeployment/peu02-md-0:/spec/replicas").await;
+    let written = town.file(&head, "acme/peu02/base/workers.yaml");
+    assert!(line(&written, "replicas: 2") && line(&written, "flavor: large # ours"), "{written}");
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+
+    // Declined: not offered again, whatever else changes; another value is.
+    town.push("main", &[environment("dev", "openstack/v1.4.0", 5)]);
+    town.settle().await;
+    let number = town.open_pulls()[0].number;
+    town.forge.close(REPOSITORY, number, "ada").unwrap();
+    town.settle().await;
+    town.resync().await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+    town.push("main", &[environment("dev", "openstack/v1.4.0", 6)]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu02")]);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_rotates_and_the_body_says_where_the_value_comes_from() {
+    let town = made().await;
+    town.push(
+        "main",
+        &[level("Environment", "prod", "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n")],
+    );
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    let pull = town.open_pulls().remove(0);
+    let written = town.file(&branch("inventory", "peu01"), "acme/peu01/base/workers.yaml");
+    assert!(line(&written, "flavor: large"), "{written}");
+    // Whose reconciler names templates, the file keeps its name; what changes is told with its origin.
+    let origin = "the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |";
+    assert!(pull.body.contains(origin), "{}", pull.body);
+    assert!(pull.body.contains("It belongs to `Environment prod`, `Site fra1`."), "{}", pull.body);
+    assert!(pull.body.contains("MachineDeployment"), "{}", pull.body);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_raised_in_one_environment_is_proposed_there_one_minor_at_a_time_and_never_mixed() {
+    let town = made().await;
+    let mut releases = release("v1.5.0", "v1.33.0");
+    releases.extend(release("v1.6.0", "v1.34.0"));
+    town.push("main", &releases);
+    town.settle().await;
+    assert_eq!(heads(&town), Vec::<String>::new(), "the levels ask for v1.4.0");
+
+    // Both at once: another release and another value.
+    town.push("main", &[environment("prod", "openstack/v1.6.0", 5)]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01"), branch("upgrade", "peu01")]);
+    let values = town.file(&branch("inventory", "peu01"), "acme/peu01/base/workers.yaml");
+    assert!(line(&values, "replicas: 5") && line(&values, "version: v1.32.1"), "{values}");
+    let step = town.file(&branch("upgrade", "peu01"), "acme/peu01/base/workers.yaml");
+    assert!(line(&step, "replicas: 3") && line(&step, "version: v1.33.0"), "{step}");
+    let record = town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan-values.yaml");
+    assert!(line(&record, "replicas: 3") && line(&record, "version: v1.33.0"), "{record}");
+    assert!(line(&town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"), "release: openstack/v1.5.0"));
+
+    // The one that is merged later is planned anew.
+    let pulls = town.open_pulls();
+    let of = |kind: &str| pulls.iter().find(|pull| pull.head_branch == branch(kind, "peu01")).unwrap().number;
+    town.forge.merge_pull(REPOSITORY, of("upgrade"), "ada", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    let values = town.file(&branch("inventory", "peu01"), "acme/peu01/base/workers.yaml");
+    assert!(line(&values, "replicas: 5") && line(&values, "version: v1.33.0"), "{values}");
+    town.forge.merge_pull(REPOSITORY, of("inventory"), "ada", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    let main = town.file("main", "acme/peu01/base/workers.yaml");
+    assert!(line(&main, "replicas: 5") && line(&main, "version: v1.33.0"), "{main}");
+    // No reconciler reports, so the next step is offered at once.
+    assert_eq!(heads(&town), [branch("upgrade", "peu01")]);
+    let step = town.file(&branch("upgrade", "peu01"), "acme/peu01/base/workers.yaml");
+    assert!(line(&step, "replicas: 5") && line(&step, "version: v1.34.0"), "{step}");
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new(), "it is where the inventory wants it");
+    // The other environment was left alone.
+    assert!(line(&town.file("main", "acme/peu02/base/workers.yaml"), "version: v1.32.1"));
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects() {
+    let town = made().await;
+    town.push("main", &[definition("peu01", "prod", "ber1")]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    let before = town.forge.files(REPOSITORY, "main").unwrap();
+    let after = town.forge.files(REPOSITORY, &branch("inventory", "peu01")).unwrap();
+    let paths = |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths(&before), paths(&after), "no file comes or goes");
+    let cluster = town.file(&branch("inventory", "peu01"), "acme/peu01/base/cluster.yaml");
+    assert!(line(&cluster, "- 10.2.0.0/16") && line(&cluster, "name: peu01"), "{cluster}");
+    let record = town.file(&branch("inventory", "peu01"), "acme/peu01/capstan-values.yaml");
+    assert!(line(&record, "site: ber1"), "{record}");
+
+    // Also where the pattern would put it elsewhere now: the recorded folder wins.
+    town.push("main", &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+    assert!(line(&town.file("main", "acme/peu01/base/cluster.yaml"), "- 10.2.0.0/16"));
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
+    let town = made().await;
+    let untouched = |town: &Town| {
+        let files = town.forge.files(REPOSITORY, "main").unwrap();
+        assert!(files.contains_key("acme/peu01/base/cluster.yaml"));
+        assert_eq!(heads(town), Vec::<String>::new());
+    };
+    // Gone, empty, unreadable: nothing is proposed, nothing deleted.
+    town.push("main", &[Edit::remove("inventory/clusterdefinition-peu01.yaml")]);
+    town.settle().await;
+    untouched(&town);
+    let state = town.standing("acme/peu01").await;
+    assert!(state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"), "{state:?}");
+    town.push("main", &[Edit::write("inventory/clusterdefinition-peu01.yaml", "kind: [\n")]);
+    town.settle().await;
+    untouched(&town);
+    let state = town.standing("acme/peu02").await;
+    assert!(state.1.contains("the inventory cannot be read as a whole"), "{state:?}");
+
+    town.push(
+        "main",
+        &[level("ClusterDefinition", "peu01", "  in: {environment: prod, site: fra1}\n  retire: true\n")],
+    );
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    let pull = town.open_pulls().remove(0);
+    assert_eq!(pull.title, "Retire acme/peu01: its definition says so");
+    let settings = town.file(&pull.head_branch, "acme/peu01/capstan.yaml");
+    assert!(line(&settings, "delete: cluster"), "{settings}");
+    let main = town.forge.files(REPOSITORY, "main").unwrap();
+    let head = town.forge.files(REPOSITORY, &pull.head_branch).unwrap();
+    let differing: Vec<&String> = main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
+    assert_eq!(differing, ["acme/peu01/capstan.yaml"], "the tombstone alone");
+    assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
+    let town = made().await;
+    let record = town.file("main", "acme/peu01/capstan-values.yaml");
+    let made_in = town.forge.commits(REPOSITORY, "main").unwrap()[1].id.clone();
+    town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))]);
+    town.push("main", &[environment("prod", "openstack/v1.4.0", 9)]);
+    town.settle().await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+    let state = town.standing("acme/peu01").await;
+    assert_eq!(state.0, "blocked", "{state:?}");
+    assert!(state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"), "{state:?}");
+    let _ = made_in;
+    town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record)]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
+    let town = made().await;
+    // Somebody lost the record; all of what the inventory says stands in the base.
+    town.push("main", &[Edit::remove("acme/peu01/capstan-values.yaml")]);
+    town.settle().await;
+    assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    let pull = town.open_pulls().remove(0);
+    assert_eq!((pull.title.as_str(), pull.draft), ("Record the values of acme/peu01 from the inventory", false));
+    merge_all(&town).await;
+    assert_eq!(heads(&town), Vec::<String>::new());
+    town.done();
+}

@@ -1,0 +1,88 @@
+//! What is looked at again: what a watch told of, else everything.
+
+use capstan::app::ports::{Change, LiveChange};
+use capstan_model::object::ObjectId;
+use serde_json::json;
+
+use super::town::{ACME, CORE, Town, components};
+
+/// What a watch tells of a live object.
+fn told(town: &Town, kind: &str, name: &str, change: Change) -> LiveChange {
+    let object = town.live.object(kind, name).unwrap();
+    let api_version = object["apiVersion"].as_str().unwrap();
+    let id = ObjectId {
+        group: api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
+        kind: kind.to_owned(),
+        namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
+        name: name.to_owned(),
+    };
+    let resource_version = object["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    LiveChange { object: id, change, resource_version }
+}
+
+async fn installed() -> Town {
+    let mut town = Town::new();
+    for row in [CORE, ACME] {
+        town.publish(row, "v1.0.0", &components(row, "one", &["v1beta1"]));
+        town.ask(row, "v1.0.0");
+    }
+    assert!(!town.settle().await.is_waiting);
+    town.live.take_writes();
+    town.live.state().reads.clear();
+    town
+}
+
+fn take_reads(town: &Town) -> Vec<String> {
+    std::mem::take(&mut town.live.state().reads).into_iter().collect()
+}
+
+fn label(town: &Town, value: &str) {
+    town.live.change("Deployment", "acme-manager", |object| {
+        object["metadata"]["labels"]["cluster.x-k8s.io/provider"] = json!(value);
+    });
+}
+
+#[tokio::test]
+async fn what_watches_told_of_is_looked_at_and_nothing_else() {
+    let mut town = installed().await;
+    town.memory.is_up_to_date();
+    town.try_pass().await.unwrap();
+    assert_eq!((take_reads(&town), town.live.take_writes()), (vec![], vec![]), "nothing was told");
+
+    // The echo of a write, and of a status, is no news.
+    for (kind, name) in [("Deployment", "acme-manager"), ("CustomResourceDefinition", "boxes.acme.example")] {
+        let echo = told(&town, kind, name, Change::Spec);
+        assert!(!town.memory.hears(&echo), "{kind}");
+    }
+    let status = told(&town, CORE.kind, CORE.name, Change::Status);
+    assert!(!town.memory.hears(&status));
+
+    label(&town, "somebody");
+    let drift = told(&town, "Deployment", "acme-manager", Change::Spec);
+    assert!(town.memory.hears(&drift));
+    town.memory.is_up_to_date();
+    town.try_pass().await.unwrap();
+    assert_eq!(take_reads(&town), ["Deployment acme-system/acme-manager"]);
+    assert_eq!(town.live.take_writes(), ["apply Deployment acme-system/acme-manager"]);
+
+    // What nobody told of is found by a pass that looks at everything: the one after a restart, a failure, or the interval.
+    label(&town, "somebody else");
+    town.memory.is_up_to_date();
+    town.try_pass().await.unwrap();
+    assert_eq!(town.live.take_writes(), [""; 0]);
+    town.try_pass().await.unwrap();
+    assert_eq!(town.live.take_writes(), ["apply Deployment acme-system/acme-manager"]);
+}
+
+#[tokio::test]
+async fn a_new_version_is_heard_of_and_everything_of_it_is_tried() {
+    let mut town = installed().await;
+    town.publish(ACME, "v1.1.0", &components(ACME, "two", &["v1beta1"]));
+    town.ask(ACME, "v1.1.0");
+    let changed = told(&town, ACME.kind, ACME.name, Change::Spec);
+    assert!(town.memory.hears(&changed));
+    town.memory.is_up_to_date();
+    assert!(!town.settle().await.is_waiting);
+    assert_eq!([town.installed(CORE), town.installed(ACME)], ["v1.0.0", "v1.1.0"]);
+    assert_eq!(town.runs(ACME), "registry.example/acme:two x1");
+}
