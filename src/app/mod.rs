@@ -7,6 +7,7 @@ pub mod agents;
 pub mod components;
 pub mod generator;
 pub mod intake;
+pub mod inventory;
 pub mod planner;
 pub mod ports;
 pub mod providers;

@@ -491,6 +491,8 @@ pub enum InventoryCommand {
     Uses(InventoryUses),
     /// Print the objects that templates make, before they meet the cluster's base
     Render(InventoryRender),
+    /// Tell what a change of the inventory would do: which clusters change, which machines are replaced
+    Diff(InventoryDiff),
 }
 
 /// `capstan inventory explain`
@@ -516,6 +518,20 @@ pub struct InventoryUses {
     /// As this object says it [default: whoever says it]
     #[arg(long, value_name = "KIND/NAME")]
     pub level: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan inventory diff`
+#[derive(Debug, Args)]
+pub struct InventoryDiff {
+    /// The commit, branch or tag with the inventory before
+    #[arg(long, value_name = "REV")]
+    pub from: String,
+    /// The one with it after [default: the work tree]
+    #[arg(long, value_name = "REV")]
+    pub to: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,

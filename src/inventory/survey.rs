@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::finding::{FileError, Finding, Place, Severity, rules};
 use capstan_model::ids::ReleaseId;
 use capstan_model::object::FieldPath;
-use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 
+use super::components::{self, Component};
 use super::kinds::{Inventory, Object, SourceText};
 use super::membership::Membership;
 use super::origin::{LevelKind, Origin};
@@ -47,6 +48,8 @@ impl Elsewhere {
 /// A release as the inventory uses it.
 #[derive(Debug, Default)]
 pub struct ReleaseParts {
+    /// The Git tree of its folder, where that has one.
+    pub tree: Option<TreeId>,
     /// Its schema, where it has one.
     pub schema: Option<ReleaseSchema>,
     /// Its templates, where it has some and nothing is wrong in them.
@@ -62,6 +65,8 @@ pub struct Survey {
     pub inventory: Inventory,
     /// The releases that clusters use.
     pub releases: BTreeMap<ReleaseId, ReleaseParts>,
+    /// The components that clusters name, as far as they are there.
+    components: BTreeMap<RepoPath, Component>,
     elsewhere: Elsewhere,
 }
 
@@ -69,19 +74,44 @@ impl Survey {
     /// Reads the inventory below a folder and the releases that it names.
     pub fn read(tree: &dyn Tree, folder: &RepoPath, elsewhere: Elsewhere) -> Self {
         let inventory = Inventory::read(&sources(tree, tree.entries_in(folder)));
-        let mut survey = Self { inventory, releases: BTreeMap::new(), elsewhere };
-        let members: Vec<Member<'_>> = survey
-            .inventory
-            .clusters()
-            .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
-            .collect();
-        let named: BTreeSet<ReleaseId> = members.iter().filter_map(|member| survey.release(member)).collect();
-        drop(members);
-        for release in named {
-            let parts = ReleaseParts::read(tree, &release);
-            survey.releases.insert(release, parts);
-        }
+        let (releases, components) = (BTreeMap::new(), BTreeMap::new());
+        let mut survey = Self { inventory, releases, components, elsewhere };
+        survey.read_releases(tree);
+        let named = survey.inventory.objects.values().flat_map(|object| &object.components);
+        let named: BTreeSet<&RepoPath> = named.map(|said| &said.value).collect();
+        survey.components =
+            named.into_iter().filter_map(|path| Some((path.clone(), Component::read(tree, path)?))).collect();
         survey
+    }
+
+    /// Reads the releases that clusters use and that were not read yet.
+    fn read_releases(&mut self, tree: &dyn Tree) {
+        let members =
+            self.inventory.clusters().filter_map(|cluster| Member::of(&self.inventory, cluster).ok());
+        let named: BTreeSet<ReleaseId> = members.filter_map(|member| self.release(&member)).collect();
+        for release in
+            named.into_iter().filter(|release| !self.releases.contains_key(release)).collect::<Vec<_>>()
+        {
+            let parts = ReleaseParts::read(tree, &release);
+            self.releases.insert(release, parts);
+        }
+    }
+
+    /// Knows the release of a cluster of which no level says one, by its folder.
+    pub fn know_releases(&mut self, tree: &dyn Tree, recorded: impl Fn(&RepoPath) -> Option<ReleaseId>) {
+        let mut known = BTreeMap::new();
+        for definition in self.inventory.clusters() {
+            let Ok(member) = Member::of(&self.inventory, definition) else { continue };
+            if member.wishes.release.is_some() {
+                continue;
+            }
+            let Ok(folder) = self.folder(&member) else { continue };
+            if let Some(release) = recorded(&folder) {
+                known.insert(folder, release);
+            }
+        }
+        self.elsewhere.releases.extend(known);
+        self.read_releases(tree);
     }
 
     /// A cluster by the name of its definition.
@@ -137,6 +167,7 @@ impl Survey {
         if !parts.findings.is_empty() {
             return Err(parts.findings.clone());
         }
+        let components = self.components(member)?;
         let Some(templates) = &parts.templates else { return Ok(Rendered::default()) };
         let folder = self.folder(member).map_err(|error| vec![Finding::from(&error)])?;
         let clusters = self.subordinates(member);
@@ -144,10 +175,62 @@ impl Survey {
             name: member.name(),
             folder: &folder,
             levels: &member.levels,
-            clusters: (member.definition.level.kind == LevelKind::ManagementClusterDefinition)
-                .then_some(clusters.as_slice()),
+            clusters: self.is_management(member).then_some(clusters.as_slice()),
         };
-        templates.render(cluster, values)
+        components::apply(templates.render(cluster, values)?, &components)
+    }
+
+    /// The components of a cluster, in their order.
+    fn components(&self, member: &Member<'_>) -> Result<Vec<&Component>, Vec<Finding>> {
+        let mut found = Vec::new();
+        let mut missing = Vec::new();
+        for (path, origin) in &member.wishes.components {
+            match self.components.get(path) {
+                Some(component) => found.push(component),
+                None => {
+                    let message = format!(
+                        "there is no component `{path}`: it is a folder with a kustomization.yaml of kind Component"
+                    );
+                    missing.push(Finding::new(rules::INVENTORY_REFERENCE, message).place(origin.place()));
+                }
+            }
+        }
+        if missing.is_empty() { Ok(found) } else { Err(missing) }
+    }
+
+    /// The components of a cluster and the Git trees that they are, as far as both are known: what its record says of them.
+    pub fn components_of(&self, name: &str) -> Vec<(RepoPath, TreeId)> {
+        let Some(Ok(member)) = self.member(name) else { return Vec::new() };
+        let known = member.wishes.components.iter().filter_map(|(path, _)| self.components.get(path));
+        known.filter_map(|component| Some((component.path.clone(), component.tree.clone()?))).collect()
+    }
+
+    /// What a render of a cluster sees besides its values, levels and folder: the release and its
+    /// content, components.
+    pub(crate) fn sees(
+        &self,
+        member: &Member<'_>,
+    ) -> (Option<ReleaseId>, Option<&TreeId>, Vec<(RepoPath, TreeId)>) {
+        let tree = self.parts(member).and_then(|parts| parts.tree.as_ref());
+        (self.release(member), tree, self.components_of(member.name()))
+    }
+
+    /// Whether its templates see other clusters, too.
+    pub(crate) fn is_management(&self, member: &Member<'_>) -> bool {
+        member.definition.level.kind == LevelKind::ManagementClusterDefinition
+    }
+
+    /// Knows which cluster a management cluster manages, by the folders: `claims` says the name of the management cluster.
+    pub fn know_managed(&mut self, claims: impl Fn(&RepoPath) -> Option<String>) {
+        let mut managed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for definition in self.inventory.clusters() {
+            let Ok(member) = Member::of(&self.inventory, definition) else { continue };
+            let by = self.folder(&member).ok().and_then(|folder| claims(&folder));
+            if let Some(by) = by.filter(|by| by != member.name()) {
+                managed.entry(by).or_default().push(member.name().to_owned());
+            }
+        }
+        self.elsewhere.managed = managed;
     }
 
     /// What a management cluster manages.
@@ -271,7 +354,7 @@ impl ReleaseParts {
 
     /// Reads the schema and the templates in a release's folder.
     pub fn read_in(tree: &dyn Tree, folder: &RepoPath, release: &ReleaseId) -> Self {
-        let mut parts = Self::default();
+        let mut parts = Self { tree: tree.folder_id(folder), ..Self::default() };
         let entry = folder.join(schema::FILE).ok().and_then(|path| tree.entry(&path));
         if let Some(entry) = entry.filter(|entry| entry.is_file()) {
             match tree.read(entry) {

@@ -1,10 +1,11 @@
-//! `capstan inventory list|values|explain|uses|render`
+//! `capstan inventory list|values|explain|uses|render|diff`
 
+mod diff;
 mod explain;
 mod render;
 
 use capstan_inventory::origin::{LevelKind, Origin};
-use capstan_inventory::survey::{Elsewhere, Survey};
+use capstan_inventory::survey::Survey;
 use capstan_inventory::trace::Explained;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::finding::{Finding, Place, Severity};
@@ -15,30 +16,33 @@ use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
 use super::{Context, Failure, Format, Outcome, output, text};
+use crate::app::generator::Fleet;
+use crate::app::inventory;
 
 pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
-    let survey = open(context)?;
+    let survey = || open_in(&context.fleet()?);
     match &command.command {
-        InventoryCommand::List { output } => list(&survey, *output),
-        InventoryCommand::Values { cluster, origins, output } => values(&survey, cluster, *origins, *output),
-        InventoryCommand::Explain(command) => explain::explain_one(&survey, command),
-        InventoryCommand::Uses(command) => explain::print_uses(&survey, command),
-        InventoryCommand::Render(command) => render::run(&survey, command),
+        InventoryCommand::List { output } => list(&survey()?, *output),
+        InventoryCommand::Values { cluster, origins, output } => {
+            values(&survey()?, cluster, *origins, *output)
+        }
+        InventoryCommand::Explain(command) => explain::explain_one(&survey()?, command),
+        InventoryCommand::Uses(command) => explain::print_uses(&survey()?, command),
+        InventoryCommand::Render(command) => render::run(&survey()?, command),
+        InventoryCommand::Diff(command) => diff::run(context, command),
     }
 }
 
-/// The inventory that `.capstan.yaml` names.
-fn open(context: &Context<'_>) -> Result<Survey, Failure> {
-    let fleet = context.fleet()?;
-    let Some(inventory) = &fleet.settings().inventory else {
+/// The inventory that `.capstan.yaml` of a snapshot names.
+fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
+    let Some(settings) = &fleet.settings().inventory else {
         return Err(Failure::Usage(
             Refusal::Settings,
             "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
                 .to_owned(),
         ));
     };
-    let tree = fleet.tree();
-    let survey = Survey::read(tree.as_ref(), inventory.path.path(), Elsewhere::recorded(tree.as_ref()));
+    let survey = inventory::survey(fleet, settings);
     for finding in &survey.inventory.findings {
         anstream::eprintln!("{}", told(finding));
     }
