@@ -58,7 +58,9 @@ impl Decision {
         match &member.standing {
             Standing::Barred(why) => return Some(format!("{why}.")),
             Standing::Behind => {}
-            Standing::Open | Standing::Merged | Standing::Done { .. } | Standing::Failed { .. } => return None,
+            Standing::Open | Standing::Merged | Standing::Done { .. } | Standing::Failed { .. } => {
+                return None;
+            }
         }
         let name = &settings.name;
         if let Some(stop) = &self.stopped {
@@ -130,7 +132,9 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
     let mut waits_for: Option<(&WaveSettings, String)> = None;
     for (at, (wave, members)) in settings.waves.iter().zip(&of_wave).enumerate() {
         let state = match &waits_for {
-            Some((earlier, what)) => WaveState::Waits { why: format!("waits for wave `{}`: {what}", earlier.name) },
+            Some((earlier, what)) => {
+                WaveState::Waits { why: format!("waits for wave `{}`: {what}", earlier.name) }
+            }
             None => {
                 let mut entered = Entered { settings, wave, members, facts, decision: &mut decision, at };
                 entered.stand()
@@ -168,8 +172,11 @@ fn failure(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
     ended.sort_by(|(one, a), (other, b)| (one, &a.cluster).cmp(&(other, &b.cluster)));
     let among = settings.stop_on.of.map_or(ended.len(), |of| usize::try_from(of).unwrap_or(usize::MAX));
     let last = ended.split_at(ended.len().saturating_sub(among)).1;
-    let failed: Vec<(Timestamp, &Member)> =
-        last.iter().copied().filter(|(_, member)| matches!(member.standing, Standing::Failed { .. })).collect();
+    let failed: Vec<(Timestamp, &Member)> = last
+        .iter()
+        .copied()
+        .filter(|(_, member)| matches!(member.standing, Standing::Failed { .. }))
+        .collect();
     let count = usize::try_from(settings.stop_on.count.max(1)).unwrap_or(usize::MAX);
     if failed.len() < count {
         return None;
@@ -216,7 +223,8 @@ impl Entered<'_, '_> {
                 WaveState::Entered { waits: Some(format!("the rest {shut}")) }
             };
         }
-        let exposed: Vec<&Member> = self.members.iter().copied().filter(|member| is_exposed(member)).collect();
+        let exposed: Vec<&Member> =
+            self.members.iter().copied().filter(|member| is_exposed(member)).collect();
         let mut open = count(exposed.iter().filter(|member| member.standing == Standing::Open).count());
         let mut clusters = count(exposed.len());
         let mut machines = exposed.iter().fold(0_u32, |sum, member| sum.saturating_add(member.machines));
@@ -322,16 +330,22 @@ impl Entered<'_, '_> {
         let mut verified = match &member.standing {
             Standing::Behind => return Progress::Waits(format!("`{cluster}` has no pull request yet")),
             Standing::Barred(why) => return Progress::Waits(format!("`{cluster}` waits: {why}")),
-            Standing::Open => return Progress::Waits(format!("the pull request of `{cluster}` is not merged")),
+            Standing::Open => {
+                return Progress::Waits(format!("the pull request of `{cluster}` is not merged"));
+            }
             Standing::Merged => return Progress::Waits(format!("`{cluster}` is not rolled out")),
-            Standing::Failed { how, .. } => return Progress::Waits(format!("of `{cluster}` {}", how.words())),
+            Standing::Failed { how, .. } => {
+                return Progress::Waits(format!("of `{cluster}` {}", how.words()));
+            }
             Standing::Done { at } => *at,
         };
         for check in &self.wave.verify.checks {
             match member.checks.get(check).copied().unwrap_or(Verdict::Pending) {
                 Verdict::Passed { at } => verified = verified.max(at),
                 Verdict::Pending => {
-                    return Progress::Waits(format!("check `{check}` of the merge of `{cluster}` has not passed"));
+                    return Progress::Waits(format!(
+                        "check `{check}` of the merge of `{cluster}` has not passed"
+                    ));
                 }
                 Verdict::Failed { .. } => {
                     return Progress::Waits(format!("check `{check}` of the merge of `{cluster}` failed"));

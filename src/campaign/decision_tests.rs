@@ -121,7 +121,9 @@ fn it_soaks_from_the_moment_that_the_last_proof_came() {
         "Wave `rest` of campaign `fleet` waits for wave `canary`: check `e2e` of the merge of `canary/1` has not passed."
     );
     first.checks.insert("e2e".into(), Verdict::Failed { at: at("2026-11-23T10:30:00Z") });
-    assert!(waits(&settings, &judged(&first), &second).contains("check `e2e` of the merge of `canary/1` failed"));
+    assert!(
+        waits(&settings, &judged(&first), &second).contains("check `e2e` of the merge of `canary/1` failed")
+    );
     first.checks.insert("e2e".into(), Verdict::Passed { at: at("2026-11-23T12:30:00Z") });
     let soaking = judged(&first);
     let until = at("2026-11-24T12:30:00Z");
@@ -228,7 +230,8 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
             (0..4).zip(standings).map(|(at, standing)| member(&format!("a/{at}"), 1, standing)).collect();
         judge(&settings, &members, &Memory::default()).stopped.map(|stop| stop.why)
     };
-    let times = ["2026-11-24T08:00:00Z", "2026-11-24T09:00:00Z", "2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z"];
+    let times =
+        ["2026-11-24T08:00:00Z", "2026-11-24T09:00:00Z", "2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z"];
     assert_eq!(ended([stuck(times[0]), done(times[1]), done(times[2]), stuck(times[3])]), None);
     assert_eq!(
         ended([done(times[0]), stuck(times[1]), done(times[2]), stuck(times[3])]).as_deref(),

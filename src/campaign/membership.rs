@@ -25,7 +25,8 @@ impl Membership {
     pub fn holds(&self, candidate: &Candidate) -> bool {
         let by_path = self.clusters.is_empty()
             || self.clusters.iter().any(|glob| glob.matches(candidate.cluster.as_str()));
-        let has = |all: &BTreeMap<String, String>, (key, value): (&String, &String)| all.get(key) == Some(value);
+        let has =
+            |all: &BTreeMap<String, String>, (key, value): (&String, &String)| all.get(key) == Some(value);
         by_path
             && self.labels.iter().all(|label| has(&candidate.labels, label))
             && self.fields.iter().all(|field| has(&candidate.fields, field))
@@ -98,7 +99,9 @@ impl fmt::Display for What {
             ),
             Self::Empty { pattern: Some(_) } => f.write_str("this pattern matches no cluster"),
             Self::Empty { pattern: None } => f.write_str("no cluster is in this wave"),
-            Self::NeverOpen => f.write_str("no window of it comes that is not frozen: it would wait for ever"),
+            Self::NeverOpen => {
+                f.write_str("no window of it comes that is not frozen: it would wait for ever")
+            }
             Self::Reversed(_) => f.write_str("it ends before it begins"),
             Self::Missed { cluster, others } => write!(
                 f,

@@ -151,7 +151,8 @@ impl Cron {
     /// # Errors
     /// What it should look like.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("`{text}` is not a cron expression of five fields (0 9 * * MON-FRI): {why}");
+        let wrong =
+            |why: &str| format!("`{text}` is not a cron expression of five fields (0 9 * * MON-FRI): {why}");
         if text.split_whitespace().count() != 5 {
             return Err(wrong("minute, hour, day of the month, month and day of the week are wanted"));
         }
@@ -271,7 +272,8 @@ pub fn opening(windows: &[Window], freezes: &[Freeze], zone: &ZoneName, now: Tim
         }
         match window(windows, zone, at) {
             Opening::Open(until) if at == now => {
-                let frozen_at = freezes.iter().map(|freeze| freeze.from.within(zone)).filter(|from| *from > now);
+                let frozen_at =
+                    freezes.iter().map(|freeze| freeze.from.within(zone)).filter(|from| *from > now);
                 return Opening::Open(frozen_at.chain(until).min());
             }
             Opening::Open(_) => return Opening::Shut { until: Some(at), freeze: why },
@@ -294,7 +296,10 @@ fn window(windows: &[Window], zone: &ZoneName, now: Timestamp) -> Opening {
     if let Some(end) = ends.max() {
         return Opening::Open(Some(end));
     }
-    Opening::Shut { until: windows.iter().filter_map(|window| window.cron.next(zone, now)).min(), freeze: None }
+    Opening::Shut {
+        until: windows.iter().filter_map(|window| window.cron.next(zone, now)).min(),
+        freeze: None,
+    }
 }
 
 #[cfg(test)]
@@ -320,7 +325,9 @@ mod tests {
 
     #[test]
     fn durations_are_read_and_written_as_kubernetes_does() {
-        for (text, seconds) in [("0s", 0), ("30m", 1_800), ("2h30m", 9_000), ("24h", 86_400), ("1h0m5s", 3_605)] {
+        for (text, seconds) in
+            [("0s", 0), ("30m", 1_800), ("2h30m", 9_000), ("24h", 86_400), ("1h0m5s", 3_605)]
+        {
             assert_eq!(Period::parse(text).unwrap().duration().as_secs(), seconds, "{text}");
         }
         assert_eq!(Period::parse("90m").unwrap().to_string(), "1h30m");

@@ -428,7 +428,7 @@ pub struct SimulateCampaign {
     /// So many of a thousand rollouts get stuck
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub stuck_per_thousand: u32,
-    /// Somebody skips the cluster that stopped the campaign, and resumes it, after that long [default: nobody does]
+    /// Somebody skips a cluster that got stuck, and resumes the campaign, after that long [default: nobody does]
     #[arg(long, value_name = "DURATION", value_parser = Period::parse)]
     pub resume_after: Option<Period>,
     /// Where chance begins: the same seed gives the same time line

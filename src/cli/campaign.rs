@@ -76,7 +76,9 @@ fn chosen(command: &SimulateCampaign) -> Result<CampaignSettings, Failure> {
     match (&command.campaign, campaigns.as_slice()) {
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(unreadable("`campaigns` is empty".to_owned())),
-        (None, _) => Err(unreadable(format!("it holds several campaigns ({listed}): name one with `--campaign`"))),
+        (None, _) => {
+            Err(unreadable(format!("it holds several campaigns ({listed}): name one with `--campaign`")))
+        }
         (Some(name), _) => campaigns
             .iter()
             .find(|campaign| campaign.name == *name)
@@ -107,9 +109,10 @@ fn read_fleet(
                 continue;
             }
         };
-        let cluster = rendered.objects.iter().find(|object| {
-            object.id.kind == "Cluster" && object.id.group == "cluster.x-k8s.io"
-        });
+        let cluster = rendered
+            .objects
+            .iter()
+            .find(|object| object.id.kind == "Cluster" && object.id.group == "cluster.x-k8s.io");
         let Some(cluster) = cluster else { continue };
         let candidate = candidate(id, &cluster.value, settings);
         if !upgrade.files.is_empty()
@@ -155,9 +158,7 @@ fn write(file: &Path, picture: &str) -> Result<(), Failure> {
 /// `{"campaign","ended","done","events":[{"at","wave","what"}],"most":{"open","rolling","machines"},"standstill":[…]}`
 fn to_json(settings: &CampaignSettings, history: &History) -> Value {
     let wave = |at: usize| settings.waves.get(at).map(|wave| wave.name.clone());
-    let event = |at: Timestamp, (wave, what, why): (Option<String>, &str, Option<String>)| {
-        json!({"at": at.to_string(), "wave": wave, "what": what, "why": why})
-    };
+    let event = |at: Timestamp, (wave, what, why): (Option<String>, &str, Option<String>)| json!({"at": at.to_string(), "wave": wave, "what": what, "why": why});
     let events: Vec<Value> = history
         .events
         .iter()
@@ -170,7 +171,7 @@ fn to_json(settings: &CampaignSettings, history: &History) -> Value {
                     Happening::Ended(at) => (wave(*at), "ended", None),
                     Happening::Shut(at, why) => (wave(*at), "shut", Some(why.clone())),
                     Happening::Stopped(why) => (None, "stopped", Some(why.clone())),
-                    Happening::Resumed(cluster) => (None, "resumed", Some(format!("`{cluster}` is skipped"))),
+                    Happening::Skipped(cluster) => (None, "skipped", Some(cluster.to_string())),
                 },
             )
         })

@@ -114,9 +114,8 @@ impl Context<'_> {
         if typed.is_empty() {
             return Ok((self.clusters(fleet, typed)?, to_come));
         }
-        let is_to_come = |name: &str, id: &ClusterId| {
-            name.trim_start_matches("./").trim_end_matches('/') == id.as_str()
-        };
+        let is_to_come =
+            |name: &str, id: &ClusterId| name.trim_start_matches("./").trim_end_matches('/') == id.as_str();
         let named = |id: &&ClusterId| typed.iter().any(|name| is_to_come(name, id));
         let named: Vec<ClusterId> = to_come.iter().filter(named).cloned().collect();
         let others: Vec<String> =

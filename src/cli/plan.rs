@@ -35,8 +35,9 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         target.as_ref(),
         |cluster, planned| {
             let (planned, explanation) = explained(planned, command.explain);
-            let said_of =
-                |planned: &Planned, explanation| said(command.output, cluster, planned, explanation, title.as_ref());
+            let said_of = |planned: &Planned, explanation| {
+                said(command.output, cluster, planned, explanation, title.as_ref())
+            };
             let mut all = vec![(said_of(&planned, explanation.as_ref()), outcome_of(&planned))];
             // Who asks for a release asks for nothing else.
             let values = fleet.plan_values(cluster).filter(|_| target.is_none());

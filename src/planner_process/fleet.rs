@@ -58,11 +58,7 @@ impl RemoteFleet {
     }
 
     /// Plans some clusters into `plans`.
-    fn plan(
-        &self,
-        only: Option<BTreeSet<ClusterId>>,
-        plans: &mut Planned,
-    ) -> Result<(), Ended> {
+    fn plan(&self, only: Option<BTreeSet<ClusterId>>, plans: &mut Planned) -> Result<(), Ended> {
         let without = plans.releases.keys().cloned().collect();
         let without_values = plans.values.keys().cloned().collect();
         let request = Request::Plan { fleet: self.request.clone(), only, without, without_values };

@@ -96,7 +96,9 @@ pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
     let rows = tables::change_rows(&upgrade.changes, &kind);
     let row = |(at, row): (usize, String)| match values.origins.get(at).map(Vec::as_slice) {
         None | Some([]) => row,
-        Some(origins) => format!("{}: {} |\n", row.trim_end().trim_end_matches('|').trim_end(), places(origins)),
+        Some(origins) => {
+            format!("{}: {} |\n", row.trim_end().trim_end_matches('|').trim_end(), places(origins))
+        }
     };
     Some(rows.into_iter().enumerate().map(row).collect())
 }
@@ -105,8 +107,11 @@ pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
 fn places(origins: &[ValueOrigin]) -> String {
     const MOST: usize = 3;
     let told = origins.iter().take(MOST).map(|origin| {
-        let name =
-            if origin.level == "default" { "the default".to_owned() } else { format!("{} {}", origin.level, origin.name) };
+        let name = if origin.level == "default" {
+            "the default".to_owned()
+        } else {
+            format!("{} {}", origin.level, origin.name)
+        };
         format!("{} in {}", plain(&name, 120), code(&origin.place.to_string(), 200))
     });
     let mut told: Vec<String> = told.collect();

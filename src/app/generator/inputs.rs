@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_model::source::SourceKind;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{Tree, TreeId};
 use capstan_plan::classes::Classes;
 use capstan_plan::flux::PostBuild;

@@ -396,7 +396,8 @@ impl<'a> Step<'a> {
         let sources = self.sources(conditions, contents)?;
         if sources.valued.as_ref().is_some_and(|valued| valued.waits) {
             let why = "Nobody recorded the values that it was made from: the proposal of the inventory does that first, then releases follow.";
-            let upgrade = Upgrade { notes: vec![why.to_owned()], rest: Rest::Unknown, ..self.offered.empty() };
+            let upgrade =
+                Upgrade { notes: vec![why.to_owned()], rest: Rest::Unknown, ..self.offered.empty() };
             return Ok(Made { upgrade, provenance: Provenance::default(), failed });
         }
         if sources.valued.as_ref().is_some_and(|valued| valued.is_same) {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::{Cluster as SeenCluster, Subordinate};
 use capstan_inventory::values::{ClusterValues, Member};
-use capstan_inventory::origin::LevelKind;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Severity};
 use capstan_model::ids::ReleaseId;
@@ -48,9 +48,8 @@ pub(super) fn refused(findings: &[Finding]) -> Refused {
     let more = errors().count().saturating_sub(1);
     let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
     Refused {
-        message: first.map_or_else(String::new, |finding| {
-            format!("{}{more} [{}]", finding.message, finding.rule.id())
-        }),
+        message: first
+            .map_or_else(String::new, |finding| format!("{}{more} [{}]", finding.message, finding.rule.id())),
         place: first.and_then(|finding| finding.place.clone()),
     }
 }
@@ -81,9 +80,9 @@ impl Valued {
     pub(super) fn against_release(&self) -> Option<String> {
         match &self.stands {
             Some(Stands::Removed(finding)) => Some(format!("{}.", finding.message)),
-            _ if self.retires => {
-                Some("The inventory says `retire: true` of it, so that no release is offered to it.".to_owned())
-            }
+            _ if self.retires => Some(
+                "The inventory says `retire: true` of it, so that no release is offered to it.".to_owned(),
+            ),
             _ => None,
         }
     }
@@ -235,7 +234,9 @@ impl Step<'_> {
             old_home.clone()
         } else {
             let release = contents.catalogue().find(&self.step.to);
-            release.map(|release| contents.sources().templates_of(contents.releases(), release)).transpose()?
+            release
+                .map(|release| contents.sources().templates_of(contents.releases(), release))
+                .transpose()?
         };
         let Some(new_home) = new_home else { return Ok(None) };
         let old_uses = old_home.as_ref().is_some_and(|home| home.use_values());
@@ -287,8 +288,8 @@ impl Step<'_> {
         }
         let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
         let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();
-        let is_same = brought_by == SourceKind::INVENTORY
-            && old.as_ref().is_some_and(|old| old.is_same_render(&new));
+        let is_same =
+            brought_by == SourceKind::INVENTORY && old.as_ref().is_some_and(|old| old.is_same_render(&new));
         Ok(Some(ValuedStep {
             old: old_source,
             new: boxed(&new),

@@ -6,23 +6,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capstan_inventory::record;
+use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::RepoPath;
-use capstan_inventory::record;
-use capstan_model::file_change::FileChange;
 use capstan_plan::creation::{FolderShape, NewCluster, make};
 use capstan_plan::inventory::{Stands, record_of};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::{Direction, NotOffered, Offer, Outcome, Step as PathStep};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::Deletion;
-use capstan_plan::upgrade::{
-    Basis, Retarget, SettledConflict, Upgrade, ValuesCourse, ValuesStep, Versions,
-};
+use capstan_plan::upgrade::{Basis, Retarget, SettledConflict, Upgrade, ValuesCourse, ValuesStep, Versions};
 use jiff::civil::Date;
 
 use super::cached_plan::CachedPlan;
@@ -46,12 +44,15 @@ impl Reading {
         let nothing = |why: &str| Outcome::Nothing(NotOffered::Inventory(why.to_owned()));
         let outcome = match (&valued.stands, &standing.release) {
             (Some(Stands::Unreadable { why, place }), _) => {
-                let message = format!("{why}: nothing is proposed and nothing is deleted [definition-removed]");
+                let message =
+                    format!("{why}: nothing is proposed and nothing is deleted [definition-removed]");
                 return Err(Refused { message, place: Some(place.clone()) });
             }
             (Some(Stands::Removed(finding)), _) => nothing(&format!("{}.", finding.message)),
             _ if !valued.is_defined => nothing("The inventory says nothing of it."),
-            (None, None) => nothing("Its release is unknown, so that its values have no schema and no templates."),
+            (None, None) => {
+                nothing("Its release is unknown, so that its values have no schema and no templates.")
+            }
             (None, Some(release)) => match effective.hold_on(today) {
                 Some(hold) => Outcome::Nothing(NotOffered::Held {
                     reason: hold.reason.trim_end_matches('.').to_owned(),
@@ -159,7 +160,8 @@ impl Fleet {
     }
 
     fn values_made(&self, id: &ClusterId) -> Result<Option<Arc<Upgrade>>, Refused> {
-        if let Some(definition) = Contents::inventory(self).and_then(|inventory| inventory.definition_in(id.folder()))
+        if let Some(definition) =
+            Contents::inventory(self).and_then(|inventory| inventory.definition_in(id.folder()))
             && definition.retire.is_some()
         {
             return Ok(self.retired(id)?.map(Arc::new));
@@ -216,16 +218,17 @@ impl Fleet {
         let Some(subject) = Subject::of(self, id.folder())? else { return Ok(false) };
         let taken = settings.release_content();
         let found = taken.as_ref().and_then(|taken| self.catalogue().find_content(taken));
-        let templates = match (found, taken.as_ref().and_then(|taken| self.provided.get(taken).zip(Some(taken)))) {
-            (Some(release), _) => self.shared.sources.templates_of(self.releases_tree(), release)?,
-            (None, Some((content, taken))) => {
-                self.shared.sources.templates_of_content(content, &release, taken)?
-            }
-            (None, None) => match self.catalogue().find(&release) {
-                Some(release) => self.shared.sources.templates_of(self.releases_tree(), release)?,
-                None => return Ok(false),
-            },
-        };
+        let templates =
+            match (found, taken.as_ref().and_then(|taken| self.provided.get(taken).zip(Some(taken)))) {
+                (Some(release), _) => self.shared.sources.templates_of(self.releases_tree(), release)?,
+                (None, Some((content, taken))) => {
+                    self.shared.sources.templates_of_content(content, &release, taken)?
+                }
+                (None, None) => match self.catalogue().find(&release) {
+                    Some(release) => self.shared.sources.templates_of(self.releases_tree(), release)?,
+                    None => return Ok(false),
+                },
+            };
         let (values, now) = subject.values(self, &templates);
         Ok(values.findings.is_empty() && now == record)
     }
@@ -278,9 +281,7 @@ impl Fleet {
         let content = cluster.settings.as_ref().and_then(|settings| settings.release_content());
         let content = content.as_ref().map(SourceContent::from);
         let name = self.definition_of(id);
-        let to = release
-            .as_ref()
-            .map_or_else(|| SourceId::new(SourceKind::INVENTORY, &name), SourceId::from);
+        let to = release.as_ref().map_or_else(|| SourceId::new(SourceKind::INVENTORY, &name), SourceId::from);
         let values = ValuesStep {
             brought_by: SourceKind::INVENTORY,
             course: ValuesCourse::Goes,
@@ -385,7 +386,9 @@ impl Fleet {
         let name = ReleaseName::Id(release);
         let differs = super::first_release::difference(&after.plan(id, Some(&name))?);
         if let Some(what) = more.and_then(|more| super::first_release::difference(&more)).or(differs) {
-            return Err(at(format!("the cluster would not be what the inventory says, so it is not made: {what}")));
+            return Err(at(format!(
+                "the cluster would not be what the inventory says, so it is not made: {what}"
+            )));
         }
         upgrade.files = files;
         let values = ValuesStep {

@@ -68,7 +68,11 @@ impl Wide {
         })
     }
 
-    pub(super) fn inventory(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Option<&FleetInventory> {
+    pub(super) fn inventory(
+        &self,
+        tree: &dyn Tree,
+        settings: &RepositorySettings,
+    ) -> Option<&FleetInventory> {
         let read = || FleetInventory::read(tree, settings).map(Arc::new);
         self.inventory.get_or_init(read).as_deref()
     }

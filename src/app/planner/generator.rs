@@ -509,8 +509,7 @@ impl OpenFleet for Fleet {
             Some(folder) => folder.target(),
             None => id.into(),
         };
-        let mut all: Plans =
-            planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect();
+        let mut all: Plans = planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect();
         all.extend(values_plans(self, |cluster| clusters.contains(cluster)));
         Ok(all)
     }

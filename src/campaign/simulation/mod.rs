@@ -33,7 +33,7 @@ pub struct Pace {
     pub machine_takes: Period,
     /// Of a thousand rollouts so many get stuck.
     pub stuck_per_thousand: u32,
-    /// After that long somebody skips the cluster that stopped the campaign, and resumes it; `None` = nobody does.
+    /// After that long somebody skips a cluster that got stuck, and resumes the campaign; `None` = nobody does.
     pub resume_after: Option<Period>,
     /// Where chance begins.
     pub seed: u64,
@@ -85,11 +85,11 @@ pub enum Happening {
     Shut(usize, String),
     /// The campaign was stopped, with the sentence that tells why.
     Stopped(String),
-    /// Somebody skipped a cluster and resumed it.
-    Resumed(ClusterId),
+    /// Somebody skipped a cluster that got stuck, and resumed the campaign where it stood still.
+    Skipped(ClusterId),
 }
 
-/// How many clusters stood where.
+/// How many clusters stood where; those that were skipped are not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// When.
@@ -110,7 +110,7 @@ enum Coming {
     Merge(usize),
     Rollout(usize),
     Answer(usize),
-    Resume,
+    Skip(usize),
 }
 
 struct Simulation<'a> {
@@ -208,9 +208,6 @@ impl Simulation<'_> {
         if let (Some(stop), None) = (&decision.stopped, &self.memory.stopped) {
             self.memory.stopped = Some(stop.clone());
             self.history.events.push(Event { at: self.now, what: Happening::Stopped(stop.why.clone()) });
-            if let Some(patience) = self.pace.resume_after {
-                self.after(patience.duration(), Coming::Resume);
-            }
         }
     }
 
@@ -220,7 +217,11 @@ impl Simulation<'_> {
             Coming::Merge(at) => {
                 let machines = self.members.get(at).map_or(0, |member| member.machines);
                 self.stand(at, Standing::Merged);
-                let takes = self.pace.machine_takes.duration().saturating_mul(i32::try_from(machines).unwrap_or(i32::MAX));
+                let takes = self
+                    .pace
+                    .machine_takes
+                    .duration()
+                    .saturating_mul(i32::try_from(machines).unwrap_or(i32::MAX));
                 self.after(takes, Coming::Rollout(at));
             }
             Coming::Rollout(at) => {
@@ -232,22 +233,26 @@ impl Simulation<'_> {
                     member.checks = checks;
                 }
                 let how = Failure::Stuck;
-                self.stand(at, if is_stuck { Standing::Failed { how, at: now } } else { Standing::Done { at: now } });
+                self.stand(
+                    at,
+                    if is_stuck { Standing::Failed { how, at: now } } else { Standing::Done { at: now } },
+                );
+                if let Some(patience) = self.pace.resume_after.filter(|_| is_stuck) {
+                    self.after(patience.duration(), Coming::Skip(at));
+                }
             }
             Coming::Answer(wave) => {
                 if let Some(webhook) = self.webhooks.get_mut(wave) {
                     *webhook = Verdict::Passed { at: now };
                 }
             }
-            Coming::Resume => {
-                self.memory.stopped = None;
-                self.memory.resumed_at = Some(now);
-                for member in &self.members {
-                    let is_failed = matches!(member.standing, Standing::Failed { .. });
-                    if is_failed && self.memory.skipped.insert(member.cluster.clone()) {
-                        let what = Happening::Resumed(member.cluster.clone());
-                        self.history.events.push(Event { at: now, what });
-                    }
+            Coming::Skip(at) => {
+                let Some(member) = self.members.get(at) else { return };
+                let what = Happening::Skipped(member.cluster.clone());
+                self.memory.skipped.insert(member.cluster.clone());
+                self.history.events.push(Event { at: now, what });
+                if self.memory.stopped.take().is_some() {
+                    self.memory.resumed_at = Some(now);
                 }
             }
         }
@@ -281,8 +286,12 @@ impl Simulation<'_> {
             let what = match (state, told.as_ref()) {
                 (WaveState::Ended { .. }, Some(WaveState::Ended { .. })) => None,
                 (WaveState::Ended { .. }, _) => Some(Happening::Ended(at)),
-                (WaveState::Soaking { until }, told) if told != Some(state) => Some(Happening::Soaks(at, *until)),
-                (WaveState::Entered { .. }, None | Some(WaveState::Waits { .. })) => Some(Happening::Entered(at)),
+                (WaveState::Soaking { until }, told) if told != Some(state) => {
+                    Some(Happening::Soaks(at, *until))
+                }
+                (WaveState::Entered { .. }, None | Some(WaveState::Waits { .. })) => {
+                    Some(Happening::Entered(at))
+                }
                 (WaveState::Waits { why }, told) if told != Some(state) && !why.starts_with("waits for") => {
                     Some(Happening::Shut(at, why.clone()))
                 }
@@ -296,9 +305,14 @@ impl Simulation<'_> {
     }
 
     fn sample(&mut self) {
-        let mut sample =
-            Sample { at: self.now, open: 0, rolling: 0, machines: 0, done: vec![0; self.settings.waves.len()] };
-        for member in &self.members {
+        let mut sample = Sample {
+            at: self.now,
+            open: 0,
+            rolling: 0,
+            machines: 0,
+            done: vec![0; self.settings.waves.len()],
+        };
+        for member in self.members.iter().filter(|member| !self.memory.skipped.contains(&member.cluster)) {
             match member.standing {
                 Standing::Open => sample.open += 1,
                 Standing::Merged | Standing::Failed { .. } => sample.rolling += 1,

@@ -30,7 +30,12 @@ pub fn picture(settings: &CampaignSettings, history: &History) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {height:.0}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n<style>svg{{color-scheme:light dark;background:Canvas;fill:CanvasText}}.done{{fill:#2a8a4a}}.open{{fill:#3b73c4}}.rolling{{fill:#b9770e}}.frame{{fill:none;stroke:GrayText}}</style>\n<title>{}</title>\n<text x=\"{LEFT:.0}\" y=\"20\" font-size=\"15\">{}</text>\n",
         LEFT + WIDTH + 70.0,
         escaped(&settings.name),
-        escaped(&format!("Campaign {}: {} to {}", settings.name, day(settings, first.at), day(settings, last.at)))
+        escaped(&format!(
+            "Campaign {}: {} to {}",
+            settings.name,
+            day(settings, first.at),
+            day(settings, last.at)
+        ))
     );
     let mut y = TOP;
     for (at, wave) in settings.waves.iter().enumerate() {
@@ -60,7 +65,8 @@ fn row(
     for sample in &history.samples {
         let value = of(sample);
         if value != before {
-            let (at, from, to) = (x(sample.at), bottom - f64::from(before) * scale, bottom - f64::from(value) * scale);
+            let (at, from, to) =
+                (x(sample.at), bottom - f64::from(before) * scale, bottom - f64::from(value) * scale);
             let _infallible = write!(path, "L{at:.1} {from:.1}L{at:.1} {to:.1}");
             before = value;
         }

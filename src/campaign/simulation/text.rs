@@ -24,7 +24,7 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
             Happening::Ended(at) => format!("wave `{}` has ended", wave(*at)),
             Happening::Shut(at, why) => format!("wave `{}` {why}", wave(*at)),
             Happening::Stopped(why) => format!("the campaign stands still: {why}"),
-            Happening::Resumed(cluster) => format!("`{cluster}` is skipped, and the campaign resumed"),
+            Happening::Skipped(cluster) => format!("`{cluster}` is skipped: the campaign goes on without it"),
         };
         let _infallible = writeln!(text, "{}  {what}", clock(event.at));
     }
@@ -40,8 +40,12 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
     match (history.ended, history.samples.first()) {
         (Some(ended), Some(first)) => {
             let hours = ended.duration_since(first.at).as_hours();
-            let _infallible =
-                writeln!(text, "{done} clusters were done {} days and {} hours after the push.", hours / 24, hours % 24);
+            let _infallible = writeln!(
+                text,
+                "{done} clusters were done {} days and {} hours after the push.",
+                hours / 24,
+                hours % 24
+            );
         }
         _ => {
             let _infallible = writeln!(text, "It came to a standstill with {done} clusters done:");

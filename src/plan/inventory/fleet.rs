@@ -114,7 +114,8 @@ impl FleetInventory {
             made.push((name, pattern));
         }
         let patterns = made.iter().filter_map(|(_, folder)| folder.clone());
-        let known: BTreeSet<RepoPath> = said.iter().map(|(_, folder)| folder.clone()).chain(patterns).collect();
+        let known: BTreeSet<RepoPath> =
+            said.iter().map(|(_, folder)| folder.clone()).chain(patterns).collect();
         let recorded = records.beside(&known);
         let made = made.into_iter().filter_map(|(name, pattern)| {
             let folder = recorded.get(&name).cloned().or(pattern)?;

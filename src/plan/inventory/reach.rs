@@ -20,13 +20,15 @@ impl<'i> Reach<'i> {
     /// What changed from one inventory to the other.
     pub fn of(before: &'i FleetInventory, after: &'i FleetInventory) -> Self {
         let (old, new) = (&before.inventory.objects, &after.inventory.objects);
-        let came = new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| says_the_same(old, object)));
+        let came =
+            new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| says_the_same(old, object)));
         let went = old.iter().filter(|(key, _)| !new.contains_key(*key));
         let objects = came.chain(went).map(|(_, object)| object).collect();
         let is_other = |definition: &&'i Object| {
             let name = &definition.level.name;
             let Some(was) = before.inventory.cluster(name) else { return true };
-            before.digest_of(was) != after.digest_of(definition) && values_of(before, was) != values_of(after, definition)
+            before.digest_of(was) != after.digest_of(definition)
+                && values_of(before, was) != values_of(after, definition)
         };
         let changed = after.inventory.clusters().filter(is_other);
         let gone = before.inventory.clusters();
@@ -40,7 +42,10 @@ impl<'i> Reach<'i> {
             let has = |definition: &&&Object| {
                 let member = after.member(definition);
                 member.is_ok_and(|member| {
-                    member.objects.iter().any(|own| own.level.kind == object.level.kind && own.level.name == object.level.name)
+                    member
+                        .objects
+                        .iter()
+                        .any(|own| own.level.kind == object.level.kind && own.level.name == object.level.name)
                 })
             };
             self.definitions.iter().filter(has).count()
@@ -113,5 +118,10 @@ fn values_of(inventory: &FleetInventory, definition: &Object) -> Option<String> 
         member.wishes.components.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(),
     );
     let folder = definition.folder.as_ref().map(|folder| folder.value.clone());
-    Some(format!("{} {:?} {wishes:?} {folder:?} {}", values.value(), member.levels, definition.retire.is_some()))
+    Some(format!(
+        "{} {:?} {wishes:?} {folder:?} {}",
+        values.value(),
+        member.levels,
+        definition.retire.is_some()
+    ))
 }

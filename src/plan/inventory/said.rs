@@ -74,9 +74,7 @@ impl<'i> Said<'i> {
                 _ => Ok(Self::Defined(definition)),
             },
             (None, None) => Ok(Self::Nothing),
-            (None, Some(record)) => {
-                Err(removed(folder, record, "the inventory says nothing of it any more"))
-            }
+            (None, Some(record)) => Err(removed(folder, record, "the inventory says nothing of it any more")),
         }
     }
 }
@@ -89,5 +87,7 @@ fn removed(folder: &RepoPath, record: &ValuesRecord, why: &str) -> Stands {
         record::FILE
     );
     let place = folder.join(record::FILE).unwrap_or_else(|_| folder.clone());
-    Stands::Removed(Finding::new(rules::DEFINITION_REMOVED, message).place(Place::line_of(place, 1).at_first_column()))
+    Stands::Removed(
+        Finding::new(rules::DEFINITION_REMOVED, message).place(Place::line_of(place, 1).at_first_column()),
+    )
 }

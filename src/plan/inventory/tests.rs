@@ -74,14 +74,17 @@ fn told(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
     };
     match Said::of(inventory.as_ref(), &folder, record.as_ref()) {
         Ok(Said::Nothing) => "nothing".to_owned(),
-        Ok(Said::Defined(object)) => format!("{}{}", object.level, if object.retire.is_some() { " goes" } else { "" }),
+        Ok(Said::Defined(object)) => {
+            format!("{}{}", object.level, if object.retire.is_some() { " goes" } else { "" })
+        }
         Err(Stands::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),
         Err(Stands::Removed(finding)) => format!("removed: {}", finding.message.split(':').next().unwrap()),
     }
 }
 
 #[test]
-fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys_when_the_inventory_is_lost() {
+fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys_when_the_inventory_is_lost()
+{
     let here = "inventory: {path: inventory}\n";
     let peu01 = definition("peu01", "folder: acme/peu01");
     let elsewhere = definition("peu01", "folder: beta/peu01");
@@ -120,13 +123,7 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
             "acme/peu01",
             "unreadable: the inventory in `inventory` defines no cluster at all (inventory)",
         ),
-        (
-            "a: [\n",
-            here,
-            RECORD,
-            "acme/peu01",
-            "unreadable: the inventory cannot be read as a whole: ",
-        ),
+        ("a: [\n", here, RECORD, "acme/peu01", "unreadable: the inventory cannot be read as a whole: "),
         ("a: [\n", here, "", "acme/peu01", "nothing"),
         (
             &peu01,
@@ -135,7 +132,13 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
             "acme/peu01",
             "removed: acme/peu01 was made from the definition peu01, and `.capstan.yaml` names no inventory any more",
         ),
-        (&peu01, here, &edited, "acme/peu01", "edited: acme/peu01/capstan-values.yaml:8:9: the digest does not fit"),
+        (
+            &peu01,
+            here,
+            &edited,
+            "acme/peu01",
+            "edited: acme/peu01/capstan-values.yaml:8:9: the digest does not fit",
+        ),
     ] {
         let mut files = vec![("inventory/all.yaml", inventory)];
         files.extend((!record.is_empty()).then_some((at, record)));

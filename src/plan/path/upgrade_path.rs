@@ -191,7 +191,10 @@ fn path_step(
         from: at.release.clone(),
         to: release.id.clone(),
         direction,
-        kubernetes: (at.kubernetes.clone(), at.brought_by(release).cloned().or_else(|| at.kubernetes.clone())),
+        kubernetes: (
+            at.kubernetes.clone(),
+            at.brought_by(release).cloned().or_else(|| at.kubernetes.clone()),
+        ),
         dates: (from.and_then(Release::day), release.day()),
         minor_skip,
         why,

@@ -38,9 +38,8 @@ pub(super) fn to_wished(
     match next(standing, track, catalogue, goal) {
         Some((release, minor_skip)) => {
             notes.extend(minor_skip.map(|skip| why_skipped(skip, catalogue, &goal.provider)));
-            let after = |at: &Release| {
-                next(&standing.at(at), track, catalogue, goal).map(|(release, _)| release)
-            };
+            let after =
+                |at: &Release| next(&standing.at(at), track, catalogue, goal).map(|(release, _)| release);
             let follows = std::iter::successors(after(release), |release| after(release));
             Outcome::Step(Step {
                 to: release.id.clone(),

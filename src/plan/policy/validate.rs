@@ -16,13 +16,13 @@ use super::{reads_other_cluster, release_breaks_requests, release_reads_outside,
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
+use crate::inventory::{FleetInventory, Reach, Said, Stands, beyond, record_of};
 use crate::layout::{Layout, TargetFolder, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
     SetFacts, SetState, applied_by as applied_by_of, claimed_with, judge_set, objects_of, workload,
     workloads_of,
 };
-use crate::inventory::{FleetInventory, Reach, Said, Stands, beyond, record_of};
 use crate::release::{Catalogue, Watched};
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_inventory::survey::{Elsewhere, Survey};
@@ -33,8 +33,8 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::TargetKind;
-use capstan_model::wording::count;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::wording::count;
 use capstan_providers::Supplies;
 use capstan_yaml::{YamlError, YamlFile};
 

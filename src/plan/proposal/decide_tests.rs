@@ -13,7 +13,12 @@ fn plan(digit: char) -> PlanDigest {
 }
 
 fn offer(release: &str, digit: char) -> Wanted {
-    Wanted::Offer(Offer { source: source(release), plan: plan(digit), draft: Draft::Ready, brought_by: SourceKind::RELEASE })
+    Wanted::Offer(Offer {
+        source: source(release),
+        plan: plan(digit),
+        draft: Draft::Ready,
+        brought_by: SourceKind::RELEASE,
+    })
 }
 
 fn ours(release: &str, digit: char) -> Option<Branch> {

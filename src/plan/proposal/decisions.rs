@@ -149,7 +149,10 @@ impl Decisions {
         Self {
             hold: self.hold_on(today).cloned(),
             // Where nothing is offered now, the same may be offered again.
-            skipped: self.skipped.clone().filter(|one| offer_name(upgrade).is_none_or(|now| now == one.source)),
+            skipped: self
+                .skipped
+                .clone()
+                .filter(|one| offer_name(upgrade).is_none_or(|now| now == one.source)),
             release: self.release.clone(),
             rollback: self.rollback.clone(),
             overrides: self.overrides.iter().filter(is_of_it).cloned().collect(),

@@ -15,7 +15,12 @@ fn source(release: &str) -> SourceState {
 }
 
 fn offer(release: &str, draft: Draft) -> Wanted {
-    Wanted::Offer(Offer { source: source(release), plan: PlanDigest::of(&[]), draft, brought_by: SourceKind::RELEASE })
+    Wanted::Offer(Offer {
+        source: source(release),
+        plan: PlanDigest::of(&[]),
+        draft,
+        brought_by: SourceKind::RELEASE,
+    })
 }
 
 fn hold() -> OnHold {
@@ -154,7 +159,12 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
     assert_eq!(found.left_out, expected.map(|(target, why)| LeftOut { proposal: id(target), why }));
     let files = |all: &[One]| -> Vec<FileChange> { all.iter().flat_map(|one| one.files.clone()).collect() };
     let both = [one("c/a", none(Rest::Current)), one("c/j", none(Rest::Current))];
-    let whole = Offer { source: source(V22), plan: PlanDigest::of(&files(&both)), draft: Draft::Ready, brought_by: SourceKind::RELEASE };
+    let whole = Offer {
+        source: source(V22),
+        plan: PlanDigest::of(&files(&both)),
+        draft: Draft::Ready,
+        brought_by: SourceKind::RELEASE,
+    };
     assert_eq!((found.wanted, found.hold), (Wanted::Offer(whole), None));
 
     // Whoever asks for them has them.

@@ -59,7 +59,10 @@ fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, String)> {
         for (index, wave) in campaign.waves.iter().enumerate() {
             let place = |key: &str| place("waves").index(index).key(key);
             if wave.name.trim().is_empty() {
-                return Err((place("name"), format!("`campaigns[{at}].waves[{index}].name` must not be empty")));
+                return Err((
+                    place("name"),
+                    format!("`campaigns[{at}].waves[{index}].name` must not be empty"),
+                ));
             }
             if campaign.waves.iter().take(index).any(|earlier| earlier.name == wave.name) {
                 return Err((place("name"), format!("two waves of `{name}` are named `{}`", wave.name)));
@@ -70,14 +73,17 @@ fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, String)> {
                 ("maxRolling.machines", wave.max_rolling.machines),
             ] {
                 if limit == Some(0) {
-                    let message = format!("`campaigns[{at}].waves[{index}].{key}` must be at least 1: nothing would ever begin");
+                    let message = format!(
+                        "`campaigns[{at}].waves[{index}].{key}` must be at least 1: nothing would ever begin"
+                    );
                     return Err((place(key.split('.').next().unwrap_or(key)), message));
                 }
             }
             if let Some(webhook) = &wave.verify.webhook
                 && !webhook.url.starts_with("https://")
             {
-                let message = format!("`campaigns[{at}].waves[{index}].verify.webhook.url` must begin with https://");
+                let message =
+                    format!("`campaigns[{at}].waves[{index}].verify.webhook.url` must begin with https://");
                 return Err((place("verify").key("webhook").key("url"), message));
             }
         }
@@ -121,10 +127,25 @@ campaigns:
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let rows = [
-            ("soak: 24h", "soak: 1d", 9, "`1d` is not a duration from 0s to 2160h (such as 30m, 2h30m or 24h)"),
-            ("soak: 24h", "soaks: 24h", 9, "unknown key `soaks` in `campaigns[0].waves[0]`; did you mean `soak`?"),
+            (
+                "soak: 24h",
+                "soak: 1d",
+                9,
+                "`1d` is not a duration from 0s to 2160h (such as 30m, 2h30m or 24h)",
+            ),
+            (
+                "soak: 24h",
+                "soaks: 24h",
+                9,
+                "unknown key `soaks` in `campaigns[0].waves[0]`; did you mean `soak`?",
+            ),
             ("0 9 * * MON-FRI", "0 9 * *", 13, "is not a cron expression of five fields"),
-            ("Europe/Berlin", "Europe/Bonn", 3, "`Europe/Bonn` is not a time zone (such as UTC or Europe/Berlin)"),
+            (
+                "Europe/Berlin",
+                "Europe/Bonn",
+                3,
+                "`Europe/Bonn` is not a time zone (such as UTC or Europe/Berlin)",
+            ),
             ("until: 2027", "until: 2025", 4, "`campaigns[0].freezes[0]` ends before it begins"),
             ("maxOpen: 5", "maxOpen: 0", 14, "`campaigns[0].waves[1].maxOpen` must be at least 1"),
             ("count: 2", "count: 30", 5, "`campaigns[0].stopOn.count` must be at least 1, and at most `of`"),

@@ -36,6 +36,7 @@ mod title;
 mod values;
 
 pub use campaigns::read_campaigns;
+pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use cluster::{
     ClusterSettings, ComponentsRecord, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone,
 };
@@ -46,7 +47,6 @@ pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
     RepositoryName, Reviewer, Track,
 };
-pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use grouping::{GroupPattern, GroupSettings};
 pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
 pub use proposals::ProposalSettings;

@@ -109,7 +109,9 @@ fn because(change: &Change, stands: &Stands) -> &'static str {
             "a template is never edited: what changes in it makes a new one with a new name"
         }
         (Reason::Reference, ..) => "it names a template that has a new name",
-        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => "the new API version has it there",
+        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => {
+            "the new API version has it there"
+        }
         (Reason::Release | Reason::Inventory | Reason::Object, _, None) if change.new.is_none() => {
             "the new release no longer has it"
         }

@@ -179,7 +179,9 @@ spec:
         assert!(line(&workers, expected), "{expected}\n{workers}");
     }
     let record = town.file(&head, "acme/peu01/capstan-values.yaml");
-    for expected in ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"] {
+    for expected in
+        ["definition: peu01", "environment: prod", "site: fra1", "pods: 10.1.0.0/16", "replicas: 3"]
+    {
         assert!(line(&record, expected), "{expected}\n{record}");
     }
     assert!(line(&town.file(&head, "acme/peu01/capstan.yaml"), "release: openstack/v1.4.0"));
@@ -190,7 +192,11 @@ spec:
         source.starts_with("openstack/v1.4.0@") && source.ends_with(&format!("+{}", &digest[..16])),
         "{source} {digest}"
     );
-    assert!(pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."), "{}", pulls[0].body);
+    assert!(
+        pulls[0].body.contains("The inventory defines `acme/peu01`, which has no folder yet."),
+        "{}",
+        pulls[0].body
+    );
     assert_eq!(town.check(pulls[0].number).conclusion.as_deref(), Some("success"));
 
     merge_all(&town).await;
@@ -256,7 +262,11 @@ async fn a_template_rotates_and_the_body_says_where_the_value_comes_from() {
     let town = made().await;
     town.push(
         "main",
-        &[level("Environment", "prod", "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n")],
+        &[level(
+            "Environment",
+            "prod",
+            "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n",
+        )],
     );
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
@@ -290,7 +300,10 @@ async fn a_release_raised_in_one_environment_is_proposed_there_one_minor_at_a_ti
     assert!(line(&step, "replicas: 3") && line(&step, "version: v1.33.0"), "{step}");
     let record = town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan-values.yaml");
     assert!(line(&record, "replicas: 3") && line(&record, "version: v1.33.0"), "{record}");
-    assert!(line(&town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"), "release: openstack/v1.5.0"));
+    assert!(line(
+        &town.file(&branch("upgrade", "peu01"), "acme/peu01/capstan.yaml"),
+        "release: openstack/v1.5.0"
+    ));
 
     // The one that is merged later is planned anew.
     let pulls = town.open_pulls();
@@ -322,7 +335,8 @@ async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects()
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let before = town.forge.files(REPOSITORY, "main").unwrap();
     let after = town.forge.files(REPOSITORY, &branch("inventory", "peu01")).unwrap();
-    let paths = |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    let paths =
+        |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(paths(&before), paths(&after), "no file comes or goes");
     let cluster = town.file(&branch("inventory", "peu01"), "acme/peu01/base/cluster.yaml");
     assert!(line(&cluster, "- 10.2.0.0/16") && line(&cluster, "name: peu01"), "{cluster}");
@@ -330,7 +344,10 @@ async fn a_cluster_that_moves_to_another_site_keeps_its_folder_and_its_objects()
     assert!(line(&record, "site: ber1"), "{record}");
 
     // Also where the pattern would put it elsewhere now: the recorded folder wins.
-    town.push("main", &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))]);
+    town.push(
+        "main",
+        &[Edit::write("inventory/inventory.yaml", LEVELS.replace("acme/{name}", "{site}/{name}"))],
+    );
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     merge_all(&town).await;
@@ -352,7 +369,10 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     town.settle().await;
     untouched(&town);
     let state = town.standing("acme/peu01").await;
-    assert!(state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"), "{state:?}");
+    assert!(
+        state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"),
+        "{state:?}"
+    );
     town.push("main", &[Edit::write("inventory/clusterdefinition-peu01.yaml", "kind: [\n")]);
     town.settle().await;
     untouched(&town);
@@ -371,7 +391,8 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     assert!(line(&settings, "delete: cluster"), "{settings}");
     let main = town.forge.files(REPOSITORY, "main").unwrap();
     let head = town.forge.files(REPOSITORY, &pull.head_branch).unwrap();
-    let differing: Vec<&String> = main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
+    let differing: Vec<&String> =
+        main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
     assert_eq!(differing, ["acme/peu01/capstan.yaml"], "the tombstone alone");
     assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
     merge_all(&town).await;
@@ -384,13 +405,19 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     let town = made().await;
     let record = town.file("main", "acme/peu01/capstan-values.yaml");
     let made_in = town.forge.commits(REPOSITORY, "main").unwrap()[1].id.clone();
-    town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))]);
+    town.push(
+        "main",
+        &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))],
+    );
     town.push("main", &[environment("prod", "openstack/v1.4.0", 9)]);
     town.settle().await;
     assert_eq!(heads(&town), Vec::<String>::new());
     let state = town.standing("acme/peu01").await;
     assert_eq!(state.0, "blocked", "{state:?}");
-    assert!(state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"), "{state:?}");
+    assert!(
+        state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"),
+        "{state:?}"
+    );
     let _ = made_in;
     town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record)]);
     town.settle().await;
@@ -406,7 +433,10 @@ async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let pull = town.open_pulls().remove(0);
-    assert_eq!((pull.title.as_str(), pull.draft), ("Record the values of acme/peu01 from the inventory", false));
+    assert_eq!(
+        (pull.title.as_str(), pull.draft),
+        ("Record the values of acme/peu01 from the inventory", false)
+    );
     merge_all(&town).await;
     assert_eq!(heads(&town), Vec::<String>::new());
     town.done();

@@ -101,10 +101,7 @@ impl Out<'_> {
         };
         if let Err(error) = self.try_say(&said(cluster.clone(), plan)) {
             number.into_iter().for_each(|number| locked(&self.sent).take_back(number));
-            self.say(&said(
-                cluster.clone(),
-                Err(format!("{cluster}: the plan is too long: {error}")),
-            ));
+            self.say(&said(cluster.clone(), Err(format!("{cluster}: the plan is too long: {error}"))));
         }
     }
 
@@ -180,13 +177,21 @@ fn answer(
             let wanted = |cluster: &ClusterId, without: &BTreeSet<ClusterId>| {
                 !without.contains(cluster) && only.as_ref().is_none_or(|only| only.contains(cluster))
             };
-            fleet.plan_each_cached(|id| wanted(id, &without), begun, |cluster, plan| {
-                out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Planned);
-            });
+            fleet.plan_each_cached(
+                |id| wanted(id, &without),
+                begun,
+                |cluster, plan| {
+                    out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Planned);
+                },
+            );
             let ended = |cluster: &ClusterId| out.say(&Response::Finished(cluster.clone()));
-            fleet.plan_each_values(|id| wanted(id, &without_values), (begun, ended), |cluster, plan| {
-                out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Valued);
-            });
+            fleet.plan_each_values(
+                |id| wanted(id, &without_values),
+                (begun, ended),
+                |cluster, plan| {
+                    out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Valued);
+                },
+            );
             Ok(Response::Done)
         }
         Request::Create { fleet, wanted } => {

@@ -58,11 +58,17 @@ impl Run<'_> {
     async fn exemption_of_retirement(&self, pull: &PullRequest) -> Result<Option<Exemption>, SyncError> {
         let Some(proposal) = ProposalId::of_branch(&pull.head_branch) else { return Ok(None) };
         let of_inventory = proposal.kind == SourceKind::INVENTORY;
-        if !of_inventory && proposal.kind.as_str() != DESTROY || pull.author != self.ports.host.bot_login().await? {
+        if !of_inventory && proposal.kind.as_str() != DESTROY
+            || pull.author != self.ports.host.bot_login().await?
+        {
             return Ok(None);
         }
         let rule = rules::REMOVES_MACHINES.id();
-        let asked = if of_inventory { "its definition says `retire: true`" } else { "an owner asked for its destruction" };
+        let asked = if of_inventory {
+            "its definition says `retire: true`"
+        } else {
+            "an owner asked for its destruction"
+        };
         let why =
             format!("`{rule}` passes for `{}`: {asked}, and this adds the tombstone alone.", proposal.target);
         Ok(Some(Exemption { target: proposal.target, plan: None, rules: vec![(rule.to_owned(), why)] }))
