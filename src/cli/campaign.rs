@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     let settings = chosen(command)?;
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
-    let clusters = context.clusters(&fleet, &[])?;
+    let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
     let (candidates, participants, mut outcome) = read_fleet(&fleet, &clusters, &settings);
     let begins = command.begins.unwrap_or_else(|| SystemClock.now());
@@ -113,8 +113,7 @@ fn read_fleet(
             .objects
             .iter()
             .find(|object| object.id.kind == "Cluster" && object.id.group == "cluster.x-k8s.io");
-        let Some(cluster) = cluster else { continue };
-        let candidate = candidate(id, &cluster.value, settings);
+        let candidate = candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), settings);
         if !upgrade.files.is_empty()
             && let Some(wave) = wave_of(settings, &candidate)
         {
