@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use capstan_model::object::{ObjectId, api_group};
-use capstan_yaml::{Node, NodeKind, YamlFile};
+use capstan_yaml::limits::NODES;
+use capstan_yaml::{Node, NodeKind, Position, YamlError, YamlFile};
 use serde_json::Value;
 
 use super::refusal::Refusal;
@@ -106,58 +107,115 @@ pub(crate) fn id_of(object: &Value) -> ObjectId {
     }
 }
 
-/// Reads the objects of a text; documents without content are passed over.
+/// Reads the objects of a text; documents without content are passed over. One document is read after the other: what its
+/// tree takes is many times its text, and components are large.
 ///
 /// # Errors
 /// No YAML, a value that leaves its scalar, a document that is no object: with the line of the text. What a value
 /// says is never told.
 pub(crate) fn read(text: &Substituted) -> Result<Vec<Object>, Refusal> {
-    let file = YamlFile::read(&text.text).map_err(|error| {
-        // The reader's words may quote what it read.
-        let line = usize::try_from(error.position.line).unwrap_or(usize::MAX);
-        let end = text.text.match_indices('\n').nth(line.saturating_sub(1)).map_or(text.text.len(), |(at, _)| at);
-        match text.values.iter().rev().find(|(range, _)| range.start <= end) {
-            Some((_, name)) => Refusal::new(format!(
-                "line {}: with the values of the variables this is no YAML; the last one before is `{name}`: give it a value that fits into one scalar",
-                error.position.line
-            )),
-            None => Refusal::new(format!("this is no YAML: {error}")),
-        }
-    })?;
-    refuse_values_outside(&file, text)?;
     let mut objects = Vec::new();
-    for document in file.documents() {
-        if document.root.is_null() {
-            continue;
+    let mut values: usize = 0;
+    let mut lines_before: u32 = 0;
+    for part in parts(&text.text) {
+        let own = &text.text[part.clone()];
+        let file = YamlFile::read(own).map_err(|error| no_yaml(text, &error, lines_before))?;
+        refuse_values_outside(&file, text, &part)?;
+        for document in file.documents() {
+            if document.root.is_null() {
+                continue;
+            }
+            values += size(&document.root);
+            if values > NODES {
+                return Err(Refusal::new(format!(
+                    "this has more than {NODES} values, aliases expanded, and no provider has so many: make it smaller"
+                )));
+            }
+            let line = lines_before + file.position(document.root.span.start).line;
+            if document.root.as_mapping().is_none() {
+                return Err(Refusal::new(format!(
+                    "line {line}: a document is a mapping, and this is none: take it out"
+                )));
+            }
+            let object = Object { value: document.root.value(), line };
+            object.check()?;
+            objects.push(object);
         }
-        let line = file.position(document.root.span.start).line;
-        if document.root.as_mapping().is_none() {
-            return Err(Refusal::new(format!(
-                "line {line}: a document is a mapping, and this is none: take it out"
-            )));
-        }
-        let object = Object { value: document.root.value(), line };
-        object.check()?;
-        objects.push(object);
+        lines_before += u32::try_from(own.matches('\n').count()).unwrap_or(u32::MAX);
     }
     Ok(objects)
 }
 
-/// Refuses a value of which not all bytes stand in one scalar, or in one comment. White space at its ends counts
-/// where it could do more than pad.
-fn refuse_values_outside(file: &YamlFile, text: &Substituted) -> Result<(), Refusal> {
-    if text.values.is_empty() {
+/// The parts of a text that are read by themselves: each begins with its document's marker, which ends whatever stands before
+/// it. A text with directives is one part, since they stand before the marker of the document that they are for.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut begins = vec![0];
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with('%') {
+            return vec![0..text.len()];
+        }
+        let is_marker = line
+            .strip_prefix("---")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
+        if is_marker && at > 0 {
+            begins.push(at);
+        }
+        at += line.len();
+    }
+    let ends = begins.iter().skip(1).copied().chain([text.len()]);
+    begins.iter().copied().zip(ends).map(|(begin, end)| begin..end).collect()
+}
+
+/// How many values a document has.
+fn size(node: &Node) -> usize {
+    1 + match &node.kind {
+        NodeKind::Scalar(_) => 0,
+        NodeKind::Sequence(items) => items.iter().map(size).sum(),
+        NodeKind::Mapping(entries) => entries.iter().map(|entry| size(&entry.value)).sum::<usize>(),
+    }
+}
+
+/// Why a text is no YAML: the reader's words may quote what it read, so that a value near the place is named alone.
+fn no_yaml(text: &Substituted, error: &YamlError, lines_before: u32) -> Refusal {
+    let position = YamlError {
+        message: error.message.clone(),
+        position: Position { line: error.position.line + lines_before, ..error.position },
+    };
+    let line = usize::try_from(position.position.line).unwrap_or(usize::MAX);
+    let end = text.text.match_indices('\n').nth(line.saturating_sub(1)).map_or(text.text.len(), |(at, _)| at);
+    match text.values.iter().rev().find(|(range, _)| range.start <= end) {
+        Some((_, name)) => Refusal::new(format!(
+            "line {line}: with the values of the variables this is no YAML; the last one before is `{name}`: give it a value that fits into one scalar"
+        )),
+        None => Refusal::new(format!("this is no YAML: {position}")),
+    }
+}
+
+/// Refuses a value of a part of the text of which not all bytes stand in one scalar, or in one comment. White space at its
+/// ends counts where it could do more than pad.
+fn refuse_values_outside(file: &YamlFile, text: &Substituted, part: &Range<usize>) -> Result<(), Refusal> {
+    let own: Vec<(Range<usize>, &str)> = text
+        .values
+        .iter()
+        .filter(|(range, _)| part.contains(&range.start))
+        .map(|(range, name)| (range.start - part.start..range.end - part.start, &**name))
+        .collect();
+    if own.is_empty() {
         return Ok(());
     }
     let mut scalars = Vec::new();
     file.documents().iter().for_each(|document| collect(&document.root, &mut scalars));
     scalars.sort_by_key(|span| span.start);
-    let lines = std::iter::once(0).chain(text.text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let mut layout = Layout { text: &text.text, scalars, lines, comment: None };
-    for (range, name) in &text.values {
-        let range = layout.without_padding(range);
-        if !range.is_empty() && !layout.keeps(&range) {
-            let line = layout.line_of(range.start) + 1;
+    let whole = &text.text[part.start..];
+    let lines = std::iter::once(0).chain(whole.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut layout = Layout { text: whole, scalars, lines, comment: None };
+    for (range, name) in own {
+        let range = layout.without_padding(&range);
+        let is_beyond = range.end > part.end - part.start;
+        if !range.is_empty() && (is_beyond || !layout.keeps(&range)) {
+            let before = text.text[..part.start].matches('\n').count();
+            let line = before + layout.line_of(range.start) + 1;
             return Err(Refusal::new(format!(
                 "line {line}: the value of the variable `{name}` does not stay inside one scalar: it has a line break, a quote or another sign that means something to YAML there; give it another value"
             )));
@@ -313,6 +371,11 @@ mod tests {
             ("data:\n  a: ${V}-x\n", "   padded", true),
             ("${V}data: {a: b}\n", "injected: true\n", false),
             ("data: [\"${V}\"]\n", "a\", \"b", false),
+            ("${V}\n", "---\nkind: Evil", false),
+            ("data: {a: b}\n${V}\n", "---", false),
+            ("data: {a: ${V}}\n---\napiVersion: v1\nkind: B\nmetadata: {name: b}\n", "plain", true),
+            ("data: {a: b}\n---\napiVersion: v1\nkind: B\nmetadata: {name: ${V}}\n", "plain", true),
+            ("data: {a: b}\n---\napiVersion: v1\nkind: B\nmetadata: {name: ${V}}\n", "b, c: d", false),
         ] {
             let read = tried(&format!("{HEAD}{written}"), value);
             let refused = read.as_ref().err().is_some_and(|said| said.contains("`V`"));
@@ -345,6 +408,14 @@ mod tests {
             ("apiVersion: v1\nmetadata: {name: a}\n", "line 1: this document has no `kind`"),
             ("- a\n", "line 1: a document is a mapping"),
             ("a: b: c\n", "this is no YAML: line 1"),
+            (
+                "# x\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n\na: b: c\n",
+                "this is no YAML: line 8",
+            ),
+            (
+                "%YAML 1.2\n---\napiVersion: v1\nkind: A\nmetadata: {}\n",
+                "line 3: this A has no `metadata.name`",
+            ),
             (
                 "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {b: true}}\n",
                 "A a: `metadata.labels` is a mapping of texts",

@@ -33,14 +33,20 @@ const NAMED: usize = 5;
 /// Holds back the providers that somebody else installed and nobody allowed to be taken over.
 pub(super) async fn hold(ports: &Ports, by: &As, members: &mut Members) -> Result<(), LiveError> {
     for member in &mut members.all {
-        let theirs = found(ports, by, member).await?;
-        if theirs.is_empty() || member.object.as_ref().is_some_and(is_allowed) {
-            continue;
-        }
-        let check = Check::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
-        member.wanted = Wanted::Halted(check.message());
-        member.halted = Some(Halted::Check(check));
+        hold_one(ports, by, member).await?;
     }
+    Ok(())
+}
+
+/// The same of one of them.
+pub(super) async fn hold_one(ports: &Ports, by: &As, member: &mut Member) -> Result<(), LiveError> {
+    let theirs = found(ports, by, member).await?;
+    if theirs.is_empty() || member.object.as_ref().is_some_and(is_allowed) {
+        return Ok(());
+    }
+    let check = Check::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
+    member.wanted = Wanted::Halted(check.message());
+    member.halted = Some(Halted::Check(check));
     Ok(())
 }
 

@@ -50,11 +50,13 @@ pub async fn pass(
 ) -> Result<Outcome, LiveError> {
     let by = ports.by();
     let known = memory.begin();
-    let mut is_read = known.is_none();
+    let is_read = known.is_none();
     let mut members = match known {
         Some(members) => members,
         None => begin(ports, memory, &by).await?,
     };
+    // Of whom was asked a moment ago whether somebody else installed it.
+    let mut checked: Option<ObjectId> = None;
     let mut outcome = Outcome { again: members.again, ..Outcome::default() };
     let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
@@ -70,11 +72,14 @@ pub async fn pass(
             break (facts, decision);
         }
         let Some((id, step)) = decision.step.clone() else { break (facts, decision) };
-        let is_new = members.member(&id).is_some_and(|member| member.remembered.is_none());
-        if is_new && !is_read {
-            // Somebody else may have installed it since it was read.
-            is_read = true;
-            members = begin(ports, memory, &by).await?;
+        let was_read_now = is_read && outcome.steps == 0;
+        if !was_read_now
+            && checked.as_ref() != Some(&id)
+            && let Some(member) = members.member_mut(&id).filter(|member| member.remembered.is_none())
+        {
+            // It may have been read a while ago, and somebody else may have installed it since.
+            checked = Some(id);
+            adopting::hold_one(ports, &by, member).await?;
             continue;
         }
         let is_same = last.as_ref() == Some(&(id.clone(), step.clone()));

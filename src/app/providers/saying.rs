@@ -6,7 +6,7 @@ use capstan_live::installing::{
     Check, Course, Failure, Installed, Standing, Workload, status, with_deletion,
 };
 use capstan_model::object::ObjectId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::halted::Halted;
 use super::look::Facts;
@@ -51,10 +51,23 @@ pub(super) async fn say(
             {
                 tracing::debug!(provider = %member.id, %refusal, "its status was not written");
             }
-            outcome => member.object = Some(outcome?),
+            outcome => {
+                // What somebody asked for meanwhile was not looked at: that it is news is told by its version.
+                let written = outcome?;
+                if asks_the_same(object, &written) {
+                    member.object = Some(written);
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// Whether two states of a provider object differ in their status alone.
+fn asks_the_same(one: &Value, other: &Value) -> bool {
+    let metadata =
+        ["generation", "deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"];
+    metadata.iter().all(|key| one["metadata"].get(key) == other["metadata"].get(key))
 }
 
 fn standing(

@@ -49,7 +49,7 @@ fn release(version: &str, kubernetes: &str) -> Vec<Edit> {
                 "type: object
 required: [network]
 properties:
-  kubernetes: {{type: object, properties: {{version: {{type: string, default: {kubernetes}}}}}}}
+  kubernetes: {{type: object, default: {{}}, properties: {{version: {{type: string, default: {kubernetes}}}}}}}
   network: {{type: object, required: [pods], properties: {{pods: {{type: string}}, note: {{type: string}}}}}}
   replicas: {{type: integer, default: 1}}
   flavor: {{type: string, default: small}}

@@ -137,6 +137,11 @@ impl Town {
 
     /// Applies a provider object: nothing of what `spec` has beside the version and the source was said before.
     pub(crate) fn ask(&self, row: Row, version: &str, spec: &Value) {
+        self.plane.apply(&self.object(row, version, spec).to_string());
+    }
+
+    /// A provider object.
+    pub(crate) fn object(&self, row: Row, version: &str, spec: &Value) -> Value {
         let folder = self.components.join(row.label);
         // One that nobody published has the webhooks of those that somebody did.
         let published = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
@@ -155,7 +160,7 @@ impl Town {
                 (field, value) => *field = value.clone(),
             }
         }
-        self.plane.apply(&object.to_string());
+        object
     }
 
     /// Grants the installer what `capstan providers rights` prints of the provider objects and ConfigMaps that are there, and

@@ -16,13 +16,19 @@ pub(super) struct Figures {
     peak: f64,
 }
 
+/// One of the two.
+pub(super) struct Side {
+    /// Its requests.
+    pub(super) requests: Vec<Request>,
+    /// The most memory that it had, in MiB.
+    pub(super) peak: Option<f64>,
+}
+
 impl Figures {
-    /// Of its requests since then; leases, events and watches aside. `peak` is the most memory that it had, in MiB.
-    pub(super) fn of(requests: &[Request], since: Timestamp, peak: Option<f64>) -> Self {
-        let is_counted = |one: &&Request| {
-            one.at >= since && one.verb != "watch" && !matches!(one.resource.as_str(), "leases" | "events")
-        };
-        let all: Vec<&Request> = requests.iter().filter(is_counted).collect();
+    /// Of its requests since then; leases, events and watches aside.
+    pub(super) fn of(side: &Side, since: Timestamp) -> Self {
+        let is_counted = |one: &&Request| one.at >= since && !one.is_housekeeping();
+        let all: Vec<&Request> = side.requests.iter().filter(is_counted).collect();
         let writes: Vec<&&Request> = all.iter().filter(|one| one.is_write() && one.code < 300).collect();
         let last = writes.iter().map(|one| one.at).max().unwrap_or(since);
         Self {
@@ -30,7 +36,7 @@ impl Figures {
             requests: all.len(),
             dry_runs: all.iter().filter(|one| one.dry_run).count(),
             writes: writes.len(),
-            peak: peak.unwrap_or_default(),
+            peak: side.peak.unwrap_or_default(),
         }
     }
 

@@ -7,39 +7,17 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::differences::{Meant, held, objects};
-use super::figures::{Figures, down};
+use super::figures::{Figures, Side, down};
 use super::rendering::built;
-use super::running::Running;
+use super::running::{self, ACCOUNT, Running};
 use crate::installing::town::{Row, Town};
 use crate::plane::audit::Request;
 use crate::plane::reconciler::HOME;
 use crate::plane::tail;
 
-/// The service account of the operator.
-pub(super) const ACCOUNT: (&str, &str) = ("capi-operator-system", "capi-operator-manager");
-
-const ADMIN: &str = "
-apiVersion: v1
-kind: Namespace
-metadata: {name: capi-operator-system}
----
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: capi-operator-manager, namespace: capi-operator-system}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: capi-operator-manager-for-tests}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-subjects: [{kind: ServiceAccount, name: capi-operator-manager, namespace: capi-operator-system}]
-";
-
-/// Starts the operator on a management cluster, with rights of its own name: the audit log tells what is its.
+/// Starts the operator on a management cluster.
 pub(super) fn operate(town: &Town) -> Option<Running> {
-    let programs = built()?;
-    town.plane.apply(ADMIN);
-    let kubeconfig = town.plane.kubeconfig_of(ACCOUNT.0, ACCOUNT.1);
-    Some(Running::start(&programs.join("operator"), &kubeconfig))
+    Some(running::operate(&town.plane, &built()?.join("operator")))
 }
 
 /// Both.
@@ -104,15 +82,16 @@ impl Pair {
 
     /// What it cost both since then.
     pub(super) fn print_figures(&self, what: &str, since: Timestamp) {
-        let audit = [self.theirs.plane.audit(), self.ours.plane.audit()];
-        let [theirs, ours] = [(0, ACCOUNT), (1, (HOME, "capstan-providers"))].map(|(at, account)| {
-            let own = audit[at].iter().filter(|one| one.is_by(account.0, account.1));
-            own.cloned().collect::<Vec<_>>()
-        });
-        Figures::of(&theirs, since, self.operator.peak_memory()).print(&format!("{what}, the operator"));
-        Figures::of(&ours, since, self.ours.reconciler.peak_memory()).print(&format!("{what}, Capstan"));
-        for (who, requests) in [("the operator", &theirs), ("Capstan", &ours)] {
-            let (times, most) = down(requests, since);
+        let sides = [
+            ("the operator", &self.theirs, ACCOUNT, self.operator.peak_memory()),
+            ("Capstan", &self.ours, (HOME, "capstan-providers"), self.ours.reconciler.peak_memory()),
+        ];
+        for (who, town, account, peak) in sides {
+            let mut requests = town.plane.audit();
+            requests.retain(|one| one.is_by(account.0, account.1));
+            let side = Side { requests, peak };
+            Figures::of(&side, since).print(&format!("{what}, {who}"));
+            let (times, most) = down(&side.requests, since);
             if !times.is_empty() {
                 let times: Vec<String> =
                     times.iter().map(|(who, time)| format!("{who} {:.1} s", time.as_secs_f64())).collect();

@@ -8,7 +8,33 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::plane::process::peak_memory;
-use crate::plane::tail;
+use crate::plane::{Plane, tail};
+
+/// The service account of the operator.
+pub(super) const ACCOUNT: (&str, &str) = ("capi-operator-system", "capi-operator-manager");
+
+const ADMIN: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: capi-operator-system}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: capi-operator-manager, namespace: capi-operator-system}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: capi-operator-manager-for-tests}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: capi-operator-manager, namespace: capi-operator-system}]
+";
+
+/// Starts an operator on a management cluster, with rights of its own name: the audit log tells what is its.
+pub(super) fn operate(plane: &Plane, program: &Path) -> Running {
+    plane.apply(ADMIN);
+    let kubeconfig = plane.kubeconfig_of(ACCOUNT.0, ACCOUNT.1);
+    Running::start(program, &kubeconfig)
+}
 
 /// A real operator as a process; ends when it is dropped.
 pub(crate) struct Running {

@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::differences::{Meant, held, meant, objects};
-use super::pair::{ACCOUNT, Pair, items, log, operate};
+use super::pair::{Pair, items, log, operate};
+use super::running::ACCOUNT;
 use super::{released, set_of};
 use crate::components::registry::{Asks, Registry};
 use crate::installing::town::{AWS, BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};

@@ -37,6 +37,11 @@ impl Request {
         !self.dry_run && !matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 
+    /// Whether it is a watch, or about leadership or events: nobody's work.
+    pub(crate) fn is_housekeeping(&self) -> bool {
+        self.verb == "watch" || matches!(self.resource.as_str(), "leases" | "events")
+    }
+
     /// Whether a service account, or somebody in its name, asked.
     pub(crate) fn is_by(&self, namespace: &str, service_account: &str) -> bool {
         let name = format!("system:serviceaccount:{namespace}:{service_account}");

@@ -86,3 +86,32 @@ async fn a_new_version_is_heard_of_and_everything_of_it_is_tried() {
     assert_eq!([town.installed(CORE), town.installed(ACME)], ["v1.0.0", "v1.1.0"]);
     assert_eq!(town.runs(ACME), "registry.example/acme:two x1");
 }
+
+/// Asked for while a pass is made, after its look and before its word: the word does not hide it.
+#[tokio::test]
+async fn what_is_asked_for_during_a_pass_is_news() {
+    let mut town = installed().await;
+    town.publish(ACME, "v1.1.0", &components(ACME, "two", &["v1beta1"]));
+    let before = told(&town, ACME.kind, ACME.name, Change::Spec);
+    // The status that is written next differs, since it says another thing of the Deployment.
+    town.broken.lock().unwrap().insert("registry.example/acme:one".to_owned());
+    town.live.change("Deployment", "acme-manager", |object| {
+        object["status"]["availableReplicas"] = json!(0);
+        object["status"]["conditions"][0]["status"] = json!("False");
+    });
+    let asked = std::sync::Mutex::new(Some(()));
+    let live = town.live.clone();
+    let during: Box<dyn Fn(&mut serde_json::Value) + Send + Sync> = Box::new(move |object| {
+        // Written beside the first status of the provider, as another client's would be a moment before.
+        if object["kind"] == ACME.kind && asked.lock().unwrap().take().is_some() {
+            object["spec"]["version"] = json!("v1.1.0");
+            let generation = object["metadata"]["generation"].as_i64().unwrap();
+            object["metadata"]["generation"] = json!(generation + 1);
+        }
+    });
+    live.state().reactions.push(during);
+    town.try_pass().await.unwrap();
+    let after = told(&town, ACME.kind, ACME.name, Change::Spec);
+    assert_ne!(before.resource_version, after.resource_version, "its status was written");
+    assert!(town.memory.hears(&after), "somebody asked for something else");
+}

@@ -1,16 +1,10 @@
 //! Planning a set of seven real providers, components of both versions at hand: wall and peak memory of `capstan plan`, and
 //! beside it `kubectl kustomize` reading and printing the same components, one run for each file, without comparing or
-//! judging anything. `cargo bench --bench providers`
+//! judging anything.
 //!
 //! The components are what `tests/components/build` makes; without them nothing is measured, which is said. Of AWS and of
 //! IPAM it has one version: their second one is a copy with other image tags. The bounds are those that were promised: 2 s
 //! and 300 MiB.
-
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark prints figures and stops where it cannot go on"
-)]
 
 use std::fs;
 use std::io::Read as _;
@@ -51,8 +45,8 @@ const fn row(
     Row { kind, label, file, versions, copied: false }
 }
 
-fn main() {
-    let Some(tools) = tools() else { return };
+pub(crate) fn measure_planning() {
+    let Some(tools) = crate::plane::tools() else { return };
     let components = tools.join("components");
     if !components.join("complete").is_file() {
         println!("SKIPPED: no real components (tests/components/build makes them where Go is)");
@@ -81,7 +75,7 @@ fn main() {
     let ours = measure(plan);
     ours.print("capstan plan");
 
-    let version = include_str!("../tests/kubectl/go.mod")
+    let version = include_str!("../../tests/kubectl/go.mod")
         .lines()
         .find_map(|line| line.trim().strip_prefix("k8s.io/kubectl "))
         .unwrap();
@@ -103,12 +97,6 @@ fn main() {
     }
     let is_in_bounds = ours.fastest < Duration::from_secs(2) && ours.peak.is_some_and(|kib| kib < 300 << 10);
     println!("within 2 s and 300 MiB: {}", if is_in_bounds { "yes" } else { "NO" });
-}
-
-fn tools() -> Option<PathBuf> {
-    std::env::var_os("CAPSTAN_TOOLS")
-        .map(PathBuf::from)
-        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache/capstan")))
 }
 
 /// A checkout with the set at the older versions and a release of the newer ones; the files of components.

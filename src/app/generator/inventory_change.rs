@@ -1,0 +1,199 @@
+//! Whom a change of the inventory, of schemas or of templates may concern: told without rendering anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_inventory::unknown_values;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::tree::TreeId;
+use capstan_plan::inventory::{FleetInventory, InventoryChange, LevelName, Reach, Said, Stands, record_of};
+
+use super::Fleet;
+use super::planning::Contents;
+use super::record::settings_of;
+use super::valued::Subject;
+
+impl Fleet {
+    /// Whom the change from another snapshot to this one may concern; `None` where it changes nothing of the inventory,
+    /// and no release that uses values.
+    pub fn inventory_change(&self, before: &Self) -> Option<InventoryChange> {
+        let (old, new) = (Contents::inventory(before), Contents::inventory(self));
+        let inventory = new.or(old)?;
+        let releases = self.changed_releases(before);
+        let both: BTreeSet<ClusterId> =
+            before.valued_clusters().into_iter().chain(self.valued_clusters()).collect();
+        let is_at = |id: &ClusterId| {
+            !releases.is_empty() && self.release_at(id).is_some_and(|release| releases.contains(&release))
+        };
+        let concerned = |id: &&ClusterId| before.said_of(id) != self.said_of(id) || is_at(id);
+        let clusters: Vec<ClusterId> = both.iter().filter(concerned).cloned().collect();
+        let is_lost = inventory.unreadable().is_some() != old.is_some_and(|old| old.unreadable().is_some());
+        if clusters.is_empty() && !is_lost && same_findings(old, new) {
+            return None;
+        }
+        let levels: BTreeMap<ClusterId, Vec<LevelName>> = clusters
+            .iter()
+            .filter_map(|id| Some((id.clone(), self.levels_of(id).or_else(|| before.levels_of(id))?)))
+            .collect();
+        let reach = old.zip(new).map(|(old, new)| Reach::of(old, new));
+        let totals = self.totals(inventory, levels.values().flatten().collect());
+        let changed: Vec<LevelName> = reach.iter().flat_map(|reach| &reach.objects).map(|object| name_of(object)).collect();
+        Some(InventoryChange {
+            all: inventory.inventory.clusters().count(),
+            place: reach.as_ref().zip(new).and_then(|(reach, new)| reach.place(new)),
+            before: before.findings_of(&clusters, &changed),
+            after: self.findings_of(&clusters, &changed),
+            clusters,
+            levels,
+            totals,
+        })
+    }
+
+    /// Releases that use values, before or after, and have another content or are new.
+    fn changed_releases(&self, before: &Self) -> BTreeSet<ReleaseId> {
+        let contents = |fleet: &Self| -> BTreeMap<ReleaseId, Option<TreeId>> {
+            let releases = fleet.catalogue().releases().iter();
+            releases
+                .map(|release| (release.id.clone(), fleet.releases_tree().folder_id(&release.folder)))
+                .collect()
+        };
+        let old = contents(before);
+        let uses = |fleet: &Self, id: &ReleaseId| {
+            let release = fleet.catalogue().find(id);
+            release.is_some_and(|release| {
+                let templates = fleet.shared.sources.templates_of(fleet.releases_tree(), release);
+                templates.is_ok_and(|templates| templates.use_values())
+            })
+        };
+        let differs = contents(self).into_iter().filter(|(id, tree)| old.get(id) != Some(tree));
+        differs.map(|(id, _)| id).filter(|id| uses(self, id) || uses(before, id)).collect()
+    }
+
+    /// The release that a cluster records, or that its levels ask for.
+    fn release_at(&self, id: &ClusterId) -> Option<ReleaseId> {
+        let recorded = self.layout.target(id.as_str()).and_then(|folder| {
+            settings_of(self.tree.as_ref(), folder).and_then(|settings| settings.release)
+        });
+        recorded.or_else(|| {
+            let subject = Subject::of(self, id.folder()).ok().flatten()?;
+            subject.member.wishes.release.as_ref().map(|(release, _)| release.clone())
+        })
+    }
+
+    fn levels_of(&self, id: &ClusterId) -> Option<Vec<LevelName>> {
+        Some(Subject::of(self, id.folder()).ok().flatten()?.levels())
+    }
+
+    /// How many clusters belong to these levels, in the order of the levels.
+    fn totals(&self, inventory: &FleetInventory, wanted: BTreeSet<&LevelName>) -> Vec<(LevelName, usize)> {
+        let mut counts: BTreeMap<LevelName, usize> =
+            wanted.into_iter().map(|level| (level.clone(), 0)).collect();
+        for definition in inventory.inventory.clusters() {
+            let Ok(member) = inventory.member(definition) else { continue };
+            for (kind, name) in &member.levels {
+                if let Some(count) = counts.get_mut(&(kind.kind().to_owned(), name.clone())) {
+                    *count += 1;
+                }
+            }
+        }
+        let order: Vec<&str> = inventory.inventory.settings.levels.iter().map(|level| level.kind()).collect();
+        let mut all: Vec<(LevelName, usize)> = counts.into_iter().collect();
+        let place = |kind: &str| order.iter().position(|known| *known == kind);
+        all.sort_by(|((one, a), _), ((other, b), _)| (place(one), a).cmp(&(place(other), b)));
+        all
+    }
+
+    /// What is wrong with the inventory itself, with the values of these clusters, and with these objects.
+    fn findings_of(&self, clusters: &[ClusterId], changed: &[LevelName]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let inventory = Contents::inventory(self);
+        if let Some(inventory) = inventory {
+            findings.extend(inventory.inventory.findings.iter().cloned());
+            findings.extend(clashes(inventory));
+        }
+        let mut lost = 0_usize;
+        for id in clusters {
+            let record = record_of(self.tree.as_ref(), id.folder()).ok().flatten();
+            match Said::of(inventory, id.folder(), record.as_ref()) {
+                Err(Stands::Removed(finding)) => findings.push(finding),
+                Err(Stands::Unreadable { .. }) => lost += 1,
+                Ok(Said::Nothing) => {}
+                Ok(Said::Defined(definition)) => match inventory.map(|inventory| inventory.member(definition)) {
+                    Some(Err(wrong)) => findings.extend(wrong),
+                    Some(Ok(member)) => {
+                        let schema = self.release_at(id).and_then(|release| self.schema_of(&release));
+                        let values = member.values(schema.as_ref().and_then(|one| one.parts.schema.as_ref()));
+                        findings.extend(values.findings);
+                        findings.extend(schema.iter().flat_map(|one| one.parts.findings.iter().cloned()));
+                    }
+                    None => {}
+                },
+            }
+        }
+        if let Some(inventory) = inventory {
+            if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
+                let message = format!("{why}: nothing is proposed to the clusters that it has, and nothing is deleted");
+                findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place));
+            }
+            findings.extend(self.unknown_in(inventory, changed));
+        }
+        let mut seen = BTreeSet::new();
+        findings.retain(|finding| seen.insert((finding.rule, finding.place.clone(), finding.message.clone())));
+        self.settings.severities().settle(findings)
+    }
+
+    fn schema_of(&self, release: &ReleaseId) -> Option<std::sync::Arc<capstan_plan::inventory::ReleaseTemplates>> {
+        let release = self.catalogue().find(release)?;
+        self.shared.sources.templates_of(self.releases_tree(), release).ok()
+    }
+
+    /// Values of these objects that no release below them knows.
+    fn unknown_in(&self, inventory: &FleetInventory, changed: &[LevelName]) -> Vec<Finding> {
+        let mut below: BTreeMap<LevelName, BTreeSet<ReleaseId>> = BTreeMap::new();
+        for (folder, definition) in inventory.clusters() {
+            let Ok(member) = inventory.member(definition) else { continue };
+            let own: Vec<LevelName> =
+                member.objects.iter().map(|object| name_of(object)).filter(|name| changed.contains(name)).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let Some(release) = self.release_at(&ClusterId::new(folder.clone())) else { continue };
+            own.into_iter().for_each(|name| drop(below.entry(name).or_default().insert(release.clone())));
+        }
+        let mut findings = Vec::new();
+        for object in inventory.inventory.objects.values() {
+            let Some(releases) = below.get(&name_of(object)) else { continue };
+            let parts: Vec<_> = releases.iter().filter_map(|release| self.schema_of(release)).collect();
+            let schemas: Option<Vec<_>> = parts.iter().map(|one| one.parts.schema.as_ref()).collect();
+            findings.extend(schemas.iter().flat_map(|schemas| unknown_values(object, schemas)));
+        }
+        findings
+    }
+}
+
+fn name_of(object: &capstan_inventory::kinds::Object) -> LevelName {
+    (object.level.kind.kind().to_owned(), object.level.name.clone())
+}
+
+fn same_findings(old: Option<&FleetInventory>, new: Option<&FleetInventory>) -> bool {
+    let findings = |inventory: Option<&FleetInventory>| -> Vec<Finding> {
+        inventory.map(|inventory| inventory.inventory.findings.clone()).unwrap_or_default()
+    };
+    findings(old) == findings(new)
+}
+
+/// Definitions that would lie in the folder of another one.
+fn clashes(inventory: &FleetInventory) -> Vec<Finding> {
+    let one = |(name, folder): (&str, &capstan_model::tree::RepoPath)| {
+        let definition = inventory.inventory.cluster(name)?;
+        let first = inventory.definition_in(folder)?;
+        let message = format!(
+            "{} would lie in `{folder}`, and so does the definition in {}: write another `folder`",
+            definition.level,
+            first.level.place(first.offset)
+        );
+        let place = definition.level.place(definition.offset);
+        Some(Finding::new(rules::INVENTORY_FOLDER_CLASH, message).place(place))
+    };
+    inventory.clashing().filter_map(one).collect()
+}

@@ -1,0 +1,108 @@
+//! What a pull request does to clusters through the inventory, schemas and templates.
+//!
+//! *Bounded*: so many clusters are planned, the others are counted. Clusters of which nothing else is said are neither
+//! planned nor rendered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_model::finding::Finding;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::Tree;
+use capstan_plan::forecast::worst;
+use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, beyond};
+use capstan_plan::settings::RepositorySettings;
+
+use super::super::{OpenFailed, Planner, PlannerFailed, Run, SyncError};
+use super::Judging;
+use super::judging::Comparison;
+
+/// So many clusters are planned to see what becomes of them.
+const MOST_PLANNED: usize = 1_000;
+/// So many upgrades are shown.
+const MOST_SHOWN: usize = 3;
+
+/// What is to be said of the inventory.
+pub(super) struct OfInventory {
+    pub(super) change: InventoryChange,
+    pub(super) outlook: InventoryOutlook,
+    /// It reaches too far.
+    pub(super) beyond: Option<Finding>,
+}
+
+impl Run<'_> {
+    /// Whom a change may concern; `None` where it changes nothing of the inventory.
+    pub(super) async fn inventory_change(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Option<InventoryChange>, SyncError> {
+        if settings.inventory.is_none() {
+            return Ok(None);
+        }
+        let (settings, today) = (settings.clone(), self.today);
+        let (before, after) = (before.clone(), after.clone());
+        let ask = move |planner: &dyn Planner| planner.inventory_change(before, after, &settings, today);
+        Ok(self.ask_planner(ask).await??)
+    }
+
+    /// What becomes of the clusters that a change concerns. The inner error is why that cannot be seen, as a sentence.
+    pub(super) async fn inventory_outlook(
+        &self,
+        comparison: &Comparison,
+        judging: Judging<'_>,
+    ) -> Result<Option<Result<OfInventory, String>>, SyncError> {
+        let settings = judging.settings;
+        let change = self.inventory_change(&comparison.before, &comparison.after, settings).await?;
+        let Some(change) = change else { return Ok(None) };
+        let looked_at: BTreeSet<ClusterId> = change.clusters.iter().take(MOST_PLANNED).cloned().collect();
+        let after = self.all_plans_of(&comparison.after, judging, &looked_at).await?;
+        let before = self.all_plans_of(&comparison.before, judging, &looked_at).await?;
+        let (before, after) = match (before, after) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(why), _) | (_, Err(why)) => return Ok(Some(Err(why))),
+        };
+        let outlook = InventoryOutlook::of(&change, &before, &after, |all| worst(all, MOST_SHOWN));
+        let limits = settings.inventory.as_ref().map(|inventory| inventory.limits);
+        let reached = outlook.whole.changed + outlook.unplanned;
+        let beyond = limits.and_then(|limits| {
+            beyond(&limits, reached, Some(outlook.whole.machines), change.place.clone())
+        });
+        Ok(Some(Ok(OfInventory { change, outlook, beyond })))
+    }
+
+    /// All plans of these clusters at a snapshot.
+    async fn all_plans_of(
+        &self,
+        tree: &Arc<dyn Tree>,
+        judging: Judging<'_>,
+        clusters: &BTreeSet<ClusterId>,
+    ) -> Result<Result<BTreeMap<ClusterId, PlansOfCluster>, String>, SyncError> {
+        let unseen = |why: &str| Ok(Err(format!("What the inventory would bring could not be looked at: {why}")));
+        let (tree, today, under) = (Arc::clone(tree), self.today, judging.settings.clone());
+        let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
+        let fleet = match opened {
+            Ok(fleet) => fleet,
+            Err(OpenFailed::Settings(problem)) => return unseen(&problem.to_string()),
+            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => return unseen(&why),
+            Err(OpenFailed::Planner(failed)) => return Err(failed.into()),
+        };
+        let (mut fleet, _elsewhere) = self.supply(fleet).await?;
+        fleet.know_names(judging.reporters.names());
+        let wanted = clusters.clone();
+        let plans = match tokio::task::spawn_blocking(move || fleet.plan_some(&wanted)).await? {
+            Ok(plans) => plans,
+            Err(PlannerFailed::Exceeded(why)) => return unseen(&why),
+            Err(failed) => return Err(failed.into()),
+        };
+        let mut by_cluster: BTreeMap<ClusterId, PlansOfCluster> =
+            clusters.iter().map(|id| (id.clone(), Vec::new())).collect();
+        for (proposal, plan) in plans {
+            if let Some(all) = proposal.target.id().and_then(|id| by_cluster.get_mut(id)) {
+                all.push(plan);
+            }
+        }
+        Ok(Ok(by_cluster))
+    }
+}

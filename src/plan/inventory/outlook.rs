@@ -1,0 +1,182 @@
+//! What a change of the inventory, of schemas or of templates does to clusters, seen before its merge.
+
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_model::finding::{Finding, Place};
+use capstan_model::ids::ClusterId;
+use serde::{Deserialize, Serialize};
+
+use crate::upgrade::{Effect, Upgrade, ValuesCourse};
+
+/// A level by the kind and name of its object.
+pub type LevelName = (String, String);
+
+/// Whom a change may concern, and what the rules say of the inventory before and after it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct InventoryChange {
+    /// The clusters of which something else is said, ordered.
+    pub clusters: Vec<ClusterId>,
+    /// How many clusters the inventory defines.
+    pub all: usize,
+    /// The levels of those that it concerns, upper ones first.
+    pub levels: BTreeMap<ClusterId, Vec<LevelName>>,
+    /// How many clusters belong to each of these levels.
+    pub totals: Vec<(LevelName, usize)>,
+    /// Where to look first.
+    pub place: Option<Place>,
+    /// Findings on the base branch.
+    pub before: Vec<Finding>,
+    /// Findings on what a merge would give.
+    pub after: Vec<Finding>,
+}
+
+/// What becomes of the clusters of one level.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LevelReach {
+    /// Those that belong to it.
+    pub all: usize,
+    /// Those that change, come or go.
+    pub changed: usize,
+    /// Those of whose machines some are replaced.
+    pub rolling: usize,
+    /// How many machines that is, as far as replicas are in Git.
+    pub machines: u64,
+    /// Those whose proposal would block, or that cannot be planned.
+    pub blocked: usize,
+}
+
+/// What a change does.
+#[derive(Debug, Clone, Default)]
+pub struct InventoryOutlook {
+    /// All of it together.
+    pub whole: LevelReach,
+    /// The same by level, in the order of the levels.
+    pub levels: Vec<(LevelName, LevelReach)>,
+    /// Clusters that come.
+    pub created: Vec<ClusterId>,
+    /// Clusters that go.
+    pub retired: Vec<ClusterId>,
+    /// Clusters that cannot be planned, and why.
+    pub errors: Vec<(ClusterId, String)>,
+    /// Clusters of which something else is said and that were not planned: there are too many.
+    pub unplanned: usize,
+    /// The upgrades to look at first.
+    pub worst: Vec<Arc<Upgrade>>,
+}
+
+/// A cluster's plans: from releases, and what the inventory brings.
+pub type PlansOfCluster = Vec<Result<Arc<Upgrade>, String>>;
+
+impl InventoryOutlook {
+    /// What becomes of clusters, by their plans before and after the change. One that would be proposed without the
+    /// change, too, is not its doing.
+    pub fn of(
+        change: &InventoryChange,
+        before: &BTreeMap<ClusterId, PlansOfCluster>,
+        after: &BTreeMap<ClusterId, PlansOfCluster>,
+        worst: impl Fn(Vec<Arc<Upgrade>>) -> Vec<Arc<Upgrade>>,
+    ) -> Self {
+        let mut outlook = Self {
+            whole: LevelReach { all: change.all, ..LevelReach::default() },
+            unplanned: change.clusters.iter().filter(|id| !after.contains_key(*id)).count(),
+            ..Self::default()
+        };
+        let mut levels: BTreeMap<&LevelName, LevelReach> = change
+            .totals
+            .iter()
+            .map(|(level, all)| (level, LevelReach { all: *all, ..LevelReach::default() }))
+            .collect();
+        let mut brought = Vec::new();
+        for (cluster, plans) in after {
+            let known = before.get(cluster).map(Vec::as_slice).unwrap_or_default();
+            let new: Vec<&Result<Arc<Upgrade>, String>> =
+                plans.iter().filter(|plan| is_new(plan, known)).collect();
+            let one = Reached::of(&new);
+            if !one.changes {
+                continue;
+            }
+            for plan in &new {
+                match plan {
+                    Ok(upgrade) => brought.push(Arc::clone(upgrade)),
+                    Err(why) => outlook.errors.push((cluster.clone(), why.clone())),
+                }
+            }
+            match one.course {
+                ValuesCourse::Comes => outlook.created.push(cluster.clone()),
+                ValuesCourse::Goes => outlook.retired.push(cluster.clone()),
+                ValuesCourse::Changes => {}
+            }
+            one.add_to(&mut outlook.whole);
+            let own: BTreeSet<&LevelName> = change.levels.get(cluster).into_iter().flatten().collect();
+            own.into_iter().for_each(|level| {
+                if let Some(level) = levels.get_mut(level) {
+                    one.add_to(level);
+                }
+            });
+        }
+        let order = change.totals.iter().map(|(level, _)| level);
+        let told = order.filter_map(|level| Some((level.clone(), levels.remove(level)?)));
+        outlook.levels = told.filter(|(_, reach)| reach.changed > 0).collect();
+        outlook.worst = worst(brought);
+        outlook
+    }
+}
+
+/// Whether a plan asks for something that the plans before did not.
+fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, String>]) -> bool {
+    let upgrade: &Upgrade = match plan {
+        Ok(upgrade) if upgrade.to.is_some() => upgrade.borrow(),
+        Ok(_) => return false,
+        Err(why) => return !known.iter().any(|known| known.as_ref().err() == Some(why)),
+    };
+    let does = |one: &Upgrade| !one.blocked.is_empty() || one.files.iter().any(|file| file.before != file.after);
+    let is_it = |one: &Upgrade| {
+        let after = |one: &Upgrade| -> Vec<_> {
+            one.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect()
+        };
+        one.brought_by() == upgrade.brought_by() && one.blocked == upgrade.blocked && after(one) == after(upgrade)
+    };
+    does(upgrade) && !known.iter().flatten().any(|known| is_it(known))
+}
+
+/// What becomes of one cluster.
+#[derive(Default)]
+struct Reached {
+    changes: bool,
+    blocks: bool,
+    rolls: bool,
+    machines: u64,
+    course: ValuesCourse,
+}
+
+impl Reached {
+    fn of(plans: &[&Result<Arc<Upgrade>, String>]) -> Self {
+        let mut reached = Self { changes: !plans.is_empty(), ..Self::default() };
+        for plan in plans {
+            let Ok(upgrade) = plan else {
+                reached.blocks = true;
+                continue;
+            };
+            reached.blocks |= !upgrade.blocked.is_empty();
+            if let Some(values) = &upgrade.values
+                && values.course != ValuesCourse::Changes
+            {
+                reached.course = values.course;
+            }
+            for rollout in upgrade.rollouts.iter().filter(|one| one.course.effect == Effect::Replaces) {
+                reached.rolls = true;
+                reached.machines += u64::from(rollout.machines.unwrap_or_default());
+            }
+        }
+        reached
+    }
+
+    fn add_to(&self, level: &mut LevelReach) {
+        level.changed += usize::from(self.changes);
+        level.blocked += usize::from(self.blocks);
+        level.rolling += usize::from(self.rolls);
+        level.machines += self.machines;
+    }
+}
