@@ -10,9 +10,9 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`time`] | durations, windows and freezes as settings write them | nothing |
-//! | [`settings`] | a campaign as `.capstan.yaml` writes it | `time` |
-//! | [`membership`] | which wave a cluster is in, and waves that cannot be meant | `settings`, `time` |
 //! | [`facts`] | what is known of a cluster, and what people said | nothing |
+//! | [`settings`] | a campaign as people write it | `facts`, `time` |
+//! | [`membership`] | which wave a cluster is in, and waves that cannot be meant | `settings`, `time` |
 //! | [`decision`] | who may begin now, and why the others wait | `facts`, `settings`, `time` |
 //! | [`simulation`] | a campaign under a virtual clock: its time line as text and as a picture | `decision`, `facts`, `settings`, `time` |
 

@@ -1,4 +1,4 @@
-//! A campaign as `.capstan.yaml` writes it.
+//! A campaign as people write it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

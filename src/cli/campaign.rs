@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         write(file, &picture(&settings, &history))?;
     }
     if history.ended.is_none() {
-        outcome = outcome.max(Outcome::PartlyFailed);
+        outcome = outcome.max(Outcome::ErrorsStand);
     }
     Ok(outcome)
 }
