@@ -10,6 +10,7 @@
 //! | `src/yaml` | lossless documents: strict reading, editing behind a gate |
 //! | `src/kustomize` | rendering, schemas, conversion between API versions |
 //! | `src/inventory` | levels of values, schemas of releases, templates; where each value comes from |
+//! | `src/campaign` | how a release moves through a fleet: waves, windows, limits, what stops it |
 //! | `src/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `src/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
 //! | `src/live` | rollouts, applying, what reconcilers and the bot say to each other |
@@ -45,6 +46,7 @@
 //! |---|---|
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `app/generator/sources.rs`, planned by `app/planner` |
+//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |

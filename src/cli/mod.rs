@@ -9,6 +9,7 @@
 mod adopt;
 mod agents;
 mod arguments;
+mod campaign;
 mod clusters;
 mod completions;
 mod context;
@@ -76,7 +77,7 @@ pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
 fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failure> {
     if arguments.releases.is_some() && !arguments.command.asks_for_releases() {
         return Err(Failure::Usage(Refusal::Usage,
-            "`--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters` and `adopt`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
+            "`--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt` and `campaign`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
                 .to_owned(),
         ));
     }
@@ -96,6 +97,7 @@ fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failur
         Command::Rules(command) => rules::run(command),
         Command::Providers(command) => providers::run(&context, outside.connect, command),
         Command::Inventory(command) => inventory::run(&context, command),
+        Command::Campaign(command) => campaign::run(&context, command),
         Command::Completions(command) => completions::run(command),
     }
 }

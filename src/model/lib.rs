@@ -1,7 +1,7 @@
 //! The ground floor of Capstan's heart: what a repository and its objects are called, and the facts that everybody else
 //! reads here.
 //!
-//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `inventory`,
+//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `inventory`, `campaign`,
 //! `providers`, `plan`, `live`, `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
 //! numbers. Facts come in as values, decisions go out as values. Content is reached through [`tree::Tree`], a snapshot
 //! that gives the same bytes for the same path for ever, so that laziness costs no purity.
@@ -23,6 +23,7 @@
 //! | [`cluster_api`] | which Kubernetes a release of Cluster API runs on and manages | `version` |
 //! | [`file_change`] | what becomes of a file | `tree` |
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
+//! | [`glob`] | patterns over paths | nothing |
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
 //! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
@@ -33,6 +34,7 @@ pub mod digest;
 pub mod dns_name;
 pub mod file_change;
 pub mod finding;
+pub mod glob;
 pub mod ids;
 pub mod kinds;
 pub mod object;

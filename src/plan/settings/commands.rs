@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fields::CommandPrefix;
-use super::glob::Glob;
 use crate::verbs::Verb;
+use capstan_model::glob::Glob;
 
 /// Slash-commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

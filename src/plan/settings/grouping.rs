@@ -7,7 +7,7 @@ use capstan_model::target::GroupName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::glob::{Glob, InvalidGlob};
+use capstan_model::glob::{Glob, InvalidGlob};
 
 /// Which clusters share a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

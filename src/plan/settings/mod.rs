@@ -16,12 +16,12 @@
 //! Deliberately absent: where the files are found ([`crate::layout`]), and reading them from a pull
 //! request under judgement; the caller passes the text from the tip of the base branch.
 
+mod campaigns;
 mod cluster;
 mod commands;
 mod dashboard;
 mod effective;
 mod fields;
-mod glob;
 mod grouping;
 mod inventory;
 mod key_path;
@@ -35,6 +35,8 @@ mod tests;
 mod title;
 mod values;
 
+pub use campaigns::read_campaigns;
+pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use cluster::{
     ClusterSettings, ComponentsRecord, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone,
 };
@@ -45,7 +47,6 @@ pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
     RepositoryName, Reviewer, Track,
 };
-pub use glob::{Glob, InvalidGlob};
 pub use grouping::{GroupPattern, GroupSettings};
 pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
 pub use proposals::ProposalSettings;

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{GitHubLogin, LabelName, Reviewer};
-use super::glob::Glob;
 use super::grouping::GroupSettings;
 use super::title::TitleTemplate;
 use super::values::{at_most, whole_number};
+use capstan_model::glob::Glob;
 
 /// How proposals look, how many there are, how fast, and who comes first. The rest waits its turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

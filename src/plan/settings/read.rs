@@ -150,7 +150,7 @@ pub(crate) fn error_in_list(text: &str, list: &str, at: usize, key: &str, messag
     error_at(&RepoPath::root(), text, &place, format!("`{list}[{at}].{key}`: {message}"))
 }
 
-fn error_at(file: &RepoPath, text: &str, place: &KeyPath, message: String) -> FileError {
+pub(super) fn error_at(file: &RepoPath, text: &str, place: &KeyPath, message: String) -> FileError {
     let position = find(text, place).map(|found| found.key.unwrap_or(found.value));
     FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
 }

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::commands::CommandSettings;
 use super::dashboard::DashboardSettings;
 use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, RepositoryName, Track};
-use super::glob::Glob;
 use super::inventory::InventorySettings;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
+use capstan_model::glob::Glob;
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.

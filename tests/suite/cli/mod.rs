@@ -4,6 +4,7 @@
 
 mod adopting;
 mod bad_providers;
+mod campaigns;
 mod catalogue;
 pub(crate) mod classes;
 mod creating;

@@ -5,6 +5,7 @@
 //! | `yaml .capstan.yaml`, `yaml capstan.yaml`, `yaml overlay/capstan.yaml`, `yaml release/capstan.yaml` | a file of settings |
 //! | `yaml Fleet`, `yaml TemplateNames` | an object of Capstan's own |
 //! | `yaml inventory` | objects of an inventory |
+//! | `yaml campaigns` | a file of campaigns |
 //! | `yaml serve` | the bot's file of settings |
 //! | `yaml provider-credentials.yaml` | what the bot shows hosts of components |
 //! | `yaml issue form` | the form that asks for a new cluster |
@@ -19,7 +20,7 @@ use capstan_inventory::kinds::{Inventory, SourceText};
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::CREATE_FORM;
 use capstan_plan::settings::{
-    ClusterSettings, OverlaySettings, ReleaseSettings, RepositorySettings, RuleIds,
+    ClusterSettings, OverlaySettings, ReleaseSettings, RepositorySettings, RuleIds, read_campaigns,
 };
 use capstan_plan::templates::TemplateNames;
 use capstan_yaml::YamlFile;
@@ -62,6 +63,7 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "yaml TemplateNames" => TemplateNames::read(text).map(drop).map_err(|e| words(&e)),
         "yaml Fleet" => fleet(text),
         "yaml inventory" => inventory(text),
+        "yaml campaigns" => read_campaigns(text).map(drop).map_err(|e| words(&e)),
         "yaml serve" => {
             let known = flags::of_service("serve");
             let given: Value = serde_saphyr::from_str(text).map_err(|e| words(&e))?;

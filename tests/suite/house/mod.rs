@@ -18,6 +18,7 @@ const PACKAGES: &[&str] = &[
     "src/yaml",
     "src/kustomize",
     "src/inventory",
+    "src/campaign",
     "src/providers",
     "src/plan",
     "src/live",

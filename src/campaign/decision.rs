@@ -1,0 +1,374 @@
+//! Who may begin now, and why the others wait.
+//!
+//! A wave is entered when the one before it has ended: each of its clusters merged, rolled out, with its checks
+//! passed, the webhook's word had, and all of that for as long as the soak asks. Whoever has an open pull request may
+//! be merged at any moment: so it counts as rolling from the day it is opened, and no limit is ever exceeded,
+//! whoever merges what.
+//!
+//! Deliberately absent: merging, and what a pull request says. This room decides who gets one.
+
+use capstan_model::ids::ClusterId;
+use jiff::Timestamp;
+
+use super::facts::{Member, Memory, Standing, Stop, Verdict};
+use super::settings::{CampaignSettings, WaveSettings};
+use super::time::{Opening, opening};
+
+/// What is known when it is decided.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The clusters, in the order in which they come within their wave. Those of no wave are not among them.
+    pub members: &'a [Member],
+    /// What each wave's webhook said, by the wave's place; a wave without an entry was not answered.
+    pub webhooks: &'a [Verdict],
+    /// What people said.
+    pub memory: &'a Memory,
+    /// Whether the release is urgent, by its own word.
+    pub urgent: bool,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// What is to be done, and how the campaign stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// These get a pull request now, in this order.
+    pub open: Vec<ClusterId>,
+    /// How each wave stands, in their order.
+    pub waves: Vec<WaveState>,
+    /// Why it stands still; `None` = it goes on. Whoever performs keeps it in the memory.
+    pub stopped: Option<Stop>,
+    /// When time alone changes something; `None` = only events do.
+    pub look_again: Option<Timestamp>,
+    /// The wave whose webhook is to be asked now.
+    pub ask_webhook: Option<usize>,
+}
+
+impl Decision {
+    /// Whether nothing is left to do.
+    pub fn has_ended(&self) -> bool {
+        self.waves.iter().all(|wave| matches!(wave, WaveState::Ended { .. }))
+    }
+
+    /// Why a cluster that has no pull request waits, as a sentence; `None` where it does not.
+    pub fn why_waiting(&self, member: &Member, settings: &CampaignSettings) -> Option<String> {
+        if self.open.contains(&member.cluster) {
+            return None;
+        }
+        match &member.standing {
+            Standing::Barred(why) => return Some(format!("{why}.")),
+            Standing::Behind => {}
+            Standing::Open | Standing::Merged | Standing::Done { .. } | Standing::Failed { .. } => {
+                return None;
+            }
+        }
+        let name = &settings.name;
+        if let Some(stop) = &self.stopped {
+            return Some(format!(
+                "Campaign `{name}` stands still since {}: {} `/capstan campaign resume` has it go on.",
+                stop.at, stop.why
+            ));
+        }
+        let wave = settings.waves.get(member.wave).map_or("", |wave| wave.name.as_str());
+        match self.waves.get(member.wave)? {
+            WaveState::Waits { why } => Some(format!("Wave `{wave}` of campaign `{name}` {why}.")),
+            WaveState::Entered { waits: Some(why) } => {
+                Some(format!("In wave `{wave}` of campaign `{name}`, {why}."))
+            }
+            WaveState::Entered { waits: None } | WaveState::Soaking { .. } | WaveState::Ended { .. } => None,
+        }
+    }
+}
+
+/// How a wave stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaveState {
+    /// It was not entered: "waits for …", "is shut until …".
+    Waits {
+        /// Why, as the predicate of a sentence.
+        why: String,
+    },
+    /// Its clusters get their pull requests.
+    Entered {
+        /// What those wait for that have none yet, or what the wave's end waits for; `None` = nothing is left to begin.
+        waits: Option<String>,
+    },
+    /// All of it is verified, and must stay well.
+    Soaking {
+        /// Until when.
+        until: Timestamp,
+    },
+    /// It has ended.
+    Ended {
+        /// Since when; the beginning of time for a wave without clusters.
+        at: Timestamp,
+    },
+}
+
+/// How far one cluster is on the way to the wave's end.
+enum Progress {
+    /// Not yet; what it waits for, of the cluster.
+    Waits(String),
+    /// Since then.
+    Verified(Timestamp),
+}
+
+/// Decides.
+pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
+    let stopped = facts.memory.stopped.clone().or_else(|| failure(settings, facts));
+    let mut decision = Decision {
+        open: Vec::new(),
+        waves: Vec::with_capacity(settings.waves.len()),
+        stopped,
+        look_again: None,
+        ask_webhook: None,
+    };
+    let mut of_wave: Vec<Vec<&Member>> = vec![Vec::new(); settings.waves.len()];
+    for member in facts.members.iter().filter(|member| !facts.memory.skipped.contains(&member.cluster)) {
+        if let Some(wave) = of_wave.get_mut(member.wave) {
+            wave.push(member);
+        }
+    }
+    let mut waits_for: Option<(&WaveSettings, String)> = None;
+    for (at, (wave, members)) in settings.waves.iter().zip(&of_wave).enumerate() {
+        let state = match &waits_for {
+            Some((earlier, what)) => {
+                WaveState::Waits { why: format!("waits for wave `{}`: {what}", earlier.name) }
+            }
+            None => {
+                let mut entered = Entered { settings, wave, members, facts, decision: &mut decision, at };
+                entered.stand()
+            }
+        };
+        if waits_for.is_none() {
+            waits_for = match &state {
+                WaveState::Waits { why } => Some((wave, format!("it {why}"))),
+                WaveState::Entered { waits } => {
+                    Some((wave, waits.clone().unwrap_or_else(|| "it is not through".to_owned())))
+                }
+                WaveState::Soaking { until } => Some((wave, format!("it must be well until {until}"))),
+                WaveState::Ended { .. } => None,
+            };
+        }
+        decision.waves.push(state);
+    }
+    decision
+}
+
+/// Whether failures stop the campaign, and which.
+fn failure(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
+    let is_new = |at: Timestamp| facts.memory.resumed_at.is_none_or(|resumed| at > resumed);
+    let mut ended: Vec<(Timestamp, &Member)> = facts
+        .members
+        .iter()
+        .filter(|member| !facts.memory.skipped.contains(&member.cluster))
+        .filter_map(|member| match member.standing {
+            Standing::Done { at } => Some((at, member)),
+            Standing::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
+            _ => None,
+        })
+        .filter(|(at, _)| is_new(*at))
+        .collect();
+    ended.sort_by(|(one, a), (other, b)| (one, &a.cluster).cmp(&(other, &b.cluster)));
+    let among = settings.stop_on.of.map_or(ended.len(), |of| usize::try_from(of).unwrap_or(usize::MAX));
+    let last = ended.split_at(ended.len().saturating_sub(among)).1;
+    let failed: Vec<(Timestamp, &Member)> = last
+        .iter()
+        .copied()
+        .filter(|(_, member)| matches!(member.standing, Standing::Failed { .. }))
+        .collect();
+    let count = usize::try_from(settings.stop_on.count.max(1)).unwrap_or(usize::MAX);
+    if failed.len() < count {
+        return None;
+    }
+    let (_, newest) = failed.last()?;
+    let Standing::Failed { how, .. } = newest.standing else { return None };
+    let besides = match failed.len() - 1 {
+        0 => String::new(),
+        others => format!(", and {others} others failed before it"),
+    };
+    Some(Stop { at: facts.now, why: format!("of `{}` {}{besides}.", newest.cluster, how.words()) })
+}
+
+/// A wave that those before it have made room for.
+struct Entered<'a, 'd> {
+    settings: &'a CampaignSettings,
+    wave: &'a WaveSettings,
+    members: &'a [&'a Member],
+    facts: &'a Facts<'a>,
+    decision: &'d mut Decision,
+    at: usize,
+}
+
+impl Entered<'_, '_> {
+    fn stand(&mut self) -> WaveState {
+        let behind: Vec<&Member> =
+            self.members.iter().copied().filter(|member| member.standing == Standing::Behind).collect();
+        if !behind.is_empty() {
+            return self.begin(&behind);
+        }
+        self.prove()
+    }
+
+    /// Chooses who of those without a pull request gets one.
+    fn begin(&mut self, behind: &[&Member]) -> WaveState {
+        if self.decision.stopped.is_some() {
+            return WaveState::Entered { waits: Some("the campaign stands still".to_owned()) };
+        }
+        if let Some(shut) = self.shut() {
+            let is_untouched = behind.len() == self.members.len();
+            return if is_untouched {
+                WaveState::Waits { why: shut }
+            } else {
+                WaveState::Entered { waits: Some(format!("the rest {shut}")) }
+            };
+        }
+        let exposed: Vec<&Member> =
+            self.members.iter().copied().filter(|member| is_exposed(member)).collect();
+        let mut open = count(exposed.iter().filter(|member| member.standing == Standing::Open).count());
+        let mut clusters = count(exposed.len());
+        let mut machines = exposed.iter().fold(0_u32, |sum, member| sum.saturating_add(member.machines));
+        let limit = self.wave.max_rolling;
+        let mut waits = None;
+        for member in behind {
+            let and_machines = machines.saturating_add(member.machines);
+            let why = if self.wave.max_open.is_some_and(|most| open >= most) {
+                format!("{open} of at most {open} pull requests are open (`maxOpen`)")
+            } else if limit.clusters.is_some_and(|most| clusters >= most) {
+                format!("{clusters} of at most {clusters} clusters may be rolling (`maxRolling.clusters`)")
+            } else if let Some(most) = limit.machines.filter(|most| member.machines > *most) {
+                format!(
+                    "`{}` alone rolls {} machines, more than `maxRolling.machines` ({most}) ever lets",
+                    member.cluster, member.machines
+                )
+            } else if let Some(most) = limit.machines.filter(|most| and_machines > *most) {
+                format!("{machines} of at most {most} machines may be rolling (`maxRolling.machines`)")
+            } else {
+                open = open.saturating_add(1);
+                clusters = clusters.saturating_add(1);
+                machines = and_machines;
+                self.decision.open.push(member.cluster.clone());
+                continue;
+            };
+            waits.get_or_insert(why);
+        }
+        WaveState::Entered { waits: waits.or_else(|| self.unproved()) }
+    }
+
+    /// Why no pull request of the wave is opened at this time; `None` where they are.
+    fn shut(&mut self) -> Option<String> {
+        if self.facts.urgent && self.settings.allow_urgent {
+            return None;
+        }
+        let Opening::Shut { until, freeze } =
+            opening(&self.wave.windows, &self.settings.freezes, &self.settings.time_zone, self.facts.now)
+        else {
+            return None;
+        };
+        let Some(until) = until else {
+            return Some("is never open: no window comes that is not frozen".to_owned());
+        };
+        self.look_again(until);
+        let until = until.to_zoned(self.settings.time_zone.zone().clone());
+        let until = until.strftime("%Y-%m-%d %H:%M %Z");
+        Some(match freeze {
+            Some(reason) => format!("is frozen ({reason}) until {until}"),
+            None => format!("is shut until {until}, when its window opens"),
+        })
+    }
+
+    /// What a wave in which everybody has begun waits for.
+    fn prove(&mut self) -> WaveState {
+        let mut verified = Timestamp::MIN;
+        if let Some(what) = self.unproved() {
+            return WaveState::Entered { waits: Some(what) };
+        }
+        for member in self.members {
+            if let Progress::Verified(at) = self.progress(member) {
+                verified = verified.max(at);
+            }
+        }
+        if self.wave.verify.webhook.is_some() && !self.members.is_empty() {
+            match self.facts.webhooks.get(self.at).copied().unwrap_or(Verdict::Pending) {
+                Verdict::Passed { at } => verified = verified.max(at),
+                Verdict::Pending => {
+                    self.decision.ask_webhook = Some(self.at);
+                    return WaveState::Entered { waits: Some("the webhook has not answered".to_owned()) };
+                }
+                Verdict::Failed { at } => {
+                    return WaveState::Entered { waits: Some(format!("the webhook said no at {at}")) };
+                }
+            }
+        }
+        let passes = self.facts.urgent && self.settings.allow_urgent;
+        if self.members.is_empty() || passes || self.wave.soak.is_zero() {
+            return WaveState::Ended { at: verified };
+        }
+        let until = self.wave.soak.after(verified);
+        if until <= self.facts.now {
+            return WaveState::Ended { at: until };
+        }
+        self.look_again(until);
+        WaveState::Soaking { until }
+    }
+
+    /// What the first cluster that is not through waits for, and how many others are not either.
+    fn unproved(&self) -> Option<String> {
+        let mut waiting = self.members.iter().filter_map(|member| match self.progress(member) {
+            Progress::Waits(what) => Some(what),
+            Progress::Verified(_) => None,
+        });
+        let first = waiting.next()?;
+        Some(match waiting.count() {
+            0 => first,
+            others => format!("{first}, and {others} others are not through either"),
+        })
+    }
+
+    fn progress(&self, member: &Member) -> Progress {
+        let cluster = &member.cluster;
+        let mut verified = match &member.standing {
+            Standing::Behind => return Progress::Waits(format!("`{cluster}` has no pull request yet")),
+            Standing::Barred(why) => return Progress::Waits(format!("`{cluster}` waits: {why}")),
+            Standing::Open => {
+                return Progress::Waits(format!("the pull request of `{cluster}` is not merged"));
+            }
+            Standing::Merged => return Progress::Waits(format!("`{cluster}` is not rolled out")),
+            Standing::Failed { how, .. } => {
+                return Progress::Waits(format!("of `{cluster}` {}", how.words()));
+            }
+            Standing::Done { at } => *at,
+        };
+        for check in &self.wave.verify.checks {
+            match member.checks.get(check).copied().unwrap_or(Verdict::Pending) {
+                Verdict::Passed { at } => verified = verified.max(at),
+                Verdict::Pending => {
+                    return Progress::Waits(format!(
+                        "check `{check}` of the merge of `{cluster}` has not passed"
+                    ));
+                }
+                Verdict::Failed { .. } => {
+                    return Progress::Waits(format!("check `{check}` of the merge of `{cluster}` failed"));
+                }
+            }
+        }
+        Progress::Verified(verified)
+    }
+
+    fn look_again(&mut self, at: Timestamp) {
+        let earliest = self.decision.look_again.map_or(at, |other| other.min(at));
+        self.decision.look_again = Some(earliest);
+    }
+}
+
+/// Whether its machines may be rolling.
+const fn is_exposed(member: &Member) -> bool {
+    match member.standing {
+        Standing::Open | Standing::Merged | Standing::Failed { .. } => true,
+        Standing::Behind | Standing::Barred(_) | Standing::Done { .. } => false,
+    }
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

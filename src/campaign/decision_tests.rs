@@ -1,0 +1,264 @@
+//! Decisions, each case written out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::glob::Glob;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::RepoPath;
+use jiff::Timestamp;
+
+use crate::decision::{Decision, Facts, WaveState, decide};
+use crate::facts::{Failure, Member, Memory, Standing, Stop, Verdict};
+use crate::settings::{CampaignSettings, MaxRolling, Membership, StopOn, Verify, WaveSettings, Webhook};
+use crate::time::{Freeze, Moment, Period, ZoneName};
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn id(text: &str) -> ClusterId {
+    ClusterId::new(RepoPath::parse(text).unwrap())
+}
+
+pub(crate) fn wave(name: &str, glob: &str) -> WaveSettings {
+    WaveSettings {
+        name: name.to_owned(),
+        matches: Membership { clusters: vec![Glob::parse(glob).unwrap()], ..Membership::default() },
+        soak: Period::default(),
+        windows: Vec::new(),
+        max_open: None,
+        max_rolling: MaxRolling::default(),
+        verify: Verify::default(),
+    }
+}
+
+pub(crate) fn campaign(waves: Vec<WaveSettings>) -> CampaignSettings {
+    CampaignSettings {
+        name: "fleet".to_owned(),
+        releases: Vec::new(),
+        waves,
+        freezes: Vec::new(),
+        time_zone: ZoneName::default(),
+        stop_on: StopOn::default(),
+        allow_urgent: false,
+    }
+}
+
+const NOON: &str = "2026-11-24T12:00:00Z";
+
+fn member(cluster: &str, wave: usize, standing: Standing) -> Member {
+    Member { cluster: id(cluster), wave, machines: 5, standing, checks: BTreeMap::new() }
+}
+
+fn done(text: &str) -> Standing {
+    Standing::Done { at: at(text) }
+}
+
+fn stuck(text: &str) -> Standing {
+    Standing::Failed { how: Failure::Stuck, at: at(text) }
+}
+
+/// Two waves: `canary/*`, and everybody else.
+fn two() -> CampaignSettings {
+    campaign(vec![wave("canary", "canary/*"), wave("rest", "**")])
+}
+
+fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> Decision {
+    let facts = Facts { members, webhooks: &[], memory, urgent: false, now: at(NOON) };
+    decide(settings, &facts)
+}
+
+fn opens(decision: &Decision) -> Vec<&str> {
+    decision.open.iter().map(ClusterId::as_str).collect()
+}
+
+fn waits(settings: &CampaignSettings, decision: &Decision, member: &Member) -> String {
+    decision.why_waiting(member, settings).unwrap_or_default()
+}
+
+#[test]
+fn a_wave_waits_for_the_one_before_and_says_for_what() {
+    let settings = two();
+    let second = member("a/1", 1, Standing::Behind);
+    let rows = [
+        (Standing::Behind, "`canary/1` has no pull request yet"),
+        (Standing::Open, "the pull request of `canary/1` is not merged"),
+        (Standing::Merged, "`canary/1` is not rolled out"),
+        (Standing::Barred("it is on hold (audit)".into()), "`canary/1` waits: it is on hold (audit)"),
+    ];
+    for (standing, what) in rows {
+        let members = [member("canary/1", 0, standing.clone()), second.clone()];
+        let decision = judge(&settings, &members, &Memory::default());
+        let opened: &[&str] = if standing == Standing::Behind { &["canary/1"] } else { &[] };
+        assert_eq!(opens(&decision), opened, "{standing:?}");
+        assert_eq!(
+            waits(&settings, &decision, &second),
+            format!("Wave `rest` of campaign `fleet` waits for wave `canary`: {what}.")
+        );
+    }
+    let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), second];
+    assert_eq!(opens(&judge(&settings, &members, &Memory::default())), ["a/1"]);
+}
+
+#[test]
+fn a_wave_without_clusters_stands_in_nobodys_way() {
+    let members = [member("a/1", 1, Standing::Behind)];
+    let decision = judge(&two(), &members, &Memory::default());
+    assert_eq!(opens(&decision), ["a/1"]);
+    assert_eq!(decision.waves[0], WaveState::Ended { at: Timestamp::MIN });
+}
+
+#[test]
+fn it_soaks_from_the_moment_that_the_last_proof_came() {
+    let mut settings = two();
+    settings.waves[0].soak = Period::parse("24h").unwrap();
+    settings.waves[0].verify.checks = BTreeSet::from(["e2e".to_owned()]);
+    let mut first = member("canary/1", 0, done("2026-11-23T10:00:00Z"));
+    let second = member("a/1", 1, Standing::Behind);
+    let judged = |first: &Member| judge(&settings, &[first.clone(), second.clone()], &Memory::default());
+    assert_eq!(
+        waits(&settings, &judged(&first), &second),
+        "Wave `rest` of campaign `fleet` waits for wave `canary`: check `e2e` of the merge of `canary/1` has not passed."
+    );
+    first.checks.insert("e2e".into(), Verdict::Failed { at: at("2026-11-23T10:30:00Z") });
+    assert!(
+        waits(&settings, &judged(&first), &second).contains("check `e2e` of the merge of `canary/1` failed")
+    );
+    first.checks.insert("e2e".into(), Verdict::Passed { at: at("2026-11-23T12:30:00Z") });
+    let soaking = judged(&first);
+    let until = at("2026-11-24T12:30:00Z");
+    assert_eq!(soaking.waves[0], WaveState::Soaking { until });
+    assert_eq!((opens(&soaking), soaking.look_again), (vec![], Some(until)));
+    first.checks.insert("e2e".into(), Verdict::Passed { at: at("2026-11-23T12:00:00Z") });
+    assert_eq!(opens(&judged(&first)), ["a/1"], "to the second");
+}
+
+#[test]
+fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_a_stop() {
+    let mut settings = two();
+    settings.waves[0].soak = Period::parse("24h").unwrap();
+    let day = |text| Moment::parse(text).unwrap();
+    settings.freezes =
+        vec![Freeze { from: day("2026-11-20"), until: day("2026-11-30"), reason: "Black Friday".into() }];
+    let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, Standing::Behind)];
+    let memory = Memory::default();
+    let facts = Facts { members: &members, webhooks: &[], memory: &memory, urgent: true, now: at(NOON) };
+    assert_eq!(opens(&decide(&settings, &facts)), [""; 0], "the settings do not let it");
+    settings.allow_urgent = true;
+    assert_eq!(opens(&decide(&settings, &facts)), ["a/1"]);
+    let failed = [member("canary/1", 0, stuck("2026-11-24T11:00:00Z")), members[1].clone()];
+    let facts = Facts { members: &failed, ..facts };
+    assert_eq!(opens(&decide(&settings, &facts)), [""; 0]);
+
+    settings.waves[0].soak = Period::default();
+    let quiet = Facts { members: &members, urgent: false, ..facts };
+    let decision = decide(&settings, &quiet);
+    assert_eq!(
+        waits(&settings, &decision, &members[1]),
+        "Wave `rest` of campaign `fleet` is frozen (Black Friday) until 2026-11-30 00:00 UTC."
+    );
+    assert_eq!(decision.look_again, Some(at("2026-11-30T00:00:00Z")));
+}
+
+#[test]
+fn limits_count_what_may_roll_from_the_day_it_is_open() {
+    let mut settings = campaign(vec![wave("all", "**")]);
+    let behind = |name: &str, machines: u32| Member { machines, ..member(name, 0, Standing::Behind) };
+    let members = [
+        Member { machines: 4, ..member("a/0", 0, Standing::Open) },
+        Member { machines: 3, ..member("a/1", 0, Standing::Merged) },
+        Member { machines: 90, ..member("a/2", 0, done(NOON)) },
+        behind("a/3", 4),
+        behind("a/4", 2),
+        behind("a/5", 1),
+        behind("a/6", 0),
+    ];
+    settings.waves[0].max_rolling.machines = Some(10);
+    let decision = judge(&settings, &members, &Memory::default());
+    assert_eq!(opens(&decision), ["a/4", "a/5", "a/6"], "7 of 10 are taken: whoever fits goes");
+    assert_eq!(
+        waits(&settings, &decision, &members[3]),
+        "In wave `all` of campaign `fleet`, 7 of at most 10 machines may be rolling (`maxRolling.machines`)."
+    );
+    settings.waves[0].max_rolling = MaxRolling { clusters: Some(3), machines: None };
+    assert_eq!(opens(&judge(&settings, &members, &Memory::default())), ["a/3"]);
+    settings.waves[0].max_rolling = MaxRolling::default();
+    settings.waves[0].max_open = Some(2);
+    let decision = judge(&settings, &members, &Memory::default());
+    assert_eq!(opens(&decision), ["a/3"], "one is open already");
+    assert_eq!(
+        waits(&settings, &decision, &members[4]),
+        "In wave `all` of campaign `fleet`, 2 of at most 2 pull requests are open (`maxOpen`)."
+    );
+    settings.waves[0].max_open = None;
+    settings.waves[0].max_rolling.machines = Some(3);
+    let decision = judge(&settings, &[members[3].clone()], &Memory::default());
+    assert_eq!(
+        waits(&settings, &decision, &members[3]),
+        "In wave `all` of campaign `fleet`, `a/3` alone rolls 4 machines, more than `maxRolling.machines` (3) ever lets."
+    );
+}
+
+#[test]
+fn failures_stop_it_for_all_until_somebody_resumes() {
+    let mut settings = two();
+    let members = [
+        member("canary/1", 0, done("2026-11-24T09:00:00Z")),
+        member("a/1", 1, stuck("2026-11-24T10:00:00Z")),
+        member("a/2", 1, Standing::Behind),
+    ];
+    let stopped = judge(&settings, &members, &Memory::default());
+    let stop = Stop { at: at(NOON), why: "of `a/1` its rollout is stuck.".to_owned() };
+    assert_eq!((opens(&stopped), stopped.stopped.as_ref()), (vec![], Some(&stop)));
+    assert_eq!(
+        waits(&settings, &stopped, &members[2]),
+        "Campaign `fleet` stands still since 2026-11-24T12:00:00Z: of `a/1` its rollout is stuck. `/capstan campaign resume` has it go on."
+    );
+    // It recovers by itself: whoever stopped it stays stopped until a person says so.
+    let well = [members[0].clone(), member("a/1", 1, done("2026-11-24T11:00:00Z")), members[2].clone()];
+    let memory = Memory { stopped: Some(stop), ..Memory::default() };
+    assert_eq!(opens(&judge(&settings, &well, &memory)), [""; 0]);
+    let memory = Memory { resumed_at: Some(at("2026-11-24T11:00:00Z")), ..Memory::default() };
+    assert_eq!(opens(&judge(&settings, &members, &memory)), ["a/2"], "that failure is forgiven");
+    let memory = Memory { skipped: [id("a/1")].into(), ..Memory::default() };
+    assert_eq!(opens(&judge(&settings, &members, &memory)), ["a/2"], "it goes on without it");
+
+    // Two of the last three.
+    settings.stop_on = StopOn { count: 2, of: Some(3), ..StopOn::default() };
+    let ended = |standings: [Standing; 4]| {
+        let members: Vec<Member> =
+            (0..4).zip(standings).map(|(at, standing)| member(&format!("a/{at}"), 1, standing)).collect();
+        judge(&settings, &members, &Memory::default()).stopped.map(|stop| stop.why)
+    };
+    let times =
+        ["2026-11-24T08:00:00Z", "2026-11-24T09:00:00Z", "2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z"];
+    assert_eq!(ended([stuck(times[0]), done(times[1]), done(times[2]), stuck(times[3])]), None);
+    assert_eq!(
+        ended([done(times[0]), stuck(times[1]), done(times[2]), stuck(times[3])]).as_deref(),
+        Some("of `a/3` its rollout is stuck, and 1 others failed before it.")
+    );
+    settings.stop_on = StopOn { failures: [Failure::RolledBack].into(), ..StopOn::default() };
+    assert_eq!(judge(&settings, &members, &Memory::default()).stopped, None);
+}
+
+#[test]
+fn a_webhook_is_asked_once_everything_else_was_seen() {
+    let mut settings = two();
+    settings.waves[0].verify.webhook =
+        Some(Webhook { url: "https://judge.example".into(), timeout: Period::minutes(10) });
+    let second = member("a/1", 1, Standing::Behind);
+    let judged = |standing: Standing, webhook: Verdict| {
+        let (members, memory) = ([member("canary/1", 0, standing), second.clone()], Memory::default());
+        let facts =
+            Facts { members: &members, webhooks: &[webhook], memory: &memory, urgent: false, now: at(NOON) };
+        decide(&settings, &facts)
+    };
+    let eleven = done("2026-11-24T11:00:00Z");
+    assert_eq!(judged(Standing::Merged, Verdict::Pending).ask_webhook, None);
+    let asked = judged(eleven.clone(), Verdict::Pending);
+    assert_eq!((asked.ask_webhook, opens(&asked)), (Some(0), vec![]));
+    let refused = judged(eleven.clone(), Verdict::Failed { at: at(NOON) });
+    assert_eq!((refused.ask_webhook, opens(&refused)), (None, vec![]));
+    assert!(waits(&settings, &refused, &second).contains("the webhook said no at 2026-11-24T12:00:00Z"));
+    assert_eq!(opens(&judged(eleven, Verdict::Passed { at: at(NOON) })), ["a/1"]);
+}

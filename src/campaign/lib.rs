@@ -1,0 +1,26 @@
+//! How a release moves through a fleet: wave by wave, each of which proves itself before the next begins.
+//!
+//! Pure, like all of the heart: [`decide`](decision::decide) takes the settings, what is known of each cluster, what
+//! people said, and the time; it gives who may get a pull request now, and of everybody else for what they wait and
+//! until when. Nothing is stored but what people said and that the campaign was stopped ([`Memory`](facts::Memory)):
+//! everything else is read anew from Git, GitHub and the reconcilers' reports.
+//!
+//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//!
+//! | room | owns | may import |
+//! |---|---|---|
+//! | [`time`] | durations, windows and freezes as settings write them | nothing |
+//! | [`facts`] | what is known of a cluster, and what people said | nothing |
+//! | [`settings`] | a campaign as people write it | `facts`, `time` |
+//! | [`membership`] | which wave a cluster is in, and waves that cannot be meant | `settings`, `time` |
+//! | [`decision`] | who may begin now, and why the others wait | `facts`, `settings`, `time` |
+//! | [`simulation`] | a campaign under a virtual clock: its time line as text and as a picture | `decision`, `facts`, `settings`, `time` |
+
+pub mod decision;
+#[cfg(test)]
+mod decision_tests;
+pub mod facts;
+pub mod membership;
+pub mod settings;
+pub mod simulation;
+pub mod time;

@@ -1,0 +1,341 @@
+//! A campaign under a virtual clock: what would happen, before it is switched on.
+//!
+//! People merge and machines roll at a pace that the caller gives; chance comes from a seed, so that the same
+//! question has the same answer. The decisions are those of [`decide`] itself.
+
+mod picture;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use picture::picture;
+pub use text::time_line;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use capstan_model::ids::ClusterId;
+use jiff::{SignedDuration, Timestamp};
+
+use super::decision::{Decision, Facts, WaveState, decide};
+use super::facts::{Failure, Member, Memory, Standing, Verdict};
+use super::settings::CampaignSettings;
+use super::time::Period;
+
+/// How fast people and machines are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// When the release is pushed.
+    pub begins: Timestamp,
+    /// How long a pull request stays open, on average.
+    pub merge_after: Period,
+    /// How long one machine takes to be replaced; those of a cluster go one after another.
+    pub machine_takes: Period,
+    /// Of a thousand rollouts so many get stuck.
+    pub stuck_per_thousand: u32,
+    /// After that long somebody skips a cluster that got stuck, and resumes the campaign; `None` = nobody does.
+    pub resume_after: Option<Period>,
+    /// Where chance begins.
+    pub seed: u64,
+}
+
+/// A cluster that takes part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Participant {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Its wave, by its place.
+    pub wave: usize,
+    /// Machines that the upgrade replaces.
+    pub machines: u32,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// What a person would want to be told, in its order.
+    pub events: Vec<Event>,
+    /// How many clusters stood where, after each decision.
+    pub samples: Vec<Sample>,
+    /// When nothing was left to do; `None` = it came to a standstill.
+    pub ended: Option<Timestamp>,
+    /// Why it came to a standstill, wave by wave that had not ended.
+    pub standstill: Vec<(usize, String)>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub what: Happening,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// A wave's first pull requests were opened.
+    Entered(usize),
+    /// All of a wave is verified; it must stay well until then.
+    Soaks(usize, Timestamp),
+    /// A wave has ended.
+    Ended(usize),
+    /// A wave waits for a time.
+    Shut(usize, String),
+    /// The campaign was stopped, with the sentence that tells why.
+    Stopped(String),
+    /// Somebody skipped a cluster that got stuck, and resumed the campaign where it stood still.
+    Skipped(ClusterId),
+}
+
+/// How many clusters stood where; those that were skipped are not counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub at: Timestamp,
+    /// Pull requests that were open.
+    pub open: u32,
+    /// Clusters whose machines rolled.
+    pub rolling: u32,
+    /// Machines of those, and of those whose pull request was open.
+    pub machines: u32,
+    /// Clusters that were done, by wave.
+    pub done: Vec<u32>,
+}
+
+/// What is still to come for a cluster, or for the campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Coming {
+    Merge(usize),
+    Rollout(usize),
+    Answer(usize),
+    Skip(usize),
+}
+
+struct Simulation<'a> {
+    settings: &'a CampaignSettings,
+    pace: Pace,
+    members: Vec<Member>,
+    places: BTreeMap<ClusterId, usize>,
+    webhooks: Vec<Verdict>,
+    asked: BTreeSet<usize>,
+    memory: Memory,
+    coming: BinaryHeap<Reverse<(Timestamp, Coming)>>,
+    chance: u64,
+    history: History,
+    told: Vec<Option<WaveState>>,
+    now: Timestamp,
+}
+
+/// Lets a release move through a fleet.
+pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace) -> History {
+    let member = |one: &Participant| Member {
+        cluster: one.cluster.clone(),
+        wave: one.wave,
+        machines: one.machines,
+        standing: Standing::Behind,
+        checks: BTreeMap::new(),
+    };
+    let places = fleet.iter().enumerate().map(|(at, one)| (one.cluster.clone(), at)).collect();
+    let mut simulation = Simulation {
+        settings,
+        pace,
+        members: fleet.iter().map(member).collect(),
+        places,
+        webhooks: vec![Verdict::Pending; settings.waves.len()],
+        asked: BTreeSet::new(),
+        memory: Memory::default(),
+        coming: BinaryHeap::new(),
+        chance: pace.seed,
+        history: History { events: Vec::new(), samples: Vec::new(), ended: None, standstill: Vec::new() },
+        told: vec![None; settings.waves.len()],
+        now: pace.begins,
+    };
+    simulation.run();
+    simulation.history
+}
+
+impl Simulation<'_> {
+    fn run(&mut self) {
+        loop {
+            let facts = Facts {
+                members: &self.members,
+                webhooks: &self.webhooks,
+                memory: &self.memory,
+                urgent: false,
+                now: self.now,
+            };
+            let decision = decide(self.settings, &facts);
+            self.tell(&decision);
+            self.carry_out(&decision);
+            self.sample();
+            if decision.has_ended() {
+                self.history.ended = Some(self.now);
+                return;
+            }
+            let event = self.coming.peek().map(|Reverse((at, _))| *at);
+            let Some(next) = [event, decision.look_again].into_iter().flatten().min() else {
+                self.history.standstill = standstill(&decision);
+                return;
+            };
+            self.now = self.now.max(next);
+            while let Some(Reverse((at, coming))) = self.coming.peek().copied() {
+                if at > self.now {
+                    break;
+                }
+                self.coming.pop();
+                self.happen(coming);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, decision: &Decision) {
+        for cluster in &decision.open {
+            let Some(&at) = self.places.get(cluster) else { continue };
+            let Some(member) = self.members.get_mut(at) else { continue };
+            member.standing = Standing::Open;
+            // Between no time and twice the average.
+            let patience = self.pace.merge_after.duration().as_secs().saturating_mul(2).saturating_add(1);
+            let after = i64::try_from(self.draw(u64::try_from(patience).unwrap_or(1))).unwrap_or_default();
+            self.after(SignedDuration::from_secs(after), Coming::Merge(at));
+        }
+        if let Some(wave) = decision.ask_webhook
+            && self.asked.insert(wave)
+        {
+            self.after(SignedDuration::from_mins(1), Coming::Answer(wave));
+        }
+        if let (Some(stop), None) = (&decision.stopped, &self.memory.stopped) {
+            self.memory.stopped = Some(stop.clone());
+            self.history.events.push(Event { at: self.now, what: Happening::Stopped(stop.why.clone()) });
+        }
+    }
+
+    fn happen(&mut self, coming: Coming) {
+        let now = self.now;
+        match coming {
+            Coming::Merge(at) => {
+                let machines = self.members.get(at).map_or(0, |member| member.machines);
+                self.stand(at, Standing::Merged);
+                let takes = self
+                    .pace
+                    .machine_takes
+                    .duration()
+                    .saturating_mul(i32::try_from(machines).unwrap_or(i32::MAX));
+                self.after(takes, Coming::Rollout(at));
+            }
+            Coming::Rollout(at) => {
+                let is_stuck = self.draw(1_000) < u64::from(self.pace.stuck_per_thousand);
+                let checks = self.members.get(at).and_then(|member| self.settings.waves.get(member.wave));
+                let checks = checks.into_iter().flat_map(|wave| wave.verify.checks.clone());
+                let checks = checks.map(|check| (check, Verdict::Passed { at: now })).collect();
+                if let Some(member) = self.members.get_mut(at) {
+                    member.checks = checks;
+                }
+                let how = Failure::Stuck;
+                self.stand(
+                    at,
+                    if is_stuck { Standing::Failed { how, at: now } } else { Standing::Done { at: now } },
+                );
+                if let Some(patience) = self.pace.resume_after.filter(|_| is_stuck) {
+                    self.after(patience.duration(), Coming::Skip(at));
+                }
+            }
+            Coming::Answer(wave) => {
+                if let Some(webhook) = self.webhooks.get_mut(wave) {
+                    *webhook = Verdict::Passed { at: now };
+                }
+            }
+            Coming::Skip(at) => {
+                let Some(member) = self.members.get(at) else { return };
+                let what = Happening::Skipped(member.cluster.clone());
+                self.memory.skipped.insert(member.cluster.clone());
+                self.history.events.push(Event { at: now, what });
+                if self.memory.stopped.take().is_some() {
+                    self.memory.resumed_at = Some(now);
+                }
+            }
+        }
+    }
+
+    fn stand(&mut self, at: usize, standing: Standing) {
+        if let Some(member) = self.members.get_mut(at) {
+            member.standing = standing;
+        }
+    }
+
+    /// Lets something come; to the whole minute, since nobody reads a time line of ten thousand clusters by seconds.
+    fn after(&mut self, duration: SignedDuration, coming: Coming) {
+        let at = self.now.as_second().saturating_add(duration.as_secs());
+        let minute = at.saturating_add(59).div_euclid(60).saturating_mul(60);
+        let at = Timestamp::from_second(minute).unwrap_or(Timestamp::MAX);
+        self.coming.push(Reverse((at, coming)));
+    }
+
+    /// A number below another, by SplitMix64.
+    fn draw(&mut self, below: u64) -> u64 {
+        self.chance = self.chance.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.chance;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)).checked_rem(below).unwrap_or_default()
+    }
+
+    fn tell(&mut self, decision: &Decision) {
+        for (at, (state, told)) in decision.waves.iter().zip(&mut self.told).enumerate() {
+            let what = match (state, told.as_ref()) {
+                (WaveState::Ended { .. }, Some(WaveState::Ended { .. })) => None,
+                (WaveState::Ended { .. }, _) => Some(Happening::Ended(at)),
+                (WaveState::Soaking { until }, told) if told != Some(state) => {
+                    Some(Happening::Soaks(at, *until))
+                }
+                (WaveState::Entered { .. }, None | Some(WaveState::Waits { .. })) => {
+                    Some(Happening::Entered(at))
+                }
+                (WaveState::Waits { why }, told) if told != Some(state) && !why.starts_with("waits for") => {
+                    Some(Happening::Shut(at, why.clone()))
+                }
+                _ => None,
+            };
+            if let Some(what) = what {
+                self.history.events.push(Event { at: self.now, what });
+            }
+            *told = Some(state.clone());
+        }
+    }
+
+    fn sample(&mut self) {
+        let mut sample = Sample {
+            at: self.now,
+            open: 0,
+            rolling: 0,
+            machines: 0,
+            done: vec![0; self.settings.waves.len()],
+        };
+        for member in self.members.iter().filter(|member| !self.memory.skipped.contains(&member.cluster)) {
+            match member.standing {
+                Standing::Open => sample.open += 1,
+                Standing::Merged | Standing::Failed { .. } => sample.rolling += 1,
+                Standing::Done { .. } => {
+                    if let Some(done) = sample.done.get_mut(member.wave) {
+                        *done += 1;
+                    }
+                    continue;
+                }
+                Standing::Behind | Standing::Barred(_) => continue,
+            }
+            sample.machines = sample.machines.saturating_add(member.machines);
+        }
+        self.history.samples.push(sample);
+    }
+}
+
+fn standstill(decision: &Decision) -> Vec<(usize, String)> {
+    let stopped = decision.stopped.iter().map(|stop| (0, stop.why.clone()));
+    let waves = decision.waves.iter().enumerate().filter_map(|(at, state)| match state {
+        WaveState::Waits { why } => Some((at, why.clone())),
+        WaveState::Entered { waits } => Some((at, waits.clone().unwrap_or_default())),
+        WaveState::Soaking { .. } | WaveState::Ended { .. } => None,
+    });
+    stopped.chain(waves).collect()
+}

@@ -1,0 +1,159 @@
+//! Campaigns under a virtual clock: a small one line by line, two thousand random ones by what must always hold.
+
+use super::{Pace, Participant, simulate, time_line};
+use crate::decision_tests::{at, campaign, id, wave};
+use crate::settings::{CampaignSettings, MaxRolling};
+use crate::simulation::{Happening, History};
+use crate::time::{Cron, Freeze, Moment, Period, Window, ZoneName};
+
+fn pace(seed: u64) -> Pace {
+    Pace {
+        begins: at("2026-11-23T08:00:00Z"),
+        merge_after: Period::minutes(60),
+        machine_takes: Period::minutes(6),
+        stuck_per_thousand: 0,
+        resume_after: None,
+        seed,
+    }
+}
+
+fn fleet(sizes: &[usize], machines: u32) -> Vec<Participant> {
+    let of_wave = |(wave, size): (usize, &usize)| {
+        (0..*size).map(move |at| Participant { cluster: id(&format!("w{wave}/c{at}")), wave, machines })
+    };
+    sizes.iter().enumerate().flat_map(of_wave).collect()
+}
+
+#[test]
+fn a_small_campaign_line_by_line() {
+    let mut settings = campaign(vec![wave("canary", "w0/*"), wave("rest", "**")]);
+    settings.time_zone = ZoneName::parse("Europe/Berlin").unwrap();
+    settings.waves[0].soak = Period::parse("24h").unwrap();
+    let office =
+        Window { cron: Cron::parse("0 9 * * MON-FRI").unwrap(), duration: Period::parse("8h").unwrap() };
+    settings.waves[1].windows = vec![office];
+    let at_once = Pace { merge_after: Period::default(), ..pace(1) };
+    let history = simulate(&settings, &fleet(&[1, 2], 10), at_once);
+    // Pushed at 9 in Berlin, merged at once, ten machines of six minutes; after 17 h it is shut until Wednesday.
+    assert_eq!(
+        time_line(&settings, &history),
+        "Mon 2026-11-23 09:00  wave `canary` begins\n\
+         Mon 2026-11-23 10:00  wave `canary` is verified, and must stay well until Tue 2026-11-24 10:00\n\
+         Tue 2026-11-24 10:00  wave `canary` has ended\n\
+         Tue 2026-11-24 10:00  wave `rest` begins\n\
+         Tue 2026-11-24 11:00  wave `rest` has ended\n\
+         \n\
+         At most 2 pull requests were open, 2 clusters rolling, and 20 machines rolling or about to.\n\
+         3 clusters were done 1 days and 2 hours after the push.\n"
+    );
+    let day = |text| Moment::parse(text).unwrap();
+    settings.freezes =
+        vec![Freeze { from: day("2026-11-24"), until: day("2026-12-01"), reason: "fair".into() }];
+    let history = simulate(&settings, &fleet(&[1, 2], 10), at_once);
+    let text = time_line(&settings, &history);
+    assert!(
+        text.contains("Tue 2026-11-24 10:00  wave `rest` is frozen (fair) until 2026-12-01 09:00 CET\nTue 2026-12-01 09:00  wave `rest` begins\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_that_is_stuck_stops_it_and_whoever_resumes_goes_on_without() {
+    let settings = campaign(vec![wave("canary", "w0/*"), wave("rest", "**")]);
+    let stuck = Pace { stuck_per_thousand: 1_000, ..pace(3) };
+    let history = simulate(&settings, &fleet(&[1, 1], 1), stuck);
+    assert_eq!(history.ended, None);
+    let text = time_line(&settings, &history);
+    assert!(text.contains("the campaign stands still: of `w0/c0` its rollout is stuck."), "{text}");
+    assert!(text.contains("It came to a standstill with 0 clusters done:\n"), "{text}");
+    let resumed = Pace { resume_after: Some(Period::minutes(240)), ..stuck };
+    let history = simulate(&settings, &fleet(&[1, 1], 1), resumed);
+    assert!(history.ended.is_some());
+    let skipped = history.events.iter().filter(|event| matches!(event.what, Happening::Skipped(_))).count();
+    assert_eq!(skipped, 2);
+}
+
+/// What must hold in every campaign, read from what happened alone.
+fn hold(settings: &CampaignSettings, sizes: &[usize], history: &History, seed: u64) {
+    let sum = |counts: &[u32]| counts.iter().sum::<u32>();
+    let mut done_before = vec![0_u32; sizes.len()];
+    let resumes = history.events.iter().filter(|event| matches!(event.what, Happening::Skipped(_))).count();
+    for sample in &history.samples {
+        // With one wave's limit for all of them, since only one wave is begun at a time.
+        for wave in &settings.waves {
+            let limit = wave.max_rolling;
+            let exposed = sample.open + sample.rolling;
+            assert!(
+                limit.clusters.is_none_or(|most| exposed <= most),
+                "seed {seed}: {sample:?} beyond {limit:?}"
+            );
+            assert!(limit.machines.is_none_or(|most| sample.machines <= most), "seed {seed}: {sample:?}");
+            assert!(wave.max_open.is_none_or(|most| sample.open <= most), "seed {seed}: {sample:?}");
+        }
+        // No wave overtakes: what is done of a wave is so after all earlier ones were, skipped clusters aside.
+        for (at, done) in sample.done.iter().enumerate() {
+            assert!(*done >= done_before[at], "seed {seed}: done clusters came back");
+            let earlier: usize = sizes[..at].iter().sum();
+            let done_earlier = usize::try_from(sum(&sample.done[..at])).unwrap();
+            assert!(
+                *done == 0 || done_earlier + resumes >= earlier,
+                "seed {seed}: wave {at} overtook: {sample:?}"
+            );
+        }
+        done_before.clone_from(&sample.done);
+    }
+    match history.ended {
+        Some(_) => {
+            let all: usize = sizes.iter().sum();
+            let done = usize::try_from(sum(&done_before)).unwrap();
+            assert_eq!(done + resumes, all, "seed {seed}: it ended without somebody");
+        }
+        None => assert!(!history.standstill.is_empty(), "seed {seed}: it stands still and does not say why"),
+    }
+}
+
+#[test]
+fn in_two_thousand_random_campaigns_no_wave_overtakes_and_limits_hold() {
+    let first: u64 =
+        std::env::var("CAPSTAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_124);
+    eprintln!("seed {first}");
+    for seed in first..first + 2_000 {
+        // Independent draws from the seed's digits in several bases.
+        let draw = |salt: u64, below: u64| {
+            let mixed = (seed ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD134_2543_DE82_EF95);
+            ((mixed ^ (mixed >> 32)).wrapping_mul(0xD134_2543_DE82_EF95) >> 33) % below
+        };
+        let waves = usize::try_from(1 + draw(1, 4)).unwrap();
+        let sizes: Vec<usize> =
+            (0..waves).map(|at| usize::try_from(draw(10 + u64::try_from(at).unwrap(), 7)).unwrap()).collect();
+        let machines = u32::try_from(1 + draw(2, 9)).unwrap();
+        let limit = |salt: u64, least: u32| {
+            (draw(salt, 2) == 0).then(|| least + u32::try_from(draw(salt + 1, 6)).unwrap())
+        };
+        let (clusters, most) = (limit(30, 1), limit(32, machines));
+        let max_open = limit(34, 1);
+        let all = (0..waves).map(|at| {
+            let mut wave = wave(&format!("w{at}"), &format!("w{at}/*"));
+            wave.soak = Period::minutes(i64::try_from(draw(40, 3) * 90).unwrap());
+            wave.max_rolling = MaxRolling { clusters, machines: most };
+            wave.max_open = max_open;
+            if draw(41, 3) == 0 {
+                let cron = Cron::parse("30 6 * * TUE,THU").unwrap();
+                wave.windows = vec![Window { cron, duration: Period::minutes(120) }];
+            }
+            wave
+        });
+        let mut settings = campaign(all.collect());
+        settings.stop_on.count = u32::try_from(1 + draw(42, 3)).unwrap();
+        let pace = Pace {
+            merge_after: Period::minutes(i64::try_from(draw(43, 300)).unwrap()),
+            stuck_per_thousand: u32::try_from(draw(44, 200)).unwrap(),
+            resume_after: (draw(45, 2) == 0).then(|| Period::minutes(60)),
+            ..pace(seed)
+        };
+        let history = simulate(&settings, &fleet(&sizes, machines), pace);
+        hold(&settings, &sizes, &history, seed);
+        let again = simulate(&settings, &fleet(&sizes, machines), pace);
+        assert_eq!(history, again, "seed {seed}: the same question has another answer");
+    }
+}

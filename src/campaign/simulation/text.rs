@@ -1,0 +1,58 @@
+//! The time line as text.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::{Happening, History};
+use crate::settings::CampaignSettings;
+
+/// What happened, a line an event, times in the campaign's zone; then what it took.
+pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
+    let mut text = String::new();
+    let wave = |at: usize| settings.waves.get(at).map_or("?", |wave| wave.name.as_str());
+    let clock = |at: Timestamp| {
+        let zoned = at.to_zoned(settings.time_zone.zone().clone());
+        zoned.strftime("%a %Y-%m-%d %H:%M").to_string()
+    };
+    for event in &history.events {
+        let what = match &event.what {
+            Happening::Entered(at) => format!("wave `{}` begins", wave(*at)),
+            Happening::Soaks(at, until) => {
+                format!("wave `{}` is verified, and must stay well until {}", wave(*at), clock(*until))
+            }
+            Happening::Ended(at) => format!("wave `{}` has ended", wave(*at)),
+            Happening::Shut(at, why) => format!("wave `{}` {why}", wave(*at)),
+            Happening::Stopped(why) => format!("the campaign stands still: {why}"),
+            Happening::Skipped(cluster) => format!("`{cluster}` is skipped: the campaign goes on without it"),
+        };
+        let _infallible = writeln!(text, "{}  {what}", clock(event.at));
+    }
+    let most = |of: fn(&super::Sample) -> u32| history.samples.iter().map(of).max().unwrap_or_default();
+    let _infallible = writeln!(
+        text,
+        "\nAt most {} pull requests were open, {} clusters rolling, and {} machines rolling or about to.",
+        most(|sample| sample.open),
+        most(|sample| sample.rolling),
+        most(|sample| sample.machines)
+    );
+    let done: u32 = history.samples.last().map_or(0, |last| last.done.iter().sum());
+    match (history.ended, history.samples.first()) {
+        (Some(ended), Some(first)) => {
+            let hours = ended.duration_since(first.at).as_hours();
+            let _infallible = writeln!(
+                text,
+                "{done} clusters were done {} days and {} hours after the push.",
+                hours / 24,
+                hours % 24
+            );
+        }
+        _ => {
+            let _infallible = writeln!(text, "It came to a standstill with {done} clusters done:");
+            for (at, why) in &history.standstill {
+                let _infallible = writeln!(text, "- wave `{}`: {why}", wave(*at));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,195 @@
+//! `capstan campaign simulate FILE`
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use capstan_campaign::membership::{Candidate, Doubt, doubts, wave_of};
+use capstan_campaign::settings::CampaignSettings;
+use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
+use capstan_model::ids::ClusterId;
+use capstan_plan::settings::read_campaigns;
+use capstan_report::Refusal;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::arguments::{Campaign, CampaignCommand, SimulateCampaign};
+use super::context::progress;
+use super::{Context, Failure, Format, Outcome, output, text};
+use crate::app::generator::Fleet;
+use crate::app::ports::{Clock as _, SystemClock};
+
+pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
+    let CampaignCommand::Simulate(command) = &command.command;
+    let settings = chosen(command)?;
+    let workspace = context.workspace()?;
+    let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
+    let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
+    context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
+    let (candidates, participants, mut outcome) = read_fleet(&fleet, &clusters, &settings);
+    let begins = command.begins.unwrap_or_else(|| SystemClock.now());
+    for doubt in doubts(&settings, &candidates, begins) {
+        anstream::eprintln!("warning: {}", doubtful(&settings, &doubt));
+    }
+    if participants.is_empty() {
+        return Err(Failure::Failed(
+            Refusal::State,
+            "no cluster that is in a wave is offered a release: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
+        ));
+    }
+    let pace = Pace {
+        begins,
+        merge_after: command.merge_after,
+        machine_takes: command.machine_takes,
+        stuck_per_thousand: command.stuck_per_thousand,
+        resume_after: command.resume_after,
+        seed: command.seed,
+    };
+    let history = simulate(&settings, &participants, pace);
+    match command.output {
+        Format::Text => output::print(&time_line(&settings, &history))?,
+        Format::Json => output::print_json(&to_json(&settings, &history))?,
+        Format::Yaml => output::print_yaml(&to_json(&settings, &history))?,
+        other => return Err(output::unsupported("campaign simulate", other, "text, json or yaml")),
+    }
+    if let Some(file) = &command.svg {
+        write(file, &picture(&settings, &history))?;
+    }
+    if history.ended.is_none() {
+        outcome = outcome.max(Outcome::ErrorsStand);
+    }
+    Ok(outcome)
+}
+
+/// The campaign that is meant.
+fn chosen(command: &SimulateCampaign) -> Result<CampaignSettings, Failure> {
+    let file = command.file.display();
+    let unreadable = |why: String| Failure::Usage(Refusal::Settings, format!("{file}: {why}"));
+    let text = fs::read_to_string(&command.file).map_err(|error| unreadable(error.to_string()))?;
+    let campaigns = read_campaigns(&text).map_err(|error| {
+        let place = [error.place.line(), error.place.column()].into_iter().flatten();
+        let place: String = place.map(|number| format!(":{number}")).collect();
+        Failure::Failed(Refusal::Settings, format!("{file}{place}: {}", error.message))
+    })?;
+    let names: Vec<&str> = campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
+    let listed = names.join(", ");
+    match (&command.campaign, campaigns.as_slice()) {
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(unreadable("`campaigns` is empty".to_owned())),
+        (None, _) => {
+            Err(unreadable(format!("it holds several campaigns ({listed}): name one with `--campaign`")))
+        }
+        (Some(name), _) => campaigns
+            .iter()
+            .find(|campaign| campaign.name == *name)
+            .cloned()
+            .ok_or_else(|| unreadable(format!("there is no campaign `{name}` (there are: {listed})"))),
+    }
+}
+
+/// What waves tell clusters apart by, and of those that are offered a release the machines that it replaces.
+fn read_fleet(
+    fleet: &Fleet,
+    clusters: &[ClusterId],
+    settings: &CampaignSettings,
+) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
+    let bar = progress(clusters.len());
+    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
+    for id in clusters {
+        bar.inc(1);
+        let read = fleet.render(id).and_then(|rendered| {
+            let upgrade = fleet.plan(id, None)?;
+            Ok((rendered, upgrade))
+        });
+        let (rendered, upgrade) = match read {
+            Ok(read) => read,
+            Err(refused) => {
+                text::complain(id, &refused);
+                outcome = Outcome::PartlyFailed;
+                continue;
+            }
+        };
+        let cluster = rendered
+            .objects
+            .iter()
+            .find(|object| object.id.kind == "Cluster" && object.id.group == "cluster.x-k8s.io");
+        let candidate = candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), settings);
+        if !upgrade.files.is_empty()
+            && let Some(wave) = wave_of(settings, &candidate)
+        {
+            let machines = upgrade.rollouts.iter().map(|rollout| rollout.machines.unwrap_or(1));
+            let machines = machines.fold(0, u32::saturating_add);
+            participants.push(Participant { cluster: id.clone(), wave, machines });
+        }
+        candidates.push(candidate);
+    }
+    bar.finish_and_clear();
+    (candidates, participants, outcome)
+}
+
+fn candidate(id: &ClusterId, cluster: &Value, settings: &CampaignSettings) -> Candidate {
+    let as_text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let labels = cluster.pointer("/metadata/labels").and_then(Value::as_object);
+    let labels = labels.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), as_text(value)?)));
+    let wanted = settings.waves.iter().flat_map(|wave| wave.matches.fields.keys());
+    let fields: BTreeMap<String, String> =
+        wanted.filter_map(|path| Some((path.clone(), as_text(cluster.pointer(path)?)?))).collect();
+    Candidate { cluster: id.clone(), labels: labels.collect(), fields }
+}
+
+fn doubtful(settings: &CampaignSettings, doubt: &Doubt) -> String {
+    let wave = doubt.wave.and_then(|at| settings.waves.get(at));
+    match wave {
+        Some(wave) => format!("wave `{}` of campaign `{}`: {}", wave.name, settings.name, doubt.what),
+        None => format!("campaign `{}`: {}", settings.name, doubt.what),
+    }
+}
+
+fn write(file: &Path, picture: &str) -> Result<(), Failure> {
+    fs::write(file, picture)
+        .map_err(|error| Failure::Failed(Refusal::State, format!("{}: {error}", file.display())))
+}
+
+/// `{"campaign","ended","done","events":[{"at","wave","what"}],"most":{"open","rolling","machines"},"standstill":[…]}`
+fn to_json(settings: &CampaignSettings, history: &History) -> Value {
+    let wave = |at: usize| settings.waves.get(at).map(|wave| wave.name.clone());
+    let event = |at: Timestamp, (wave, what, why): (Option<String>, &str, Option<String>)| json!({"at": at.to_string(), "wave": wave, "what": what, "why": why});
+    let events: Vec<Value> = history
+        .events
+        .iter()
+        .map(|one| {
+            event(
+                one.at,
+                match &one.what {
+                    Happening::Entered(at) => (wave(*at), "entered", None),
+                    Happening::Soaks(at, until) => (wave(*at), "soaks", Some(format!("until {until}"))),
+                    Happening::Ended(at) => (wave(*at), "ended", None),
+                    Happening::Shut(at, why) => (wave(*at), "shut", Some(why.clone())),
+                    Happening::Stopped(why) => (None, "stopped", Some(why.clone())),
+                    Happening::Skipped(cluster) => (None, "skipped", Some(cluster.to_string())),
+                },
+            )
+        })
+        .collect();
+    let most = |of: fn(&capstan_campaign::simulation::Sample) -> u32| {
+        history.samples.iter().map(of).max().unwrap_or_default()
+    };
+    let standstill: Vec<Value> =
+        history.standstill.iter().map(|(at, why)| json!({"wave": wave(*at), "why": why})).collect();
+    json!({
+        "campaign": settings.name,
+        "ended": history.ended.map(|ended| ended.to_string()),
+        "done": history.samples.last().map_or(0, |last| last.done.iter().sum::<u32>()),
+        "events": events,
+        "most": {
+            "open": most(|sample| sample.open),
+            "rolling": most(|sample| sample.rolling),
+            "machines": most(|sample| sample.machines),
+        },
+        "standstill": standstill,
+    })
+}

@@ -1,0 +1,163 @@
+//! A file of campaigns, read as strictly as settings.
+
+use serde::Deserialize;
+
+use capstan_campaign::settings::CampaignSettings;
+use capstan_model::finding::FileError;
+use capstan_model::tree::RepoPath;
+
+use super::key_path::KeyPath;
+use super::read::{error_at, read_strictly};
+
+/// The most waves that one campaign has.
+const MOST_WAVES: usize = 100;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CampaignFile {
+    campaigns: Vec<CampaignSettings>,
+}
+
+/// Reads `campaigns:` of a file that holds nothing else. The error's file is empty: the caller knows it.
+///
+/// # Errors
+/// What is wrong, with its place.
+pub fn read_campaigns(text: &str) -> Result<Vec<CampaignSettings>, FileError> {
+    let file: CampaignFile = read_strictly(text)?;
+    check(&file.campaigns).map_err(|(place, message)| error_at(&RepoPath::root(), text, &place, message))?;
+    Ok(file.campaigns)
+}
+
+/// What serde cannot see.
+fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, String)> {
+    for (at, campaign) in campaigns.iter().enumerate() {
+        let place = |key: &str| KeyPath::root().key("campaigns").index(at).key(key);
+        let name = &campaign.name;
+        if name.trim().is_empty() {
+            return Err((place("name"), format!("`campaigns[{at}].name` must not be empty")));
+        }
+        if campaigns.iter().take(at).any(|earlier| earlier.name == *name) {
+            return Err((place("name"), format!("two campaigns are named `{name}`")));
+        }
+        if campaign.waves.is_empty() || campaign.waves.len() > MOST_WAVES {
+            let message = format!("`campaigns[{at}].waves` must hold 1 to {MOST_WAVES} waves");
+            return Err((place("waves"), message));
+        }
+        if campaign.stop_on.count == 0 || campaign.stop_on.of.is_some_and(|of| of < campaign.stop_on.count) {
+            let message = format!(
+                "`campaigns[{at}].stopOn.count` must be at least 1, and at most `of` ({} never comes)",
+                campaign.stop_on.count
+            );
+            return Err((place("stopOn").key("count"), message));
+        }
+        for (index, freeze) in campaign.freezes.iter().enumerate() {
+            if freeze.until <= freeze.from {
+                let message = format!("`campaigns[{at}].freezes[{index}]` ends before it begins");
+                return Err((place("freezes").index(index).key("until"), message));
+            }
+        }
+        for (index, wave) in campaign.waves.iter().enumerate() {
+            let place = |key: &str| place("waves").index(index).key(key);
+            if wave.name.trim().is_empty() {
+                return Err((
+                    place("name"),
+                    format!("`campaigns[{at}].waves[{index}].name` must not be empty"),
+                ));
+            }
+            if campaign.waves.iter().take(index).any(|earlier| earlier.name == wave.name) {
+                return Err((place("name"), format!("two waves of `{name}` are named `{}`", wave.name)));
+            }
+            for (key, limit) in [
+                ("maxOpen", wave.max_open),
+                ("maxRolling.clusters", wave.max_rolling.clusters),
+                ("maxRolling.machines", wave.max_rolling.machines),
+            ] {
+                if limit == Some(0) {
+                    let message = format!(
+                        "`campaigns[{at}].waves[{index}].{key}` must be at least 1: nothing would ever begin"
+                    );
+                    return Err((place(key.split('.').next().unwrap_or(key)), message));
+                }
+            }
+            if let Some(webhook) = &wave.verify.webhook
+                && !webhook.url.starts_with("https://")
+            {
+                let message =
+                    format!("`campaigns[{at}].waves[{index}].verify.webhook.url` must begin with https://");
+                return Err((place("verify").key("webhook").key("url"), message));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "\
+campaigns:
+- name: fleet
+  timeZone: Europe/Berlin
+  freezes: [{from: 2026-12-20, until: 2027-01-04T09:00, reason: end of the year}]
+  stopOn: {failures: [stuck, rolledBack], count: 2, of: 20}
+  waves:
+  - name: canary
+    match: {clusters: [\"*/canary*\"]}
+    soak: 24h
+    verify: {checks: [e2e], webhook: {url: \"https://judge.example/\", timeout: 10m}}
+  - name: rest
+    match: {labels: {tier: gold}, fields: {/spec/topology/class: aws}}
+    windows: [{cron: 0 9 * * MON-FRI, duration: 8h}]
+    maxOpen: 5
+    maxRolling: {clusters: 3, machines: 30}
+";
+
+    #[test]
+    fn a_campaign_is_read_whole() {
+        let campaigns = read_campaigns(GOOD).unwrap();
+        let [campaign] = campaigns.as_slice() else { panic!("one") };
+        assert_eq!(campaign.name, "fleet");
+        assert_eq!(campaign.waves.len(), 2);
+        assert_eq!(campaign.waves[0].soak.to_string(), "24h");
+        assert_eq!(campaign.waves[1].max_rolling.machines, Some(30));
+        assert_eq!(campaign.stop_on.of, Some(20));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let rows = [
+            (
+                "soak: 24h",
+                "soak: 1d",
+                9,
+                "`1d` is not a duration from 0s to 2160h (such as 30m, 2h30m or 24h)",
+            ),
+            (
+                "soak: 24h",
+                "soaks: 24h",
+                9,
+                "unknown key `soaks` in `campaigns[0].waves[0]`; did you mean `soak`?",
+            ),
+            ("0 9 * * MON-FRI", "0 9 * *", 13, "is not a cron expression of five fields"),
+            (
+                "Europe/Berlin",
+                "Europe/Bonn",
+                3,
+                "`Europe/Bonn` is not a time zone (such as UTC or Europe/Berlin)",
+            ),
+            ("until: 2027", "until: 2025", 4, "`campaigns[0].freezes[0]` ends before it begins"),
+            ("maxOpen: 5", "maxOpen: 0", 14, "`campaigns[0].waves[1].maxOpen` must be at least 1"),
+            ("count: 2", "count: 30", 5, "`campaigns[0].stopOn.count` must be at least 1, and at most `of`"),
+            ("name: rest", "name: canary", 11, "two waves of `fleet` are named `canary`"),
+            ("https://judge", "http://judge", 10, "verify.webhook.url` must begin with https://"),
+        ];
+        for (was, is, line, said) in rows {
+            let error = read_campaigns(&GOOD.replacen(was, is, 1)).unwrap_err();
+            let (message, place) = (error.message.clone(), error.place.clone());
+            assert!(message.contains(said), "{is}: {message}");
+            assert_eq!(place.line(), Some(line), "{is}: {message}");
+        }
+        assert!(read_campaigns("").is_err());
+    }
+}
