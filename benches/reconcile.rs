@@ -17,6 +17,8 @@
 )]
 
 mod flux;
+#[path = "providers/canary.rs"]
+mod canary;
 #[path = "../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod plane;

@@ -14,6 +14,7 @@
 
 #[path = "../../tests/suite/operator/figures.rs"]
 mod figures;
+mod canary;
 mod installing;
 #[path = "../../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
