@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux components operator
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator
 
 CARGO ?= cargo
 
@@ -47,8 +47,8 @@ docs: ## the pages of docs/ as a book, target/book/index.html
 	  --no-default-features --features search mdbook@$(MDBOOK); \
 	mdbook build docs
 
-bench: prepare-build kubectl plane flux components ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile --bench providers
+bench: prepare-build kubectl plane flux components kapitan ## figures, measured side by side and printed as tables
+	$(CARGO) bench --locked --bench plan --bench fleet_push --bench inventory --bench intake --bench push --bench render --bench reconcile --bench providers
 
 # `make release FEATURES=otlp`: with traces.
 FEATURES ?=
@@ -63,7 +63,7 @@ sbom: ## what the released program is made of, as CycloneDX
 advisories: ## known vulnerabilities in what is shipped, where cargo-deny and its database can be had
 	@tests/advisories
 
-FUZZ_TARGETS ?= commands variables payloads yaml merge
+FUZZ_TARGETS ?= commands variables payloads yaml merge inventory template
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?= -1
 fuzz: ## each fuzz target for FUZZ_SECONDS (60) or FUZZ_RUNS executions; FUZZ_TARGETS names some
@@ -104,6 +104,10 @@ operator:
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:
 	@benches/flux/build
+
+# Kapitan and Jinja2, beside which the inventory is measured: by `make bench` alone.
+kapitan:
+	@benches/levels/prepare
 
 # GitHub's own descriptions of its APIs, against which the tests check every exchange.
 conformance-descriptions:

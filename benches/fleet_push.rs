@@ -12,6 +12,7 @@
 )]
 
 mod fleet;
+mod process;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -66,8 +67,9 @@ fn measure(clusters: usize) {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     // In turns with the same through a process with limits, as the bot does it: whatever else the machine does is then
-    // in both. Each round begins with nothing listed or planned, and with no process; both are timed from the fetched
-    // commit on, which the bot lists also where another process plans.
+    // in both. Each round begins with nothing listed or planned, and with a process that knows nothing, as the bot starts
+    // one before anything is fetched; both are timed from the fetched commit on, which the bot lists also where another
+    // process plans.
     let (mut firsts, mut pushes) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let open = || Mirrors::open(state.path(), MirrorLimits::default()).unwrap();
@@ -83,6 +85,7 @@ fn measure(clusters: usize) {
             patience: Duration::from_secs(600),
             remembered: None,
         });
+        planner.start_ahead();
         let mut both = commits.iter().map(|commit| {
             let here = runtime.block_on(look(&mirrors, &generator, commit));
             (here, runtime.block_on(look_apart(&mirrors_apart, &planner, commit)))
@@ -160,7 +163,7 @@ fn print_row(clusters: usize, name: &str, look: &Look) {
         look.files,
         look.planned,
         look.reused,
-        fleet::usage().2
+        process::usage().2
     );
 }
 

@@ -14,6 +14,7 @@
 )]
 
 mod fleet;
+mod process;
 
 use std::fs;
 use std::path::Path;
@@ -146,7 +147,7 @@ fn child(folder: &Path) {
     });
     all.unwrap();
     let wall = seconds(start);
-    let (user, kernel, peak) = fleet::usage();
+    let (user, kernel, peak) = process::usage();
 
     // Where one cluster's time goes, without the noise of two threads.
     let sample = clusters.iter().take(100);

@@ -1,7 +1,6 @@
 //! The fleet that benchmarks plan: clusters of eight files, two releases, all clusters at the first.
 
 use std::fmt::Write as _;
-use std::fs;
 
 /// How many files a cluster's base has.
 pub(crate) const FILES: usize = 8;
@@ -23,17 +22,6 @@ pub(crate) fn cluster(number: usize) -> Vec<(String, String)> {
     let record = format!("release: releases/aws/v1.0.0\nvariables: {{CLUSTER_NAME: {name}}}\n");
     files.push((format!("{folder}/capstan.yaml"), record));
     files
-}
-
-/// CPU seconds of this process, its own and the kernel's for it, and the peak of its memory in MiB.
-pub(crate) fn usage() -> (f64, f64, f64) {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let seconds = |ticks: &str| ticks.parse::<f64>().unwrap() / 100.0;
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-    let kib: f64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
-    (seconds(fields[11]), seconds(fields[12]), kib / 1024.0)
 }
 
 /// Eight files as a cluster of Cluster API has them; version and image change with the release.

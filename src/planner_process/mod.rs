@@ -83,6 +83,11 @@ impl ProcessPlanner {
         Self { pool: Arc::new(Pool::new(processes)), unrendered: Arc::default() }
     }
 
+    /// Starts a process now: the first call finds it running.
+    pub fn start_ahead(&self) {
+        self.pool.start_ahead();
+    }
+
     /// What is known of a snapshot's clusters that cannot be rendered.
     fn unrendered(&self, root: Option<&TreeId>) -> BTreeSet<ClusterId> {
         let known = self.unrendered.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,6 +43,18 @@ impl Pool {
         Self { processes, state, given_back: Condvar::new(), ended: AtomicU64::new(0) }
     }
 
+    /// Starts a process where there is none, so that the first who asks does not wait for that.
+    pub(super) fn start_ahead(&self) {
+        let mut state = self.state();
+        if state.running > 0 {
+            return;
+        }
+        state.running += 1;
+        drop(state);
+        // Why it cannot be started, whoever asks is told.
+        self.give_back(Process::start(&self.processes).ok().map(|process| (None, process)));
+    }
+
     /// How many processes ended in the middle.
     pub(super) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
@@ -98,12 +110,13 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A process: the idle one that knows the mirror, else one more, else any idle one.
+    /// A process: the idle one that knows the mirror, else one that knows none yet, else one more, else any idle one.
     fn take(&self, mirror: Option<&PathBuf>) -> std::io::Result<Process> {
         let mut state = self.state();
         loop {
-            let known = state.idle.iter().position(|(known, _)| known.as_ref() == mirror);
-            if let Some(at) = known {
+            let knows =
+                |mirror: Option<&PathBuf>| state.idle.iter().position(|(known, _)| known.as_ref() == mirror);
+            if let Some(at) = knows(mirror).or_else(|| knows(None)) {
                 return Ok(state.idle.remove(at).1);
             }
             if state.running < self.processes.count.max(1) {

@@ -162,21 +162,23 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     );
     let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
     let (host, mirror) = seen_and_written(config.mode, &github, &mirrors, &clock);
+    let planner = ProcessPlanner::new(Processes {
+        program: std::env::current_exe().map_err(failed)?,
+        work: "Planning",
+        count: config.work.workers,
+        idle: config.work.workers,
+        memory: share_of_memory(config.work.planner_memory, config.work.workers),
+        stack: STACK,
+        patience: config.work.planner,
+        remembered: Some(config.state_dir.join("beyond-limits.json")),
+    });
+    planner.start_ahead();
     let ports = Ports {
         host,
         mirror,
         records: Arc::new(database.clone()),
         clock: Arc::clone(&clock),
-        planner: Arc::new(ProcessPlanner::new(Processes {
-            program: std::env::current_exe().map_err(failed)?,
-            work: "Planning",
-            count: config.work.workers,
-            idle: config.work.workers,
-            memory: share_of_memory(config.work.planner_memory, config.work.workers),
-            stack: STACK,
-            patience: config.work.planner,
-            remembered: Some(config.state_dir.join("beyond-limits.json")),
-        })),
+        planner: Arc::new(planner),
         key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes())
             .and(config.key.expose_secret().as_bytes()),
         reconcilers: Some(reconcilers.clone()),

@@ -1,6 +1,8 @@
 //! The process that plans for the bot: the generator behind its limits.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::thread;
 use std::time::Duration;
 
@@ -44,9 +46,11 @@ pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
         plan_bytes: default.plan_bytes.min(share),
         content_bytes: default.content_bytes.min(share / 4),
     });
+    // Not the standard library's own, which looks for ends of lines and writes what stands behind the last one by itself.
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(failed)?);
     let serving = thread::Builder::new().name("planner".to_owned()).stack_size(stack).spawn(move || {
         let mut requests = io::BufReader::with_capacity(1 << 16, io::stdin());
-        let mut answers = io::BufWriter::with_capacity(1 << 16, io::stdout());
+        let mut answers = io::BufWriter::with_capacity(1 << 16, output);
         serve(&generator, &mut OpenedTrees::default(), &mut requests, &mut answers)
     });
     match serving.map_err(failed)?.join() {

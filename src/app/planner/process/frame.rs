@@ -13,6 +13,9 @@ pub const LONGEST_REQUEST: u32 = 256 << 20;
 /// hold some of each process.
 pub const LONGEST_RESPONSE: u32 = 32 << 20;
 
+/// Room that is made for a message before it comes, in bytes: for most, all of it.
+const ROOM: usize = 64 << 10;
+
 /// So deep a message may be nested: values of objects are, 200 deep.
 const MOST_NESTED: usize = 2_000;
 
@@ -61,8 +64,8 @@ pub fn read(from: &mut impl Read, longest: u32) -> io::Result<Option<Vec<u8>>> {
     if length > longest {
         return Err(io::Error::other(format!("{length} bytes are no message")));
     }
-    // What was promised may never come: room is made for what does.
-    let mut message = Vec::new();
+    // What was promised may never come: beyond some room, more is made for what does.
+    let mut message = Vec::with_capacity((length as usize).min(ROOM));
     let read = from.take(length.into()).read_to_end(&mut message)?;
     if read != length as usize {
         return Err(io::ErrorKind::UnexpectedEof.into());

@@ -34,10 +34,12 @@ pub fn serve(
         too_long: Mutex::default(),
         failed: Mutex::default(),
     };
+    let mut last = LastFleet::default();
     while let Some(request) = frame::read(&mut requests, frame::LONGEST_REQUEST)? {
         let request: Request = frame::decode(&request)?;
-        let end = answer(generator, trees, &out, request).unwrap_or_else(|end| *end);
+        let end = answer(generator, trees, &mut last, &out, request).unwrap_or_else(|end| *end);
         let end = if trees.take_damage() {
+            last = LastFleet::default();
             Response::Unavailable("a mirror could not be read any more".to_owned())
         } else {
             end
@@ -157,23 +159,24 @@ fn unavailable(why: impl ToString) -> Box<Response> {
 fn answer(
     generator: &Generator,
     trees: &mut dyn StoredTrees,
+    last: &mut LastFleet,
     out: &Out<'_>,
     request: Request,
 ) -> Result<Response, Box<Response>> {
     let begun = |cluster: &ClusterId| out.say(&Response::Begun(cluster.clone()));
     match request {
         Request::Open(fleet) => {
-            let fleet = open(generator, trees, fleet)?;
+            let fleet = last.open(generator, trees, fleet)?;
             Ok(Response::Opened(Box::new(Opened {
                 settings: fleet.settings().clone(),
-                scopes: OpenFleet::scopes(&fleet),
-                to_come: OpenFleet::scopes_to_come(&fleet),
-                releases_repository: OpenFleet::releases_repository(&fleet),
-                missing_contents: OpenFleet::missing_contents(&fleet),
+                scopes: OpenFleet::scopes(fleet),
+                to_come: OpenFleet::scopes_to_come(fleet),
+                releases_repository: OpenFleet::releases_repository(fleet),
+                missing_contents: OpenFleet::missing_contents(fleet),
             })))
         }
         Request::Plan { fleet, only, without, without_values } => {
-            let fleet = open(generator, trees, fleet)?;
+            let fleet = last.open(generator, trees, fleet)?;
             let wanted = |cluster: &ClusterId, without: &BTreeSet<ClusterId>| {
                 !without.contains(cluster) && only.as_ref().is_none_or(|only| only.contains(cluster))
             };
@@ -195,12 +198,12 @@ fn answer(
             Ok(Response::Done)
         }
         Request::Create { fleet, wanted } => {
-            let fleet = open(generator, trees, fleet)?;
+            let fleet = last.open(generator, trees, fleet)?;
             begun(&wanted.cluster);
             Ok(Response::Created(Box::new(fleet.create_cluster(&wanted))))
         }
         Request::Retire { fleet, cluster } => {
-            let fleet = open(generator, trees, fleet)?;
+            let fleet = last.open(generator, trees, fleet)?;
             begun(&cluster);
             Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
         }
@@ -265,6 +268,28 @@ fn answer(
         Request::Scopes { tree, settings } => {
             generator.scopes(opened(tree, trees)?, &settings).map(Response::Scopes).map_err(unavailable)
         }
+    }
+}
+
+/// The fleet that was opened last: whoever opens one asks for its plans next.
+#[derive(Default)]
+struct LastFleet(Option<(Vec<u8>, Fleet)>);
+
+impl LastFleet {
+    /// That fleet, or another one where something else is asked for.
+    fn open(
+        &mut self,
+        generator: &Generator,
+        trees: &mut dyn StoredTrees,
+        request: FleetRequest,
+    ) -> Result<&Fleet, Box<Response>> {
+        let asked = frame::encode(&request, frame::LONGEST_REQUEST).map_err(unavailable)?;
+        let known = self.0.take().filter(|(known, _)| *known == asked);
+        let known = match known {
+            Some(known) => known,
+            None => (asked, open(generator, trees, request)?),
+        };
+        Ok(&self.0.insert(known).1)
     }
 }
 
