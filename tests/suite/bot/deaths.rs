@@ -182,7 +182,8 @@ async fn death_between_what_a_command_does_and_its_reaction_leads_to_the_same_en
                 world.sync().await;
                 assert_eq!(verdicts(&world, &comments), expected, "{death:?} of {writes:?}, {database:?}");
                 world.lose_database();
-                let (mark, read) = (world.state().writes.len(), world.state().reactions_read);
+                let mark = world.state().writes.len();
+                let read = world.state().reactions_read;
                 world.sync().await;
                 assert_eq!(world.writes_since(mark), Vec::<&str>::new(), "{death:?}: nothing is done again");
                 assert_eq!(world.state().reactions_read - read, 4, "one call a comment");

