@@ -67,9 +67,7 @@ fn measure(who: &str, town: &Town, installer: &Installer<'_>) {
     // Who has just been started lists and watches.
     std::thread::sleep(Duration::from_secs(3));
     println!("  {who}, just started: {:.0} MiB", installer.peak().unwrap_or_default());
-    for (row, version) in OLD.iter().chain(&NEW) {
-        town.publish(*row, version);
-    }
+    OLD.iter().chain(&NEW).for_each(|(row, version)| town.publish(*row, version));
     let d1 = ask(town, &OLD);
     wait(town, installer, &OLD);
     tell(&format!("{who}: D1"), town, installer, d1);
@@ -87,8 +85,13 @@ fn measure(who: &str, town: &Town, installer: &Installer<'_>) {
 
 /// Asks for these, all at once; since when.
 fn ask(town: &Town, wanted: &[(Row, &str)]) -> Timestamp {
-    let objects: Vec<String> =
-        wanted.iter().map(|(row, version)| town.object(*row, version, &json!({})).to_string()).collect();
+    let object = |(row, version): &(Row, &str)| {
+        // The operator refuses a selector that more than one ConfigMap meets.
+        let labels = json!({"for": row.name, "provider.cluster.x-k8s.io/version": version});
+        let spec = json!({"fetchConfig": {"selector": {"matchLabels": labels}}});
+        town.object(*row, version, &spec).to_string()
+    };
+    let objects: Vec<String> = wanted.iter().map(object).collect();
     let since = Timestamp::now();
     town.plane.apply(&objects.join("\n---\n"));
     since

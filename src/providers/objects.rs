@@ -153,7 +153,7 @@ fn parts(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if line.starts_with('%') {
-            return vec![0..text.len()];
+            return std::iter::once(0..text.len()).collect();
         }
         let is_marker = line
             .strip_prefix("---")

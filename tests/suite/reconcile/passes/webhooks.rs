@@ -78,3 +78,36 @@ async fn an_upgrade_whose_webhook_stays_silent_is_given_up() {
         "{said}"
     );
 }
+
+/// cert-manager fills in what webhooks are trusted by: where it is missing, that is said before anything is applied.
+#[tokio::test]
+async fn without_cert_manager_nothing_is_applied_and_that_is_said() {
+    let mut town = Town::new();
+    let certificate = serde_json::json!({"apiVersion": "cert-manager.io/v1", "kind": "Certificate",
+        "metadata": {"name": "serving", "namespace": ACME.namespace}, "spec": {"secretName": "serving"}});
+    let with_certificate = format!("{}\n---\n{certificate}", components(ACME, "old", &["v1beta1"]));
+    town.publish(CORE, "v1.0.0", &components(CORE, "old", &["v1beta1"]));
+    town.publish(ACME, "v1.0.0", &with_certificate);
+    for row in [CORE, ACME] {
+        town.ask(row, "v1.0.0");
+    }
+    town.live.take_writes();
+    assert!(town.settle().await.is_waiting);
+    let said = town.condition(ACME, "PreflightCheckPassed");
+    assert!(
+        said.starts_with("False CertManagerNotReady: cert-manager's definitions are not there (Certificate acme-system/serving: "),
+        "{said}"
+    );
+    let said = town.condition(CORE, "PreflightCheckPassed");
+    assert!(said.starts_with("False WaitingForSet: nothing is begun while "), "{said}");
+    assert_eq!(
+        town.live.take_writes(),
+        ["patch CoreProvider core-system/cluster-api", "patch InfrastructureProvider acme-system/acme"],
+        "nothing but what is said"
+    );
+
+    let kind = ("cert-manager.io".to_owned(), "Certificate".to_owned());
+    town.live.state().kinds.insert(kind, capstan::app::ports::Scope::Namespaced);
+    assert!(!town.settle().await.is_waiting);
+    assert_eq!([town.installed(CORE), town.installed(ACME)], ["v1.0.0", "v1.0.0"]);
+}
