@@ -25,11 +25,12 @@ use capstan_plan::upgrade::{Basis, Retarget, SettledConflict, Upgrade, ValuesCou
 use jiff::civil::Date;
 
 use super::cached_plan::CachedPlan;
+use super::contents::Contents;
 use super::gather::Gathered;
 use super::inputs::OldReleaseInput;
 use super::not_possible::NotPossible;
 use super::plan_each::on_all_cores;
-use super::planning::{Contents, Offered, Reading};
+use super::planning::{Offered, Reading};
 use super::record::{Record, settings_of};
 use super::valued::Subject;
 use super::{Fleet, Planned, Refused};
