@@ -413,7 +413,6 @@ pub(super) mod tests {
     use super::*;
     use capstan_model::ids::ReleaseName;
     use capstan_model::object::{FieldPath, ObjectId};
-    use capstan_model::source::SourceKind;
     use capstan_plan::proposal::OnHold;
     use capstan_plan::upgrade::{SettledConflict, Side};
 

@@ -16,7 +16,7 @@ pub(super) fn brought(upgrade: &Upgrade) -> Option<&ValuesStep> {
 pub(super) fn title(upgrade: &Upgrade) -> Option<String> {
     let target = plain(upgrade.target.path(), 120);
     Some(match brought(upgrade)?.course {
-        ValuesCourse::Changes if upgrade.changes.is_empty() => {
+        ValuesCourse::Changes if upgrade.changes.is_empty() && upgrade.conflicts.is_empty() => {
             format!("Record the values of {target} from the inventory")
         }
         ValuesCourse::Changes => format!("Update {target} from the inventory"),

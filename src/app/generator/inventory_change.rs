@@ -9,7 +9,7 @@ use capstan_model::tree::TreeId;
 use capstan_plan::inventory::{FleetInventory, InventoryChange, LevelName, Reach, Said, Stands, record_of};
 
 use super::Fleet;
-use super::planning::Contents;
+use super::contents::Contents;
 use super::record::settings_of;
 use super::valued::Subject;
 

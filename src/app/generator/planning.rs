@@ -10,61 +10,32 @@ use std::fmt;
 use std::sync::Arc;
 
 use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
-use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, rules};
-use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
-use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::ClassRef;
 use capstan_plan::cluster::Cluster;
-use capstan_plan::flux::PostBuild;
-use capstan_plan::inventory::{FleetInventory, ReleaseTemplates, Stands};
-use capstan_plan::layout::TargetFolder;
-use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
+use capstan_plan::inventory::{ReleaseTemplates, Stands};
+use capstan_plan::merge::{self, Source};
 use capstan_plan::path::{self, NotOffered, Offer, Outcome, OwnContent, Standing};
 use capstan_plan::policy;
-use capstan_plan::release::{Catalogue, Release, ReleaseContent};
-use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseUnknown};
+use capstan_plan::release::{Catalogue, Release};
+use capstan_plan::settings::{EffectiveSettings, WhenReleaseUnknown};
 use capstan_plan::upgrade::{
     self, Basis, ChangeSource, MergeSettings, OldSource, Provenance, Request, Upgrade,
 };
-use capstan_providers::{Supplies, Wanted};
+use capstan_providers::Wanted;
 
+pub(super) use super::contents::Contents;
 use super::inputs::{Conditions, OldReleaseInput, PlanInputs, Provided, StepInputs, used_elsewhere};
 use super::read_set::{Paths, ReadSet, RestrictedTree};
 use super::refused::Refused;
-use super::releases::PastRelease;
-use super::sources::{self, ReadSource, Sources};
-use super::valued::{Valued, ValuedStep, brings};
-
-/// What the ids in inputs stand for.
-pub(super) trait Contents {
-    /// The repository that holds the clusters.
-    fn repository(&self) -> &dyn Tree;
-    /// The one that holds the releases.
-    fn releases(&self) -> &dyn Tree;
-    /// A cluster's files.
-    ///
-    /// # Errors
-    /// There is no such cluster.
-    fn folder(&self, cluster: &ClusterId) -> Result<&TargetFolder, Refused>;
-    /// The releases that there are.
-    fn catalogue(&self) -> &Catalogue;
-    /// The same, read as sources of change.
-    fn sources(&self) -> &Sources;
-    /// What is known of objects' fields.
-    fn schemas(&self) -> &Schemas;
-    /// The content of an old release that was found elsewhere.
-    fn provided(&self, id: &ContentId) -> Option<&ReleaseContent>;
-    /// A release that is in no folder any more.
-    fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
-    /// What came of asking for components that are not at hand.
-    fn supplies(&self) -> &Supplies;
-    /// The inventory, where the settings name one.
-    fn inventory(&self) -> Option<&FleetInventory>;
-}
+use super::sources::{self, ReadSource};
+pub(super) use super::step_facts::{applied_by, cluster_facts, documents_of, releases_of};
+use super::step_facts::{link_changelogs, merge_settings, source_of};
+use super::valued::{Asked, Valued, ValuedStep, brings};
 
 /// Why there is no plan.
 pub(super) enum Unplanned {
@@ -215,7 +186,7 @@ impl Reading {
         asked: Option<&ReleaseName>,
     ) -> Result<Offered, Refused> {
         let mut standing = self.standing.clone();
-        brings(contents, &self, &mut standing);
+        brings(contents, (&self.valued, &self.effective), &mut standing);
         let this = Self { standing, ..self };
         let Self { standing, effective, valued, .. } = &this;
         if let Some(Stands::Unreadable { why, place }) = &valued.stands {
@@ -353,7 +324,16 @@ impl<'a> Step<'a> {
             place: None,
         })?;
         let unknown = conditions.settings.upgrade.when_release_unknown;
-        if let Some(valued) = self.valued(contents)? {
+        let Offered { reading: Reading { valued, cluster, .. }, brought_by, .. } = self.offered;
+        let asked = Asked {
+            valued,
+            cluster,
+            brought_by,
+            to: &self.step.to,
+            old: if valued.is_defined { self.old_templates(contents)? } else { None },
+            old_content: if valued.is_defined { self.old_content(contents) } else { None },
+        };
+        if let Some(valued) = asked.sources(contents)? {
             // A base that nobody recorded may come from what it is to become.
             let candidates = match (&valued.old, unknown) {
                 (None, WhenReleaseUnknown::Infer) => vec![Arc::clone(&valued.new)],
@@ -585,85 +565,8 @@ impl StepSources<'_> {
     }
 }
 
-/// Those sources that can be read.
-pub(super) fn documents_of(sources: &[Arc<ReadSource>]) -> Vec<&Source> {
-    sources.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect()
-}
-
-/// The releases of these providers that are for such targets.
-pub(super) fn releases_of<'p>(
-    contents: &dyn Contents,
-    kind: TargetKind,
-    providers: impl IntoIterator<Item = &'p Provider>,
-) -> Vec<Arc<ReadSource>> {
-    let of = |provider| {
-        let releases = contents.catalogue().of_provider(provider).filter(move |release| release.kind == kind);
-        releases.map(|release| source_of(contents, release))
-    };
-    providers.into_iter().flat_map(of).collect()
-}
-
-/// A release of the catalogue as a source.
-fn source_of(contents: &dyn Contents, release: &Release) -> Arc<ReadSource> {
-    contents.sources().of_release(contents.releases(), release, contents.schemas())
-}
-
 fn read(source: &ReadSource) -> Result<&dyn ChangeSource, Refused> {
     source.as_deref().map_err(Clone::clone)
-}
-
-/// What the merge wants to know of a cluster.
-pub(super) fn cluster_facts(
-    tree: &dyn Tree,
-    cluster: &Cluster,
-    effective: &EffectiveSettings,
-    release: Option<ReleaseId>,
-    flux: PostBuild,
-    classes_used_elsewhere: Vec<String>,
-) -> Result<merge::ClusterFacts, Refused> {
-    let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
-    Ok(merge::ClusterFacts {
-        id: cluster.id.clone(),
-        kind: cluster.folder.kind,
-        base_folder: cluster.folder.base.clone(),
-        base: cluster
-            .base
-            .iter()
-            .map(|manifest| SourceFile::parsed(manifest.entry.path.clone(), manifest.file.clone()))
-            .collect(),
-        contents: Vec::new(),
-        overlay: sources::files(tree, &cluster.folder.overlay_files)?,
-        record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
-        variables: variables.unwrap_or_default(),
-        flux,
-        release,
-        applied: applied_by(effective),
-        classes_used_elsewhere,
-    })
-}
-
-/// Who applies a cluster.
-pub(super) const fn applied_by(effective: &EffectiveSettings) -> AppliedBy {
-    if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others }
-}
-
-/// The part of the settings that the merge wants, in its words.
-fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
-    let (conflicts, owners) = (settings.upgrade.conflicts, settings.upgrade.fields.clone());
-    MergeSettings { conflicts, owners, ..MergeSettings::default() }
-}
-
-/// Adds the links that the releases on the way give in their own notes, archived ones included.
-fn link_changelogs(contents: &dyn Contents, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
-    let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
-    let on_the_way = contents.catalogue().of_provider(&to.provider);
-    for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
-        // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
-        let notes = release.notes.as_ref().and_then(|entry| contents.releases().read(entry).ok());
-        if let Some(notes) = notes {
-            upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
-        }
-    }
 }
 
 /// The plan from these inputs: what the fleet comes to for the same cluster.

@@ -18,10 +18,10 @@ use capstan_plan::inventory::{
 };
 use capstan_plan::path::Standing;
 use capstan_plan::release::Release;
-use capstan_plan::settings::Wished;
+use capstan_plan::settings::{EffectiveSettings, Wished};
 use capstan_plan::upgrade::{Reason, Upgrade, ValuesCourse, ValuesStep};
 
-use super::planning::{Contents, Reading, Step};
+use super::contents::Contents;
 use super::refused::Refused;
 use super::sources::ReadSource;
 
@@ -239,23 +239,34 @@ fn boxed(made: &Arc<ReleaseWithValues>) -> Arc<ReadSource> {
     Arc::new(Ok(Box::new(Shared(Arc::clone(made)))))
 }
 
-impl Step<'_> {
+/// A step, as far as values have a say in it.
+pub(super) struct Asked<'a> {
+    pub(super) valued: &'a Valued,
+    pub(super) cluster: &'a Cluster,
+    pub(super) brought_by: &'a SourceKind,
+    pub(super) to: &'a ReleaseId,
+    /// The release that the cluster has.
+    pub(super) old: Option<Arc<ReleaseTemplates>>,
+    /// The same without values.
+    pub(super) old_content: Option<Arc<ReadSource>>,
+}
+
+impl Asked<'_> {
     /// The sources of the step where values have a say in them; `None` where they have none.
     ///
     /// # Errors
     /// What is wrong with the values, a release or a render.
-    pub(super) fn valued(self, contents: &dyn Contents) -> Result<Option<ValuedStep>, Refused> {
-        let reading = &self.offered.reading;
-        let (valued, cluster) = (&reading.valued, &reading.cluster);
+    pub(super) fn sources(self, contents: &dyn Contents) -> Result<Option<ValuedStep>, Refused> {
+        let Self { valued, cluster, .. } = self;
         if !valued.is_defined || cluster.folder.kind != TargetKind::Cluster {
             return Ok(None);
         }
-        let brought_by = self.offered.brought_by.clone();
-        let old_home = self.old_templates(contents)?;
+        let brought_by = self.brought_by.clone();
+        let old_home = self.old;
         let new_home = if brought_by == SourceKind::INVENTORY {
             old_home.clone()
         } else {
-            let release = contents.catalogue().find(&self.step.to);
+            let release = contents.catalogue().find(self.to);
             release
                 .map(|release| contents.sources().templates_of(contents.releases(), release))
                 .transpose()?
@@ -277,12 +288,12 @@ impl Step<'_> {
         };
         let old_source = match (&old, &old_home) {
             (Some(old), _) => Some(boxed(old)),
-            (None, Some(_)) if !old_uses => self.old_content(contents),
+            (None, Some(_)) if !old_uses => self.old_content,
             (None, _) => None,
         };
         if !new_home.use_values() {
             // The new release has neither schema nor templates: the record goes with the old one.
-            let release = contents.catalogue().find(&self.step.to);
+            let release = contents.catalogue().find(self.to);
             let Some(release) = release else { return Ok(None) };
             return Ok(Some(ValuedStep {
                 old: old_source,
@@ -362,16 +373,20 @@ impl ValuedStep {
 
 /// The versions of Kubernetes that newer releases with templates bring to a cluster; one that cannot be rendered says
 /// none.
-pub(super) fn brings(contents: &dyn Contents, reading: &Reading, standing: &mut Standing) {
-    if !reading.valued.is_defined {
+pub(super) fn brings(
+    contents: &dyn Contents,
+    (valued, effective): (&Valued, &EffectiveSettings),
+    standing: &mut Standing,
+) {
+    if !valued.is_defined {
         return;
     }
-    let provider = match (&reading.effective.wished, &standing.provider) {
+    let provider = match (&effective.wished, &standing.provider) {
         (Some(wished), _) => wished.provider(),
         (None, Ok(provider)) => provider.clone(),
         (None, Err(_)) => return,
     };
-    let Ok(Some(subject)) = Subject::of(contents, reading.cluster.id.folder()) else { return };
+    let Ok(Some(subject)) = Subject::of(contents, standing.cluster.folder()) else { return };
     for release in contents.catalogue().of_provider(&provider) {
         if standing.version.as_ref().is_some_and(|version| release.version <= *version) {
             continue;

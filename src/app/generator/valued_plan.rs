@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_inventory::record;
+use capstan_model::digest::sha256;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
@@ -24,11 +25,12 @@ use capstan_plan::upgrade::{Basis, Retarget, SettledConflict, Upgrade, ValuesCou
 use jiff::civil::Date;
 
 use super::cached_plan::CachedPlan;
+use super::contents::Contents;
 use super::gather::Gathered;
 use super::inputs::OldReleaseInput;
 use super::not_possible::NotPossible;
 use super::plan_each::on_all_cores;
-use super::planning::{Contents, Offered, Reading};
+use super::planning::{Offered, Reading};
 use super::record::{Record, settings_of};
 use super::valued::Subject;
 use super::{Fleet, Planned, Refused};
@@ -292,9 +294,9 @@ impl Fleet {
         };
         let mut upgrade = Upgrade {
             from: release.as_ref().map(SourceId::from),
-            to_content: content.map(|content| match &digest {
-                Some(digest) => content.with_values(digest),
-                None => content,
+            // That the cluster goes is another matter than any of its values.
+            to_content: content.map(|content| {
+                content.with_values(&sha256(format!("retire {}", digest.unwrap_or_default())))
             }),
             values: Some(Box::new(values)),
             ..empty(id, Some(to))

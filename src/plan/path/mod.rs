@@ -45,7 +45,6 @@ mod standing;
 mod tests;
 mod unreadable;
 mod upgrade_path;
-mod wished;
 
 use std::fmt;
 

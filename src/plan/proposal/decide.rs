@@ -7,6 +7,7 @@
 //! [`Question`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
 //! never takes back what was asked before it, so there are at most as many rounds as kinds of questions.
 
+use super::offer_name::name_of;
 use super::{Authorship, Draft, OfBase, OnHold, Paused, PlanDigest, Skipped, SourceState};
 use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
@@ -123,10 +124,6 @@ impl Offer {
     fn is(&self, offered: &SourceState) -> bool {
         self.name() == name_of(offered, &self.brought_by)
     }
-}
-
-pub(super) fn name_of(source: &SourceState, brought_by: &SourceKind) -> String {
-    if *brought_by == SourceKind::INVENTORY { source.to_string() } else { source.source().to_string() }
 }
 
 /// The proposal's branch.

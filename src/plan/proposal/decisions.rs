@@ -4,7 +4,8 @@ use capstan_model::ids::ReleaseName;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::{Approval, offer_name};
+use super::Approval;
+use super::offer_name::offer_name;
 use crate::upgrade::{Conflict, SettledConflict, Upgrade, Versions};
 use crate::verbs::{Held, OfConflict};
 

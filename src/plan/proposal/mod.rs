@@ -26,6 +26,7 @@ mod decisions;
 mod draft;
 mod group;
 mod merge;
+mod offer_name;
 mod refused;
 mod rollback;
 mod sidebar;
@@ -52,6 +53,7 @@ pub use merge::{
     By, CheckVerdict, MergeFacts, MergeStatus, MergeStep, MergeView, Obstacle, Queue, Required,
     RequiredState, Standstill, Undo, decide_merge, decide_undo,
 };
+pub use offer_name::offer_name;
 pub use refused::left_alone_for;
 pub use rollback::{Merged, NotRolledBack, RollBack, roll_back};
 pub use sidebar::{Sidebar, SidebarStanding, SidebarStep};
@@ -59,5 +61,5 @@ pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,
 };
 pub use title::{Offers, Title, TitleDigest, TitleStep};
-pub use wanted::{offer_name, wanted};
+pub use wanted::wanted;
 pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone, guard_upgrade};

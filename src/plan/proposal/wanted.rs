@@ -2,18 +2,11 @@
 
 use std::borrow::Borrow;
 
-use super::decide::name_of;
 use super::{Draft, Offer, PlanDigest, SourceState, Wanted};
 use crate::upgrade::{Basis, Upgrade};
 use capstan_model::finding::rules;
 use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
-
-/// By what an upgrade's offer is known to who skips it: see [`Offer::name`].
-pub fn offer_name(upgrade: &Upgrade) -> Option<String> {
-    let source = SourceState::new(upgrade.to.clone()?, upgrade.to_content.clone());
-    Some(name_of(&source, &upgrade.brought_by()))
-}
 
 /// What a target's plan from that kind of source asks for; `Err` is why it cannot be planned.
 pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {

@@ -1,5 +1,6 @@
 //! The inventory as a source of change: clusters that come, change, move and go by what it says, through the whole bot.
 
+use capstan::app::ports::{ClusterFilter, Extent, PageRecords as _, Sight};
 use capstan_forge::{CheckView, Edit, MergeMethod};
 
 use super::town::{REPOSITORY, Town};
@@ -57,7 +58,7 @@ properties:
         ),
         Edit::write(
             format!("{folder}/templates/cluster.yaml"),
-            "# Made for {{ cluster.name }}.
+            "# Made from the inventory.
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: Cluster
 metadata:
@@ -146,6 +147,14 @@ async fn made() -> Town {
     town
 }
 
+/// How it stands with what the inventory brings to a cluster: its state, and why.
+async fn brought(town: &Town, cluster: &str) -> (String, String) {
+    let all = Extent { skip: 0, take: u32::MAX };
+    let targets = town.database().targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+    let found = targets.into_iter().find(|row| row.target == cluster && row.kind == "inventory").unwrap();
+    (found.state, found.reason)
+}
+
 /// File, line and message of the annotation of a rule.
 fn annotated(check: &CheckView, rule: &str) -> Option<(String, u64, String)> {
     let found = check.annotations.iter().find(|one| one["title"] == rule)?;
@@ -167,7 +176,7 @@ async fn a_definition_without_a_folder_becomes_a_proposal_with_the_folder() {
     let head = branch("inventory", "peu01");
     assert_eq!(
         town.file(&head, "acme/peu01/base/cluster.yaml"),
-        "# Made for peu01.
+        "# Made from the inventory.
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: Cluster
 metadata:
@@ -391,7 +400,7 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     town.settle().await;
     // Whoever applies it deletes it: a tombstone would do nothing.
     untouched(&town);
-    let state = town.standing("acme/peu01").await;
+    let state = brought(&town, "acme/peu01").await;
     assert!(state.0 == "blocked" && state.1.contains("no management cluster claims acme/peu01"), "{state:?}");
     town.push("main", &[Edit::write(".capstan.yaml", format!("{SETTINGS}{CLAIMED}"))]);
     town.settle().await;
@@ -423,7 +432,7 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     town.push("main", &[environment("prod", "openstack/v1.4.0", 9)]);
     town.settle().await;
     assert_eq!(heads(&town), Vec::<String>::new());
-    let state = town.standing("acme/peu01").await;
+    let state = brought(&town, "acme/peu01").await;
     assert_eq!(state.0, "blocked", "{state:?}");
     assert!(
         state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"),
@@ -440,7 +449,8 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
 async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
     let town = made().await;
     // Somebody lost the record; all of what the inventory says stands in the base.
-    town.push("main", &[Edit::remove("acme/peu01/capstan-values.yaml")]);
+    let note = level("Site", "fra1", "  values: {network: {pods: 10.1.0.0/16, note: racks}}\n");
+    town.push("main", &[Edit::remove("acme/peu01/capstan-values.yaml"), note]);
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let pull = town.open_pulls().remove(0);
@@ -527,7 +537,7 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
 async fn a_change_beyond_the_limits_fails_and_one_that_is_within_passes() {
     let town = made().await;
     let limited =
-        SETTINGS.replace("{path: inventory}", "{path: inventory, limits: {clusters: 1, machines: 3}}");
+        SETTINGS.replace("{path: inventory}", "{path: inventory, limits: {clusters: 1, machines: 2}}");
     town.push("main", &[Edit::write(".capstan.yaml", limited)]);
     let both = town.open("ada", "both", &[site("fra1", "10.7.0.0/16")]);
     let one = town.open("ada", "one", &[environment("dev", "openstack/v1.4.0", 4)]);
@@ -538,7 +548,7 @@ async fn a_change_beyond_the_limits_fails_and_one_that_is_within_passes() {
             &format!("  release: openstack/v1.4.0\n  values: {{replicas: {replicas}, flavor: large}}\n"),
         )
     };
-    let machines = town.open("ada", "machines", &[large(4)]);
+    let machines = town.open("ada", "machines", &[large(3)]);
     town.settle().await;
     let reach = |number: u64| {
         let check = town.check(number);
@@ -551,6 +561,6 @@ async fn a_change_beyond_the_limits_fails_and_one_that_is_within_passes() {
     assert!(message.contains("2 clusters change and 1 may"), "{message}");
     assert_eq!(reach(one), ("success".to_owned(), None));
     let (conclusion, found) = reach(machines);
-    assert!(conclusion == "failure" && found.unwrap().2.contains("4 machines are replaced and 3 may"));
+    assert!(conclusion == "failure" && found.unwrap().2.contains("3 machines are replaced and 2 may"));
     town.done();
 }

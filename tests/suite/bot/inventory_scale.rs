@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use capstan::app::generator::{Fleet, PlanCache};
+use capstan_model::digest::sha256;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::Tree;
+use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::upgrade::Upgrade;
 use capstan_test_support::Files;
 use jiff::civil::date;
@@ -57,10 +58,41 @@ fn inventory() -> Texts {
     files
 }
 
+/// Files whose ids are those of their contents, as Git's are: what is remembered goes by them.
+struct Snapshot {
+    files: Files,
+    entries: Vec<TreeEntry>,
+}
+
+impl Snapshot {
+    fn of(texts: &Texts) -> Self {
+        let pairs: Vec<(&str, &str)> =
+            texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let files = Files::new(&pairs);
+        let id = |entry: &TreeEntry| BlobId::parse(&sha256(files.read(entry).unwrap())[..40]).unwrap();
+        let entries =
+            files.entries().iter().map(|entry| TreeEntry { blob: id(entry), ..entry.clone() }).collect();
+        Self { files, entries }
+    }
+}
+
+impl Tree for Snapshot {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.files.read(entry)
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.files.folder_id(folder)
+    }
+}
+
 /// What the inventory brings, and how often templates were rendered for it.
 fn looked(cache: &PlanCache, files: &Texts) -> (BTreeMap<ClusterId, Arc<Upgrade>>, usize) {
-    let pairs: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let tree: Arc<dyn Tree> = Arc::new(Files::new(&pairs));
+    let tree: Arc<dyn Tree> = Arc::new(Snapshot::of(files));
     let fleet = Fleet::open_with(cache, tree, date(2026, 11, 24)).unwrap();
     let before = fleet.renders();
     let found = Mutex::new(BTreeMap::new());

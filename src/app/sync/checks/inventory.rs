@@ -22,13 +22,8 @@ const MOST_PLANNED: usize = 1_000;
 /// So many upgrades are shown.
 const MOST_SHOWN: usize = 3;
 
-/// What is to be said of the inventory.
-pub(super) struct OfInventory {
-    pub(super) change: InventoryChange,
-    pub(super) outlook: InventoryOutlook,
-    /// It reaches too far.
-    pub(super) beyond: Option<Finding>,
-}
+/// What is to be said of the inventory: whom a change concerns, what becomes of them, and whether it reaches too far.
+type OfInventory = (InventoryChange, InventoryOutlook, Option<Finding>);
 
 impl Run<'_> {
     /// Whom a change may concern; `None` where it changes nothing of the inventory.
@@ -68,7 +63,7 @@ impl Run<'_> {
         let reached = outlook.whole.changed + outlook.unplanned;
         let beyond = limits
             .and_then(|limits| beyond(&limits, reached, Some(outlook.whole.machines), change.place.clone()));
-        Ok(Some(Ok(OfInventory { change, outlook, beyond })))
+        Ok(Some(Ok((change, outlook, beyond))))
     }
 
     /// All plans of these clusters at a snapshot.

@@ -21,7 +21,6 @@ use capstan_report::{
 
 use super::super::outcome::Remarks;
 use super::super::{NotOpened, Planner, PlannerFailed, Run, Scopes, SyncError, by_target, settings_file};
-use super::inventory::OfInventory;
 use super::subjects::Subject;
 use super::{Judging, overrides_in_words};
 use crate::app::planner::JudgedBy;
@@ -175,7 +174,7 @@ impl Run<'_> {
             }
         }
         match self.inventory_outlook(&comparison, judging).await? {
-            Some(Ok(OfInventory { change, outlook, beyond })) => {
+            Some(Ok((change, outlook, beyond))) => {
                 judged.inventory_findings = [change.before, change.after];
                 judged.findings.extend(beyond);
                 judged.inventory = Some(outlook);
