@@ -328,3 +328,53 @@ fn import_makes_values_of_real_files_of_clusterctl() {
     assert_eq!(told.code, 0, "{told:?}");
     checkout.capstan(&["inventory", "import", "nowhere.yaml"]).ended(1);
 }
+
+#[test]
+fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
+    let component = |value: &str| {
+        format!(
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {{kind: Cluster}}\n  patch: |\n    - {{op: add, path: /metadata/labels, value: {{said: {value}}}}}\n"
+        )
+    };
+    let checkout = Sandbox::with(&[
+        (".capstan.yaml", "inventory: {path: inventory}\n"),
+        ("inventory/prod.yaml", &PROD.replace("spec:\n", "spec:\n  components: [components/prod]\n")),
+        ("inventory/peu01.yaml", &PEU01.replace("spec:\n", "spec:\n  components: [components/own]\n")),
+        ("components/prod/kustomization.yaml", &component("prod")),
+        ("components/own/kustomization.yaml", &component("own")),
+        ("openstack/v1.4.0/schema.yaml", SCHEMA),
+        ("openstack/v1.4.0/templates/cluster.yaml", TEMPLATE),
+    ]);
+    let rendered = checkout.capstan(&["inventory", "render", "peu01"]).ended(0).out.clone();
+    assert_eq!(
+        rendered.lines().skip(2).collect::<Vec<_>>(),
+        [
+            "apiVersion: cluster.x-k8s.io/v1beta2",
+            "kind: Cluster",
+            "metadata: {name: peu01, namespace: org, labels: {said: own}}",
+            "spec: {topology: {version: v1.33.4}} # from the inventory",
+        ]
+    );
+    checkout.write("acme/peu01/base/cluster.yaml", &rendered);
+    checkout.write(
+        "acme/peu01/overlay/cluster.yaml",
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01, namespace: org, labels: {said: customer}}\n",
+    );
+    checkout.repository.commit_all("base and overlay");
+    let applied = checkout.capstan(&["render", "acme/peu01", "-o", "json"]).json(0);
+    assert_eq!(applied[0]["metadata"]["labels"]["said"], "customer");
+    // What a level's component says anew reaches the base, and the overlay hides it.
+    checkout.write("components/own/kustomization.yaml", &component("other"));
+    let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(0);
+    let plan = &told["plans"][0];
+    assert_eq!(
+        json!([
+            told["changed"],
+            plan["changes"][0]["path"],
+            plan["changes"][0]["new"],
+            plan["changes"][0]["origin"]
+        ]),
+        json!([["acme/peu01"], "/metadata/labels/said", "other", null])
+    );
+    assert_eq!(plan["findings"][0]["rule"], "overlay-hides-change", "{plan}");
+}

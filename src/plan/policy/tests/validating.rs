@@ -1,12 +1,14 @@
 //! Whole trees.
 
+use std::sync::Arc;
+
 use super::{TODAY, lines, path};
 use crate::flux::FluxIndex;
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, folders_of, validate};
 use crate::settings::{RepositorySettings, RuleIds};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::tree::{EntryKind, Tree};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_test_support::Files;
 
 const CLUSTER: &str = "\
@@ -27,12 +29,19 @@ spec:
 fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)]>) -> Vec<String> {
     let settings =
         RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
-    let tree = Files::new(now);
-    let layout = discover(&tree, &settings);
-    let schemas = crate::layout::schemas_of(&tree, &layout);
-    let flux = FluxIndex::read(&tree, &layout);
+    validated_tree(&settings, &Files::new(now), before)
+}
+
+fn validated_tree(
+    settings: &RepositorySettings,
+    tree: &dyn Tree,
+    before: Option<&[(&str, &str)]>,
+) -> Vec<String> {
+    let layout = discover(tree, settings);
+    let schemas = crate::layout::schemas_of(tree, &layout);
+    let flux = FluxIndex::read(tree, &layout);
     let old = before.map(Files::new);
-    let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
+    let old_layout = old.as_ref().map(|tree| discover(tree, settings)).unwrap_or_default();
     let before = old.as_ref().map(|tree| Snapshot {
         tree,
         layout: &old_layout,
@@ -44,7 +53,7 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
     });
     lines(&validate(
         Snapshot {
-            tree: &tree,
+            tree,
             layout: &layout,
             schemas: &schemas,
             cluster_api: None,
@@ -53,10 +62,62 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
             supplies: None,
         },
         before,
-        &settings,
+        settings,
         Scope::Everything,
         TODAY,
     ))
+}
+
+/// A snapshot of which one file cannot be read.
+struct Without<'t> {
+    tree: &'t Files,
+    file: &'t str,
+}
+
+impl Tree for Without<'_> {
+    fn entries(&self) -> &[TreeEntry] {
+        self.tree.entries()
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        if entry.path.as_str() == self.file {
+            return Err(Unreadable {
+                path: entry.path.clone(),
+                reason: "it is larger than 4 MiB".to_owned(),
+            });
+        }
+        self.tree.read(entry)
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.tree.folder_id(folder)
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_told() {
+    let file = "gauss/peu01/capstan-values.yaml";
+    let tree = Files::new(&[("gauss/peu01/base/c.yaml", CLUSTER), (file, "{}")]);
+    let found = validated_tree(&RepositorySettings::default(), &Without { tree: &tree, file }, None);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains(file) && found[0].contains("it is larger than 4 MiB"), "{found:?}");
+    let found = validated_tree(&RepositorySettings::default(), &tree, None);
+    assert!(found.len() == 1 && found[0].contains("values-edited"), "{found:?}");
+}
+
+#[test]
+fn templates_of_a_release_that_nobody_uses_are_tried() {
+    let now = [
+        ("os/v1.0.0/schema.yaml", "type: object\nproperties: {a: {type: string, example: b}}\n"),
+        (
+            "os/v1.0.0/templates/a.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ a }}}\ndata: {b: {{ b }}}\n",
+        ),
+        ("os/v1.0.0/base/c.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"),
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+    ];
+    let found = validated("", &now, None);
+    assert!(found.len() == 1 && found[0].contains("os/v1.0.0/templates/a.yaml:4:14"), "{found:?}");
 }
 
 #[test]
