@@ -17,7 +17,7 @@ use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, ProposalId, Sidebar
 use capstan_plan::upgrade::Retarget;
 
 const HEAD: &str = "<details><summary>Capstan's record</summary>";
-const FENCE: &str = "```capstan-record";
+pub(super) const FENCE: &str = "```capstan-record";
 const EXPLAINED: &str = "Written and read by Capstan; an edit here is ignored.";
 /// Codes of a block that are looked at.
 const CODES: usize = 4;
@@ -330,12 +330,6 @@ pub(super) fn unseal<'b>(body: &'b str, key: &BlockKey) -> Option<&'b str> {
     let own: Vec<String> = key.codes(json.as_bytes()).collect();
     let mut codes = lines.take(CODES).take_while(|line| *line != "```");
     codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))).then_some(json)
-}
-
-/// What stands where something is noted in a body, whoever wrote it.
-pub(super) fn noted_by_anybody(body: &str) -> Option<&str> {
-    let (_, after) = body.rsplit_once(FENCE)?;
-    after.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
 /// Whether a body ends with such a note, and nothing was written into it or below it.

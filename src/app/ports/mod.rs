@@ -6,6 +6,7 @@
 
 mod agents;
 mod app_manifest;
+mod arrivals;
 mod check_run;
 mod code_host;
 mod components;
@@ -29,6 +30,7 @@ pub use agents::{
     WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
+pub use arrivals::{Arrivals, Press, Ticks};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatus, NewCheckRun};
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
@@ -54,9 +56,7 @@ pub use pull_request::{
     CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
     PullRequestState, ReviewDecision, SidebarPart,
 };
-pub use queue::{
-    Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press, Ticks,
-};
+pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{
     AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard,
     ProposalRecord, Records, RecordsError, RefusedWrite,

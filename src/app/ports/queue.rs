@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_report::TickedBoxes;
 use jiff::Timestamp;
 
+use super::arrivals::{Press, Ticks};
 use super::{RecordsError, RepositoryName};
 
 /// A request to look at a repository.
@@ -85,45 +85,6 @@ pub struct Hints {
     pub presses: Vec<Press>,
     /// Boxes of the dashboard that people ticked, in the order in which that was heard.
     pub ticks: Vec<Ticks>,
-}
-
-/// Boxes of the dashboard, ticked by one person in one edit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticks {
-    /// When it was heard, in UTC.
-    pub at: Timestamp,
-    /// Who: a login.
-    pub by: String,
-    /// Which.
-    pub boxes: TickedBoxes,
-}
-
-/// What deliveries told of a repository that no claim was given yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Arrivals {
-    /// GitHub's ids of new comments; ascending.
-    pub comments: Vec<u64>,
-    /// Issues that were opened; ascending.
-    pub issues: Vec<u64>,
-    /// Buttons of checks that people pressed, in the order in which that was heard.
-    pub presses: Vec<Press>,
-    /// Boxes that people ticked, likewise.
-    pub ticks: Vec<Ticks>,
-}
-
-/// A button of a check, pressed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Press {
-    /// When it was heard, in UTC.
-    pub at: Timestamp,
-    /// GitHub's id of the delivery.
-    pub delivery: String,
-    /// Who pressed it: a login.
-    pub by: String,
-    /// What stands on it: a verb.
-    pub button: String,
-    /// The commit whose check it is on.
-    pub head: String,
 }
 
 /// A new comment on a pull request.

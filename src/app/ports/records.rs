@@ -10,7 +10,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 
-use super::queue::Arrivals;
+use super::arrivals::Arrivals;
 
 /// What was last written for one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]

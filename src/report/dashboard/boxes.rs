@@ -84,7 +84,7 @@ impl Choice {
 
     /// What it is remembered by.
     pub(super) fn mark(&self) -> String {
-        sha256(&serde_json::to_string(self).unwrap_or_default())[..12].to_owned()
+        sha256(serde_json::to_string(self).unwrap_or_default())[..12].to_owned()
     }
 
     fn read(json: &str) -> Option<Self> {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::boxes::{Choice, digest, take_ticks};
-use crate::block::{noted_by_anybody, strip};
+use crate::block::{FENCE, strip};
 
 /// So many letters of a text's digest are kept.
 const LETTERS: usize = 16;
@@ -111,6 +111,12 @@ pub fn remembered_texts(mut before: Vec<EarlierText>, newest: EarlierText) -> Ve
     before.push(newest);
     let too_many = before.len().saturating_sub(MOST_TEXTS);
     before.split_off(too_many)
+}
+
+/// What stands where something is noted in a body, whoever wrote it.
+fn noted_by_anybody(body: &str) -> Option<&str> {
+    let (_, after) = body.rsplit_once(FENCE)?;
+    after.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
 fn short(digest: &str) -> String {

@@ -142,10 +142,11 @@ async fn commanded() -> (World, Vec<CommentId>) {
     (world, comments.to_vec())
 }
 
-/// What is seen of them: who is a draft and what the bodies begin with, answers, and verdicts on each comment.
-fn verdicts(world: &World, comments: &[CommentId]) -> (Vec<(bool, String)>, usize, Vec<Vec<Reaction>>) {
+/// What is seen of them: what the bodies begin with, answers, and verdicts on each comment. Not whether it is a draft: that
+/// Capstan makes it one is noted before, and who died in between leaves it ready, as if a person had taken that back.
+fn verdicts(world: &World, comments: &[CommentId]) -> (Vec<String>, usize, Vec<Vec<Reaction>>) {
     let first_line = |body: &str| body.lines().next().unwrap_or_default().to_owned();
-    let pulls = world.pulls().iter().map(|pull| (pull.draft, first_line(&pull.body))).collect();
+    let pulls = world.pulls().iter().map(|pull| first_line(&pull.body)).collect();
     let answers = world.answers(1).len() + world.answers(2).len();
     let verdicts = comments.iter().map(|comment| {
         let state = world.state();
@@ -164,8 +165,9 @@ async fn death_between_what_a_command_does_and_its_reaction_leads_to_the_same_en
     undisturbed.sync().await;
     let writes = undisturbed.writes_since(start);
     let expected = verdicts(&undisturbed, &comments);
-    assert!(expected.0[0].0 && expected.0[0].1 == "> On hold by `ada`: the audit.", "{expected:?}");
-    assert!(!expected.0[1].0 && expected.0[1].1.starts_with("> Approved by `ada` for `"), "{expected:?}");
+    assert_eq!(expected.0[0], "> On hold by `ada`: the audit.");
+    assert!(expected.0[1].starts_with("> Approved by `ada` for `"), "{expected:?}");
+    assert_eq!(undisturbed.pulls().iter().map(|pull| pull.draft).collect::<Vec<_>>(), [true, false]);
     assert_eq!((expected.1, &expected.2), (0, &vec![vec![Reaction::ThumbsUp]; 4]));
     assert_eq!(writes.iter().filter(|write| **write == "reaction").count(), 8, "{writes:?}");
 

@@ -1,6 +1,7 @@
 //! The pages in a real Chromium: signing in, narrowing, opening, replaying; at the widths of a telephone and of a desk,
 //! light and dark; by keyboard; without a word on the console.
 
+use capstan::app::ports::CampaignTarget;
 use serde_json::json;
 
 use super::reconcilers::enrol;
@@ -165,16 +166,14 @@ async fn the_pages_work_in_a_browser() {
     // A long reason and long names, which must not push anything out.
     let long = "One field of `MachineDeployment default/a-rather-long-name-of-a-cluster-that-somebody-chose-md-0` would neither stand in the result nor be explained.";
     let name = "a-customer-with-a-very-long-name/a-rather-long-name-of-a-cluster-that-somebody-chose";
+    let audit = "The overlay holds upgrades back until 2026-12-01: audit.";
+    let by =
+        format!("On hold by `a-person-with-a-rather-long-name` until 2026-12-24: {}.", "freeze-".repeat(28));
+    let held = |target: CampaignTarget, hold: &str| CampaignTarget { hold: Some(hold.to_owned()), ..target };
     let targets = vec![
-        target(
-            "euler/web",
-            "held",
-            "The overlay holds upgrades back until 2026-12-01: audit.",
-            "aws/v21.0.0",
-            None,
-        ),
+        held(target("euler/web", "held", audit, "aws/v21.0.0", None), audit),
         target("gauss/peu01", "proposed", "#12 offers `aws/v22.0.0`.", "aws/v21.0.0", Some("aws/v22.0.0")),
-        target(name, "blocked", long, "aws/v21.0.0", Some("aws/v22.0.0")),
+        held(target(name, "blocked", long, "aws/v21.0.0", Some("aws/v22.0.0")), &by),
     ];
     world.campaign(world.gitops, targets).await;
     let failing = world.bench.database.clone();
