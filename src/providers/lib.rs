@@ -36,7 +36,7 @@
 //! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `pods`, `refusal`, `set`, `source`, `spec`, `variables` |
 //! | [`live`] | what an API server holds, rendered from that alone | `kind`, `refusal`, `rendering`, `set`, `source`, `spec`, `variables` |
 //! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering`, `source`, `spec`, `variables` |
-//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `rendering`, `set`, `spec`, `state` |
+//! | [`installation`] | what installing a set takes in RBAC, and what its managers may do | `kind`, `objects`, `rendering`, `set`, `spec`, `state` |
 //! | [`lacking`] | which of those rights somebody has not | nothing |
 //! | [`rights`] | what roles and bindings come to for each subject | nothing |
 //! | [`definitions`] | definitions compared: versions and fields | nothing |

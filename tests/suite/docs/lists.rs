@@ -52,6 +52,7 @@ const NO_REASONS: &[&str] = &[
     "ControlPlane",
     "FieldManagerConflict",
     "Namespace",
+    "ManagedProvider",
     "NamespaceTerminating",
     "Running",
     "Secret",
