@@ -4,7 +4,7 @@
 //! gets no plan.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use capstan_inventory::record;
 use capstan_model::digest::sha256;
@@ -70,7 +70,8 @@ impl Reading {
             },
         };
         let offer = Offer { from: standing.release.clone(), outcome, notes: effective.notes.clone() };
-        Ok(Offered { offer, old, brought_by: SourceKind::INVENTORY, reading: self })
+        let rendered = OnceLock::new();
+        Ok(Offered { offer, old, brought_by: SourceKind::INVENTORY, rendered, reading: self })
     }
 }
 
