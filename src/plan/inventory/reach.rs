@@ -25,16 +25,13 @@ impl<'i> Reach<'i> {
         let went = old.iter().filter(|(key, _)| !new.contains_key(*key));
         let objects: Vec<&Object> = came.chain(went).map(|(_, object)| object).collect();
         // Only those can have other values that belong to what changed.
-        let belongs = |inventory: &'i FleetInventory, definition: &'i Object| {
-            let is_changed = |object: &&Object| {
-                let same = |changed: &&Object| {
-                    changed.level.kind == object.level.kind && changed.level.name == object.level.name
-                };
-                objects.iter().any(|changed| same(&changed))
-            };
-            inventory
-                .member(definition)
-                .map_or(true, |member| member.objects.iter().any(|one| is_changed(&one)))
+        let belongs = |inventory: &FleetInventory, definition: &Object| match inventory.member(definition) {
+            Ok(member) => member.objects.iter().any(|own| {
+                let is_own =
+                    |one: &&Object| one.level.kind == own.level.kind && one.level.name == own.level.name;
+                objects.iter().any(is_own)
+            }),
+            Err(_) => true,
         };
         let is_other = |definition: &&'i Object| {
             let Some(was) = before.inventory.cluster(&definition.level.name) else { return true };
