@@ -23,9 +23,9 @@
 //! | [`first_release`] | the first release, made from a cluster's base | `cluster`, `substitution` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`inference`] | which release a base comes from that records none | `merge` |
-//! | [`inventory`] | what the inventory says of each cluster, and releases under its values | `merge`, `release`, `settings`, `upgrade` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
+//! | [`inventory`] | what the inventory says of each cluster, and releases under its values | `merge`, `release`, `settings`, `upgrade` |
 //! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `inventory`, `layout`, `merge`, `provider_set`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`creation`] | a new cluster, made from a release | `flux`, `layout`, `merge`, `settings`, `substitution`, `upgrade` |
 //! | [`retirement`] | a cluster that is to go: its tombstone, and what goes with it | `upgrade` |

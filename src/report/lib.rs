@@ -24,19 +24,21 @@
 //! | [`awaited`] | what the next step of a cluster waits for | `preflight` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
-//! | [`title`] | titles of proposals | `markdown` |
+//! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
+//! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
+//! | [`inventory_outlook`] | whom a change of the inventory reaches | `markdown`, `outlook`, `tables`, `values` |
 //! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `tables` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
-//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
+//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
-//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `tables`, `title` |
+//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `tables`, `title`, `values` |
 //! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
 //! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state` |
-//! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title` |
+//! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title`, `values` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`check_run`] | which check run carries a report | `fingerprint` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
 use capstan_model::finding::{FileError, Finding, rules};
@@ -23,9 +23,7 @@ use capstan_plan::path::{self, NotOffered, Offer, Outcome, OwnContent, Standing}
 use capstan_plan::policy;
 use capstan_plan::release::{Catalogue, Release};
 use capstan_plan::settings::{EffectiveSettings, WhenReleaseUnknown};
-use capstan_plan::upgrade::{
-    self, Basis, ChangeSource, MergeSettings, OldSource, Provenance, Request, Upgrade,
-};
+use capstan_plan::upgrade::{self, Basis, MergeSettings, OldSource, Provenance, Request, Upgrade};
 use capstan_providers::Wanted;
 
 pub(super) use super::contents::Contents;
@@ -34,7 +32,7 @@ use super::read_set::{Paths, ReadSet, RestrictedTree};
 use super::refused::Refused;
 use super::sources::{self, ReadSource};
 pub(super) use super::step_facts::{applied_by, cluster_facts, documents_of, releases_of};
-use super::step_facts::{link_changelogs, merge_settings, source_of};
+use super::step_facts::{link_changelogs, merge_settings, read, source_of};
 use super::valued::{Asked, Valued, ValuedStep, brings};
 
 /// Why there is no plan.
@@ -104,6 +102,8 @@ pub(super) struct Offered {
     pub(super) offer: Offer,
     /// What kind of source would bring the change.
     pub(super) brought_by: SourceKind,
+    /// What of the step depends on values: rendered once, however often the plan asks back.
+    pub(super) rendered: OnceLock<Option<Arc<ValuedStep>>>,
 }
 
 /// What was found out for a step that can be found out again: to spare a plan the same work.
@@ -202,7 +202,8 @@ impl Reading {
             None => path::offer(standing, effective, contents.catalogue(), asked, conditions.today)?,
         };
         require_readable(conditions, contents, &this, old.as_ref(), asked)?;
-        Ok(Offered { offer, old, brought_by: SourceKind::RELEASE, reading: this })
+        let rendered = OnceLock::new();
+        Ok(Offered { offer, old, brought_by: SourceKind::RELEASE, rendered, reading: this })
     }
 }
 
@@ -324,16 +325,7 @@ impl<'a> Step<'a> {
             place: None,
         })?;
         let unknown = conditions.settings.upgrade.when_release_unknown;
-        let Offered { reading: Reading { valued, cluster, .. }, brought_by, .. } = self.offered;
-        let asked = Asked {
-            valued,
-            cluster,
-            brought_by,
-            to: &self.step.to,
-            old: if valued.is_defined { self.old_templates(contents)? } else { None },
-            old_content: if valued.is_defined { self.old_content(contents) } else { None },
-        };
-        if let Some(valued) = asked.sources(contents)? {
+        if let Some(valued) = self.valued(contents)? {
             // A base that nobody recorded may come from what it is to become.
             let candidates = match (&valued.old, unknown) {
                 (None, WhenReleaseUnknown::Infer) => vec![Arc::clone(&valued.new)],
@@ -500,6 +492,24 @@ impl<'a> Step<'a> {
         Some(contents.sources().of_content(&content, id, &tree.clone().into(), contents.schemas()))
     }
 
+    /// What of the step depends on values; `None` where nothing does.
+    fn valued(self, contents: &dyn Contents) -> Result<Option<Arc<ValuedStep>>, Refused> {
+        let Offered { reading: Reading { valued, cluster, .. }, brought_by, rendered, .. } = self.offered;
+        if let Some(known) = rendered.get() {
+            return Ok(known.clone());
+        }
+        let asked = Asked {
+            valued,
+            cluster,
+            brought_by,
+            to: &self.step.to,
+            old: if valued.is_defined { self.old_templates(contents)? } else { None },
+            old_content: if valued.is_defined { self.old_content(contents) } else { None },
+        };
+        let found = asked.sources(contents)?.map(Arc::new);
+        Ok(rendered.get_or_init(|| found).clone())
+    }
+
     /// The same with its schema and templates.
     ///
     /// # Errors
@@ -547,7 +557,7 @@ pub(super) struct StepSources<'a> {
     new: Arc<ReadSource>,
     unknown: WhenReleaseUnknown,
     /// Where values have a say in it.
-    pub(super) valued: Option<ValuedStep>,
+    pub(super) valued: Option<Arc<ValuedStep>>,
 }
 
 impl StepSources<'_> {
@@ -563,10 +573,6 @@ impl StepSources<'_> {
             .filter_map(|source| source.as_ref().as_ref().ok())
             .any(|source| source.documents().has_variables())
     }
-}
-
-fn read(source: &ReadSource) -> Result<&dyn ChangeSource, Refused> {
-    source.as_deref().map_err(Clone::clone)
 }
 
 /// The plan from these inputs: what the fleet comes to for the same cluster.

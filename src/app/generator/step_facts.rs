@@ -10,7 +10,7 @@ use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
 use capstan_plan::release::Release;
 use capstan_plan::settings::{EffectiveSettings, RepositorySettings};
-use capstan_plan::upgrade::{self, MergeSettings, Upgrade};
+use capstan_plan::upgrade::{self, ChangeSource, MergeSettings, Upgrade};
 
 use super::contents::Contents;
 use super::refused::Refused;
@@ -96,4 +96,9 @@ pub(super) fn releases_of<'p>(
 /// A release of the catalogue as a source.
 pub(super) fn source_of(contents: &dyn Contents, release: &Release) -> Arc<ReadSource> {
     contents.sources().of_release(contents.releases(), release, contents.schemas())
+}
+
+/// A source, where it can be read.
+pub(super) fn read(source: &ReadSource) -> Result<&dyn ChangeSource, Refused> {
+    source.as_deref().map_err(Clone::clone)
 }

@@ -4,7 +4,7 @@
 //! gets no plan.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use capstan_inventory::record;
 use capstan_model::digest::sha256;
@@ -70,7 +70,8 @@ impl Reading {
             },
         };
         let offer = Offer { from: standing.release.clone(), outcome, notes: effective.notes.clone() };
-        Ok(Offered { offer, old, brought_by: SourceKind::INVENTORY, reading: self })
+        let rendered = OnceLock::new();
+        Ok(Offered { offer, old, brought_by: SourceKind::INVENTORY, rendered, reading: self })
     }
 }
 
@@ -162,6 +163,9 @@ impl Fleet {
     }
 
     fn values_made(&self, id: &ClusterId) -> Result<Option<Arc<Upgrade>>, Refused> {
+        if !self.is_valued(id) {
+            return Ok(None);
+        }
         if let Some(definition) =
             Contents::inventory(self).and_then(|inventory| inventory.definition_in(id.folder()))
             && definition.retire.is_some()
@@ -208,6 +212,14 @@ impl Fleet {
             known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
         }
         Ok(Some(upgrade))
+    }
+
+    /// Whether the inventory defines a cluster, or it records that it did.
+    fn is_valued(&self, id: &ClusterId) -> bool {
+        let inventory = Contents::inventory(self);
+        let is_recorded =
+            || id.folder().join(record::FILE).is_ok_and(|path| self.tree.entry(&path).is_some());
+        inventory.is_some_and(|inventory| inventory.definition_in(id.folder()).is_some()) || is_recorded()
     }
 
     /// Whether a cluster records just the values that the inventory says, as far as one can tell without reading its base

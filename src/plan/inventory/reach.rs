@@ -23,17 +23,26 @@ impl<'i> Reach<'i> {
         let came =
             new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| says_the_same(old, object)));
         let went = old.iter().filter(|(key, _)| !new.contains_key(*key));
-        let objects = came.chain(went).map(|(_, object)| object).collect();
+        let objects: Vec<&Object> = came.chain(went).map(|(_, object)| object).collect();
+        // Only those can have other values that belong to what changed.
+        let belongs = |inventory: &FleetInventory, definition: &Object| match inventory.member(definition) {
+            Ok(member) => member.objects.iter().any(|own| {
+                let is_own =
+                    |one: &&Object| one.level.kind == own.level.kind && one.level.name == own.level.name;
+                objects.iter().any(is_own)
+            }),
+            Err(_) => true,
+        };
         let is_other = |definition: &&'i Object| {
-            let name = &definition.level.name;
-            let Some(was) = before.inventory.cluster(name) else { return true };
-            before.digest_of(was) != after.digest_of(definition)
+            let Some(was) = before.inventory.cluster(&definition.level.name) else { return true };
+            (belongs(after, definition) || belongs(before, was))
                 && values_of(before, was) != values_of(after, definition)
         };
         let changed = after.inventory.clusters().filter(is_other);
         let gone = before.inventory.clusters();
         let gone = gone.filter(|definition| after.inventory.cluster(&definition.level.name).is_none());
-        Self { objects, definitions: changed.chain(gone).collect() }
+        let definitions = changed.chain(gone).collect();
+        Self { objects, definitions }
     }
 
     /// The object that concerns most: where to look first.
