@@ -139,7 +139,7 @@ impl Snapshot {
             add(file.path.clone(), file.bytes.clone());
         }
         let entry = |(path, bytes): (&RepoPath, &Result<Arc<[u8]>, String>)| {
-            let text = bytes.as_deref().map_or_else(|_| path.as_str().as_bytes(), |bytes| bytes);
+            let text = bytes.as_deref().unwrap_or_else(|_| path.as_str().as_bytes());
             let blob = BlobId::parse(&sha256(text)).ok()?;
             Some(TreeEntry { path: path.clone(), kind: EntryKind::File, blob })
         };

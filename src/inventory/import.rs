@@ -98,7 +98,7 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
 }
 
 /// A text that an inventory reads as itself, and not as an expression (I8).
-fn escaped(text: String) -> String {
+pub(crate) fn escaped(text: String) -> String {
     if !["{{", "{%"].iter().any(|open| text.contains(open)) {
         return text;
     }

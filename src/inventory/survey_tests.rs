@@ -142,6 +142,92 @@ fn a_name_that_another_release_below_the_level_knows_is_none() {
     assert_eq!(survey.values(&old).value().to_string(), "{}");
 }
 
+#[test]
+fn levels_may_be_left_out_reordered_and_collapsed() {
+    let level = |kind: &str, spec: &str| object(kind, "x", spec);
+    let values = |kind: &str| level(kind, &format!("  values:\n    said: {kind}\n"));
+    let all = |settings: &str, own: &str| {
+        let files = [
+            ("inventory/i.yaml", settings.to_owned()),
+            ("inventory/e.yaml", values("Environment")),
+            ("inventory/c.yaml", values("Customer")),
+            ("inventory/s.yaml", values("Site")),
+            ("inventory/p.yaml", values("InfraProvider")),
+            ("inventory/own.yaml", object("ClusterDefinition", "own", own)),
+        ];
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(path, text)| (*path, text.as_str()))
+            .collect();
+        let survey = survey(&files);
+        let member = survey.member("own").unwrap().map_err(|wrong| lines(&wrong))?;
+        Ok(survey.values(&member).value()["said"].as_str().unwrap_or("nobody").to_owned())
+    };
+    let settings = |levels: &str| object("Inventory", "inventory", &format!("  levels: [{levels}]\n"));
+    let of_all = "  in: {environment: x, customer: x, site: x, infraProvider: x}\n";
+    let refused = |message: &str| Err(vec![format!("inventory-reference inventory/own.yaml:6:{message}")]);
+    for (settings, own, expected) in [
+        (String::new(), of_all, Ok("InfraProvider".to_owned())),
+        (settings("Environment, Customer, Site, InfraProvider"), of_all, Ok("InfraProvider".to_owned())),
+        // Another order, another one wins.
+        (settings("InfraProvider, Site, Customer, Environment"), of_all, Ok("Environment".to_owned())),
+        (settings("Environment, InfraProvider, Customer, Site"), of_all, Ok("Site".to_owned())),
+        // Site and provider in one: sites alone, which say what the provider would.
+        (
+            settings("Environment, Customer, Site"),
+            "  in: {environment: x, customer: x, site: x}\n",
+            Ok("Site".to_owned()),
+        ),
+        (settings("Customer"), "  in: {customer: x}\n", Ok("Customer".to_owned())),
+        (settings(""), "  values: {said: own}\n", Ok("own".to_owned())),
+        // A level that is left out is named by nobody.
+        (
+            settings("Environment, Customer, Site"),
+            "  in: {infraProvider: x}\n",
+            refused("23 InfraProvider is not among `levels` of the Inventory, so nothing of it is used"),
+        ),
+    ] {
+        assert_eq!(all(&settings, own), expected, "{settings} {own}");
+    }
+}
+
+#[test]
+fn a_template_that_fails_for_one_cluster_harms_no_other() {
+    let prod = object(
+        "Environment",
+        "prod",
+        "  release: openstack/v1.4.0\n  values:\n    network: {external: e}\n    kubernetes: {version: v1}\n",
+    );
+    let one = object(
+        "ClusterDefinition",
+        "one",
+        "  in: {environment: prod}\n  folder: one\n  values: {network: {external: null}}\n",
+    );
+    let other = object("ClusterDefinition", "other", "  in: {environment: prod}\n  folder: other\n");
+    let survey = survey(&[
+        ("inventory/prod.yaml", &prod),
+        ("inventory/one.yaml", &one),
+        ("inventory/other.yaml", &other),
+        ("openstack/v1.4.0/schema.yaml", SCHEMA),
+        ("openstack/v1.4.0/templates/all.yaml", TEMPLATE),
+    ]);
+    let render = |name: &str| {
+        let member = survey.member(name).unwrap().unwrap();
+        survey
+            .render(&member, &survey.values(&member))
+            .map(|rendered| rendered.files.len())
+            .map_err(|wrong| lines(&wrong))
+    };
+    assert_eq!(
+        render("one"),
+        Err(vec![
+            "template-error openstack/v1.4.0/templates/all.yaml:6:12 `network.external` is undefined: say it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/network` (inventory/prod.yaml:8:14)".to_owned()
+        ])
+    );
+    assert_eq!(render("other"), Ok(1));
+}
+
 /// An inventory that a seed makes: four levels in some order and a cluster, each with some of the values.
 fn generated(random: &mut Random) -> Vec<(String, String)> {
     let mut levels = vec!["Environment", "Customer", "Site", "InfraProvider"];

@@ -203,14 +203,12 @@ fn no_value_changes_the_structure_and_each_arrives() {
     for round in 0..3_000 {
         let count = random.below(6);
         let hostile: String = (0..count).map(|_| *random.pick(PIECES)).collect();
-        let values = format!("{{v: {}}}", serde_json::Value::String(hostile.clone()));
+        // A value with braces is written as an expression, and comes to the same text.
+        let written = crate::import::escaped(hostile.clone());
+        let values = format!("{{v: {}}}", serde_json::Value::String(written));
         let values =
             values.replace('\u{7f}', "\\u007f").replace('\u{feff}', "\\ufeff").replace('\u{85}', "\\u0085");
         let values = values.replace('\u{2028}', "\\u2028");
-        // A value with braces would be an expression.
-        if hostile.contains("{{") || hostile.contains("{%") {
-            continue;
-        }
         let rendered = match rendered(&[("a.yaml", EVERYWHERE)], &values) {
             Ok(rendered) => rendered,
             // No YAML holds some characters, and no key more than a line of a thousand.
