@@ -20,6 +20,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::bot::sample;
 use crate::bot::town::Town;
+use crate::plane::process::SEARCH;
 
 /// The mark, and how it looks in base64, wherever in three bytes it begins.
 static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -41,6 +42,7 @@ static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Remembers a secret that cannot have the mark.
 pub(crate) fn plant(secret: &str) {
     assert!(secret.len() >= 16, "too short to be recognised");
+    SEARCH.get_or_init(|| assert_none_in);
     PLANTED.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
 }
 

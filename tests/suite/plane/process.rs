@@ -3,11 +3,9 @@
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rand::RngExt as _;
-
-use crate::canary;
 
 /// A free port below those that the kernel gives to connections: a server that is killed finds it free again.
 pub(crate) fn lasting_port() -> u16 {
@@ -16,6 +14,9 @@ pub(crate) fn lasting_port() -> u16 {
         .find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok())
         .unwrap()
 }
+
+/// Searches what a program logged for secrets, once any was planted; benches plant none.
+pub(crate) static SEARCH: OnceLock<fn(&str, &[u8])> = OnceLock::new();
 
 /// A program that can be stopped and started again in the same way; killed when dropped.
 pub(crate) struct Process {
@@ -99,9 +100,9 @@ impl Drop for Process {
     /// Whatever it was given, nothing that it ever said shows a secret.
     fn drop(&mut self) {
         self.kill();
-        if !std::thread::panicking() {
+        if let Some(search) = SEARCH.get().filter(|_| !std::thread::panicking()) {
             let said = std::fs::read(&self.log).unwrap_or_default();
-            canary::assert_none_in(&format!("the log of capstan {}", self.arguments[0]), &said);
+            search(&format!("the log of capstan {}", self.arguments[0]), &said);
         }
     }
 }
