@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outc
 }
 
 /// Clusters of one fate, by their ids.
-fn ids<'d>(difference: &'d Difference, is_meant: impl Fn(&Fate) -> bool) -> Vec<&'d str> {
+fn ids(difference: &Difference, is_meant: impl Fn(&Fate) -> bool) -> Vec<&str> {
     difference.clusters.iter().filter(|one| is_meant(&one.fate)).map(|one| one.id.as_str()).collect()
 }
 
