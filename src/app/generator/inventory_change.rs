@@ -117,7 +117,7 @@ impl Fleet {
         for id in clusters {
             let record = record_of(self.tree.as_ref(), id.folder()).ok().flatten();
             match Said::of(inventory, id.folder(), record.as_ref()) {
-                Err(Stands::Removed(finding)) => findings.push(finding),
+                Err(Stands::Removed(finding)) => findings.push(*finding),
                 Err(Stands::Unreadable { .. }) => lost += 1,
                 Ok(Said::Nothing) => {}
                 Ok(Said::Defined(definition)) => {

@@ -245,7 +245,7 @@ impl Offered {
         let (unknown, failed) = self.unknown_release(conditions, contents);
         upgrade.findings.extend(unknown);
         if let Some(Stands::Removed(finding)) = &self.reading.valued.stands {
-            upgrade.findings.push(finding.clone());
+            upgrade.findings.push(finding.as_ref().clone());
         }
         Made { upgrade, provenance: Provenance::default(), failed: failed || self.reading.failed }
     }

@@ -27,7 +27,7 @@ pub enum Stands {
         place: Place,
     },
     /// It defines the cluster no more.
-    Removed(Finding),
+    Removed(Box<Finding>),
 }
 
 /// The record in a cluster's folder; `None` where there is none.
@@ -87,7 +87,7 @@ fn removed(folder: &RepoPath, record: &ValuesRecord, why: &str) -> Stands {
         record::FILE
     );
     let place = folder.join(record::FILE).unwrap_or_else(|_| folder.clone());
-    Stands::Removed(
+    Stands::Removed(Box::new(
         Finding::new(rules::DEFINITION_REMOVED, message).place(Place::line_of(place, 1).at_first_column()),
-    )
+    ))
 }

@@ -148,7 +148,7 @@ impl Checked<'_> {
             };
             match Said::of(inventory.as_ref(), folder.id.folder(), record.as_ref()) {
                 Ok(_) => {}
-                Err(Stands::Removed(finding)) => self.findings.push(finding),
+                Err(Stands::Removed(finding)) => self.findings.push(*finding),
                 Err(Stands::Unreadable { .. }) => lost += 1,
             }
         }
