@@ -87,19 +87,13 @@ pub struct MaxRolling {
 }
 
 /// What must be seen of each cluster before a wave counts as verified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Verify {
     /// Checks of the merge's commit, by name, that must have passed.
     pub checks: BTreeSet<String>,
     /// A webhook that is asked once all else was seen, and answers pass or fail.
     pub webhook: Option<Webhook>,
-}
-
-impl Default for Verify {
-    fn default() -> Self {
-        Self { checks: BTreeSet::new(), webhook: None }
-    }
 }
 
 /// Somebody who is asked whether a wave is well.

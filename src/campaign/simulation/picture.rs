@@ -50,12 +50,15 @@ pub fn picture(settings: &CampaignSettings, history: &History) -> String {
     svg
 }
 
+/// What a plot is called, its colour's class, and its value.
+type Plotted<'a> = (&'a str, &'a str, &'a dyn Fn(&Sample) -> u32);
+
 /// One plot: a step for each change, scaled to its highest value, which is written at its end.
 fn row(
     svg: &mut String,
     history: &History,
     (y, x): (f64, &dyn Fn(Timestamp) -> f64),
-    (name, class, of): (&str, &str, &dyn Fn(&Sample) -> u32),
+    (name, class, of): Plotted<'_>,
 ) {
     let most = history.samples.iter().map(of).max().unwrap_or_default();
     let scale = if most > 0 { ROW / f64::from(most) } else { 0.0 };
@@ -73,9 +76,9 @@ fn row(
     }
     let (end, last) = (LEFT + WIDTH, bottom - f64::from(before) * scale);
     let _infallible = write!(path, "L{end:.1} {last:.1}L{end:.1} {bottom:.1}Z");
-    let _infallible = write!(
+    let _infallible = writeln!(
         svg,
-        "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text><path class=\"{class}\" d=\"{path}\"/><rect class=\"frame\" x=\"{LEFT:.0}\" y=\"{y:.0}\" width=\"{WIDTH:.0}\" height=\"{ROW:.0}\"/><text x=\"{:.0}\" y=\"{:.0}\">{most}</text>\n",
+        "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text><path class=\"{class}\" d=\"{path}\"/><rect class=\"frame\" x=\"{LEFT:.0}\" y=\"{y:.0}\" width=\"{WIDTH:.0}\" height=\"{ROW:.0}\"/><text x=\"{:.0}\" y=\"{:.0}\">{most}</text>",
         LEFT - 8.0,
         y + 21.0,
         escaped(name),
