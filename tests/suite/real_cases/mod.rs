@@ -1,6 +1,6 @@
 //! Five real cases, each through `plan`, `upgrade --write` and `render`, with results written by hand.
 
-#![expect(clippy::panic, reason = "a panic is how a test fails")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod giant_swarm;
 mod kubeadm;
