@@ -18,6 +18,7 @@
 
 mod flux;
 #[path = "providers/canary.rs"]
+#[expect(dead_code, reason = "what searches a log is not called here")]
 mod canary;
 #[path = "../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
