@@ -7,7 +7,7 @@ use capstan_inventory::survey::ReleaseParts;
 use capstan_inventory::templates::{self, Cluster, Placement, Rendered};
 use capstan_inventory::values::ClusterValues;
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{Finding, Severity};
+use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::{SourceContent, SourceId};
@@ -78,6 +78,13 @@ impl ReleaseTemplates {
         }
         if !self.parts.findings.is_empty() {
             return Err(self.parts.findings.clone());
+        }
+        if let [(component, _), ..] = seen.record.components.as_slice() {
+            // Better none than one that leaves out what the levels say.
+            let message = format!(
+                "a level of this cluster names components (`{component}`), which proposals do not apply yet: nothing of the inventory is proposed to it. `capstan inventory render` shows what they come to"
+            );
+            return Err(vec![Finding::new(rules::TEMPLATE_ERROR, message)]);
         }
         let rendered = match &self.parts.templates {
             Some(templates) => templates.render(seen.cluster, seen.values)?,
