@@ -16,10 +16,10 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-mod flux;
 #[path = "providers/canary.rs"]
 #[expect(dead_code, reason = "what searches a log is not called here")]
 mod canary;
+mod flux;
 #[path = "../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod plane;

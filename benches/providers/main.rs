@@ -12,10 +12,10 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-#[path = "../../tests/suite/operator/figures.rs"]
-mod figures;
 #[expect(dead_code, reason = "what searches a log is not called here")]
 mod canary;
+#[path = "../../tests/suite/operator/figures.rs"]
+mod figures;
 mod installing;
 #[path = "../../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
