@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use capstan_inventory::kinds::Object;
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
+use capstan_inventory::schema::ReleaseSchema;
 use capstan_inventory::templates::{Cluster as SeenCluster, Subordinate};
+use capstan_inventory::unknown::unknown_values;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Severity};
@@ -156,6 +159,24 @@ impl<'i> Subject<'i> {
             values: values.value(),
         };
         (values, record)
+    }
+
+    /// What its levels say that no release knows, this one or any other: a slip of the pen, for which a default must not
+    /// step in. What another release knows may be meant for clusters of that one.
+    fn unknown_values(&self, contents: &dyn Contents, release: &ReleaseTemplates) -> Vec<Finding> {
+        let Some(schema) = &release.parts.schema else { return Vec::new() };
+        let is_doubtful = |object: &&Object| !unknown_values(object, &[schema]).is_empty();
+        let doubtful: Vec<&Object> = self.member.objects.iter().copied().filter(is_doubtful).collect();
+        if doubtful.is_empty() {
+            return Vec::new();
+        }
+        let others = contents.catalogue().releases().iter();
+        let others: Vec<Arc<ReleaseTemplates>> = others
+            .filter_map(|other| contents.sources().templates_of(contents.releases(), other).ok())
+            .collect();
+        let others = others.iter().filter_map(|other| other.parts.schema.as_ref());
+        let schemas: Vec<&ReleaseSchema> = std::iter::once(schema).chain(others).collect();
+        doubtful.into_iter().flat_map(|object| unknown_values(object, &schemas)).collect()
     }
 
     pub(super) fn render(
@@ -318,6 +339,10 @@ impl Asked<'_> {
                 let wrong = std::mem::take(&mut values.findings);
                 values = ClusterValues { findings: wrong, ..to.cluster_values(&record_path) };
             }
+        }
+        let unknown = subject.unknown_values(contents, &new_home);
+        if !unknown.is_empty() {
+            return Err(refused(&unknown));
         }
         let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
         let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();

@@ -122,6 +122,12 @@ fn what_cannot_be_brought_says_why_with_its_place_and_touches_nothing() {
             1,
             "`/replicas` must be a whole number",
         ),
+        (
+            "inventory/peu01.yaml",
+            &DEFINITION.replace("zone: a", "zone: b\n    flavour: large"),
+            1,
+            "`/flavour`: openstack/v1.4.0 knows no such value; did you mean `flavor`?",
+        ),
         ("inventory/peu01.yaml", "kind: [\n", 1, "the inventory cannot be read as a whole"),
         (
             "inventory/peu01.yaml",
