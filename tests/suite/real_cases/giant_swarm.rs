@@ -72,10 +72,11 @@ fn one_scalar_inside_the_string_moves_and_what_differs_is_said() {
                 {"path": "org/dev01/capstan.yaml", "action": "add"},
             ],
             "changes": [{"object": id, "file": VALUES, "line": 13, "path": SCALAR,
-                         "op": "replace", "old": "34.4.1", "new": "34.5.0", "reason": "release"}],
+                         "op": "replace", "old": "34.4.1", "new": "34.5.0", "reason": "release", "origin": null}],
             "conflicts": [],
             "findings": [],
             "rollouts": [{"object": id, "machines": null, "certainty": "unknown", "because": [SCALAR]}],
+            "source": "release", "values": {"from": null, "to": null},
         }])
     );
     // Exactly the three components differ between these two releases.

@@ -124,14 +124,15 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
             ],
             "changes": [
                 {"object": machine_pool(), "file": POOL_FILE, "line": 9, "path": "/spec/replicas",
-                 "op": "replace", "old": 2, "new": 3, "reason": "release"},
+                 "op": "replace", "old": 2, "new": 3, "reason": "release", "origin": null},
                 {"object": machine_pool(), "file": POOL_FILE, "line": 22, "path": "/spec/template/spec/version",
-                 "op": "replace", "old": "v1.16.8", "new": "v1.21.4", "reason": "release"},
+                 "op": "replace", "old": "v1.16.8", "new": "v1.21.4", "reason": "release", "origin": null},
             ],
             "conflicts": [],
             "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 16}],
             "rollouts": [{"object": machine_pool(), "machines": 2, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
+            "source": "release", "values": {"from": null, "to": null},
         }])
     );
 
@@ -166,7 +167,7 @@ fn what_the_cluster_set_itself_stays_and_is_reported() {
             ],
             "changes": [
                 {"object": machine_pool(), "file": POOL_FILE, "line": 22, "path": "/spec/template/spec/version",
-                 "op": "replace", "old": "v1.20.11", "new": "v1.21.4", "reason": "release"},
+                 "op": "replace", "old": "v1.20.11", "new": "v1.21.4", "reason": "release", "origin": null},
             ],
             "conflicts": [
                 {"object": machine_pool(), "file": POOL_FILE, "line": 9, "path": "/spec/replicas",
@@ -175,6 +176,7 @@ fn what_the_cluster_set_itself_stays_and_is_reported() {
             "findings": [],
             "rollouts": [{"object": machine_pool(), "machines": 5, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
+            "source": "release", "values": {"from": null, "to": null},
         }])
     );
 

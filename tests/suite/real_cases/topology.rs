@@ -99,15 +99,16 @@ fn the_version_moves_and_the_customers_variables_and_workers_stay() {
             ],
             "changes": [
                 {"object": id, "file": FILE, "line": 13, "path": "/spec/topology/version",
-                 "op": "replace", "old": "v1.30.4", "new": "v1.31.2", "reason": "release"},
+                 "op": "replace", "old": "v1.30.4", "new": "v1.31.2", "reason": "release", "origin": null},
                 {"object": id, "file": FILE, "line": 25, "path": "/spec/topology/variables/2/value",
-                 "op": "replace", "old": "3.5.12-0", "new": "3.5.15-0", "reason": "release"},
+                 "op": "replace", "old": "3.5.12-0", "new": "3.5.15-0", "reason": "release", "origin": null},
                 {"object": id, "file": FILE, "line": null, "path": "/spec/topology/variables/-",
-                 "op": "add", "old": null, "new": {"name": "auditPolicy", "value": "metadata"}, "reason": "release"},
+                 "op": "add", "old": null, "new": {"name": "auditPolicy", "value": "metadata"}, "reason": "release", "origin": null},
             ],
             "conflicts": [],
             "findings": [],
             "rollouts": [{"object": id, "machines": 10, "certainty": "offline", "because": ["/spec/topology/version"]}],
+            "source": "release", "values": {"from": null, "to": null},
         }])
     );
 
