@@ -386,10 +386,11 @@ pub(super) fn judge(town: &Town, since: Timestamp) {
     let deleted: BTreeSet<String> = deleted.into_iter().collect();
     let goes: BTreeSet<String> = all().flat_map(|row| row.goes.iter().map(|goes| row.fill(goes))).collect();
     assert_eq!(deleted, goes);
+    // 504 is what the API server notes of a request whose client was killed before the answer.
     let refused: BTreeSet<String> = town
         .asked(since)
         .iter()
-        .filter(|request| request.verb == "delete" && request.code >= 300)
+        .filter(|request| request.verb == "delete" && request.code >= 300 && request.code != 504)
         .map(|request| format!("{} {}", request.name, request.code))
         .collect();
     assert_eq!(refused, ["webhook-more 422".to_owned()].into());
