@@ -222,7 +222,7 @@ fn a_template_that_fails_for_one_cluster_harms_no_other() {
     assert_eq!(
         render("one"),
         Err(vec![
-            "template-error openstack/v1.4.0/templates/all.yaml:6:12 `network.external` is undefined: say it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/network` (inventory/prod.yaml:8:14)".to_owned()
+            "template-error openstack/v1.4.0/templates/all.yaml:6:15 `network.external` is undefined: say it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/kubernetes` (inventory/prod.yaml:9:17) and `/network` (inventory/prod.yaml:8:14)".to_owned()
         ])
     );
     assert_eq!(render("other"), Ok(1));
