@@ -8,6 +8,7 @@ use capstan_campaign::membership::{Candidate, Doubt, doubts, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
 use capstan_model::ids::ClusterId;
+use capstan_model::kinds::is_cluster;
 use capstan_plan::settings::read_campaigns;
 use capstan_report::Refusal;
 use jiff::Timestamp;
@@ -109,10 +110,7 @@ fn read_fleet(
                 continue;
             }
         };
-        let cluster = rendered
-            .objects
-            .iter()
-            .find(|object| object.id.kind == "Cluster" && object.id.group == "cluster.x-k8s.io");
+        let cluster = rendered.objects.iter().find(|object| is_cluster(&object.id));
         let candidate = candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), settings);
         if !upgrade.files.is_empty()
             && let Some(wave) = wave_of(settings, &candidate)
