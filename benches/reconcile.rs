@@ -16,9 +16,6 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-#[path = "providers/canary.rs"]
-#[expect(dead_code, reason = "what searches a log is not called here")]
-mod canary;
 mod flux;
 #[path = "../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]

@@ -12,8 +12,6 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-#[expect(dead_code, reason = "what searches a log is not called here")]
-mod canary;
 #[path = "../../tests/suite/operator/figures.rs"]
 mod figures;
 mod installing;

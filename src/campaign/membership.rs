@@ -41,6 +41,11 @@ impl Membership {
     }
 }
 
+/// Whether a release moves by this campaign.
+pub fn is_of(settings: &CampaignSettings, release: &str) -> bool {
+    settings.releases.is_empty() || settings.releases.iter().any(|glob| glob.matches(release))
+}
+
 /// The wave of a cluster, by its place: the first that it matches; `None` where it matches none.
 pub fn wave_of(settings: &CampaignSettings, candidate: &Candidate) -> Option<usize> {
     settings.waves.iter().position(|wave| wave.matches.holds(candidate))
@@ -74,8 +79,6 @@ pub enum What {
     },
     /// No window comes that is not frozen.
     NeverOpen,
-    /// A freeze ends before it begins, by its place.
-    Reversed(usize),
     /// Clusters are in no wave: nobody proposes anything to them.
     Missed {
         /// The first of them.
@@ -102,7 +105,6 @@ impl fmt::Display for What {
             Self::NeverOpen => {
                 f.write_str("no window of it comes that is not frozen: it would wait for ever")
             }
-            Self::Reversed(_) => f.write_str("it ends before it begins"),
             Self::Missed { cluster, others } => write!(
                 f,
                 "`{cluster}`{} match no wave, so nothing is proposed to them: add a last wave that matches `**`",
@@ -115,11 +117,6 @@ impl fmt::Display for What {
 /// Everything that cannot be meant, for a fleet as it is.
 pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    for (at, freeze) in settings.freezes.iter().enumerate() {
-        if freeze.until <= freeze.from {
-            doubts.push(Doubt { wave: None, what: What::Reversed(at) });
-        }
-    }
     for (at, wave) in settings.waves.iter().enumerate() {
         let mut say = |what| doubts.push(Doubt { wave: Some(at), what });
         let mut matched = fleet.iter().filter(|candidate| wave.matches.holds(candidate)).peekable();
@@ -153,4 +150,62 @@ pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) 
         doubts.push(Doubt { wave: None, what });
     }
     doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decision_tests::{at, campaign, id, wave};
+    use crate::time::{Cron, Period, Window};
+
+    fn candidate(cluster: &str, tier: &str) -> Candidate {
+        let one = |key: &str| BTreeMap::from([(key.to_owned(), tier.to_owned())]);
+        Candidate { cluster: id(cluster), labels: one("tier"), fields: one("/spec/topology/classRef/name") }
+    }
+
+    #[test]
+    fn a_cluster_is_in_the_first_wave_of_which_it_matches_all_that_is_said() {
+        let mut settings = campaign(vec![wave("gold", "eu/*"), wave("silver", "eu/*"), wave("rest", "**")]);
+        settings.waves[0].matches.labels = candidate("eu/1", "gold").labels;
+        settings.waves[1].matches.fields = candidate("eu/1", "silver").fields;
+        for (cluster, tier, expected) in
+            [("eu/1", "gold", 0), ("eu/1", "silver", 1), ("eu/1", "none", 2), ("us/1", "gold", 2)]
+        {
+            assert_eq!(wave_of(&settings, &candidate(cluster, tier)), Some(expected), "{cluster} {tier}");
+        }
+        settings.waves.pop();
+        assert_eq!(wave_of(&settings, &candidate("us/1", "gold")), None);
+    }
+
+    #[test]
+    fn a_campaign_without_patterns_is_of_every_release() {
+        let mut settings = campaign(Vec::new());
+        assert!(is_of(&settings, "aws/v1.0.0"));
+        settings.releases = vec![capstan_model::glob::Glob::parse("aws/*").unwrap()];
+        assert!(is_of(&settings, "aws/v1.0.0"));
+        assert!(!is_of(&settings, "openstack/v1.0.0"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_told_of_the_wave() {
+        let mut settings = campaign(vec![wave("a", "eu/*"), wave("b", "eu/1"), wave("c", "nobody/*")]);
+        settings.waves[0].matches.clusters.push(capstan_model::glob::Glob::parse("asia/*").unwrap());
+        let cron = Cron::parse("0 0 30 2 *").unwrap();
+        settings.waves[1].windows = vec![Window { cron, duration: Period::minutes(60) }];
+        let fleet = ["eu/1", "eu/2", "us/1", "us/2"].map(|cluster| candidate(cluster, "gold"));
+        let told: Vec<String> = doubts(&settings, &fleet, at("2026-11-24T12:00:00Z"))
+            .into_iter()
+            .map(|doubt| format!("{:?} {}", doubt.wave, doubt.what))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "Some(0) this pattern matches no cluster",
+                "Some(1) `eu/1` match an earlier wave too, and are in that one: leave them out here, or let the last wave match `**`",
+                "Some(1) no window of it comes that is not frozen: it would wait for ever",
+                "Some(2) no cluster is in this wave",
+                "None `us/1` and 1 others match no wave, so nothing is proposed to them: add a last wave that matches `**`",
+            ]
+        );
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use capstan_campaign::membership::{Candidate, Doubt, doubts, wave_of};
+use capstan_campaign::membership::{Candidate, Doubt, doubts, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
 use capstan_model::ids::ClusterId;
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     if participants.is_empty() {
         return Err(Failure::Failed(
             Refusal::State,
-            "no cluster that is in a wave is offered a release: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
+            "no cluster that is in a wave is offered a release of this campaign: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
         ));
     }
     let pace = Pace {
@@ -113,6 +113,7 @@ fn read_fleet(
         let cluster = rendered.objects.iter().find(|object| is_cluster(&object.id));
         let candidate = candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), settings);
         if !upgrade.files.is_empty()
+            && upgrade.to.as_ref().is_some_and(|to| is_of(settings, to.path()))
             && let Some(wave) = wave_of(settings, &candidate)
         {
             let machines = upgrade.rollouts.iter().map(|rollout| rollout.machines.unwrap_or(1));

@@ -52,7 +52,7 @@ pub mod templates;
 #[cfg(test)]
 mod testing;
 pub mod trace;
-pub mod unknown;
+mod unknown;
 pub mod values;
 
 pub use folder::FolderPattern;

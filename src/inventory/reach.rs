@@ -120,7 +120,7 @@ fn gone(definition: &Object) -> Finding {
         "{} stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
         definition.level
     );
-    Finding::new(rules::INVENTORY_REFERENCE, message).place(place)
+    Finding::new(rules::DEFINITION_REMOVED, message).place(place)
 }
 
 fn fate(before: &Survey, after: &Survey, was: Option<&Object>, member: &Member<'_>) -> Fate {

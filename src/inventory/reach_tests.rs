@@ -134,7 +134,7 @@ fn an_edit_reaches_those_whose_render_changes() {
             vec![
                 "c/a stays",
                 "c/b stays",
-                "c/c is refused: inventory-reference inventory/all.yaml:31:1 ClusterDefinition c stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
+                "c/c is refused: definition-removed inventory/all.yaml:31:1 ClusterDefinition c stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
             ],
         ),
     ] {

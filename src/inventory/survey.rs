@@ -277,11 +277,7 @@ impl Survey {
                 Ok(folder) => {
                     let place = definition.level.place(definition.offset);
                     if let Some(first) = folders.get(&folder) {
-                        let message = format!(
-                            "{} would lie in `{folder}`, and so does the definition in {first}: write another `folder`",
-                            definition.level
-                        );
-                        findings.push(Finding::new(rules::INVENTORY_FOLDER_CLASH, message).place(place));
+                        findings.push(folder_clash(definition, &folder, first));
                     } else {
                         folders.insert(folder, place);
                     }
@@ -327,6 +323,16 @@ impl Survey {
             .retain(|finding| seen.insert((finding.rule, finding.place.clone(), finding.message.clone())));
         findings
     }
+}
+
+/// The finding that a definition's folder is that of the one that stands `first`.
+pub fn folder_clash(definition: &Object, folder: &RepoPath, first: &Place) -> Finding {
+    let message = format!(
+        "{} would lie in `{folder}`, and so does the definition in {first}: write another `folder`",
+        definition.level
+    );
+    let place = definition.level.place(definition.offset);
+    Finding::new(rules::INVENTORY_FOLDER_CLASH, message).place(place)
 }
 
 /// An object that says values, and the releases of the clusters below it.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_inventory::survey::folder_clash;
 use capstan_inventory::unknown_values;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -203,13 +204,7 @@ fn clashes(inventory: &FleetInventory) -> Vec<Finding> {
     let one = |(name, folder): (&str, &capstan_model::tree::RepoPath)| {
         let definition = inventory.inventory.cluster(name)?;
         let first = inventory.definition_in(folder)?;
-        let message = format!(
-            "{} would lie in `{folder}`, and so does the definition in {}: write another `folder`",
-            definition.level,
-            first.level.place(first.offset)
-        );
-        let place = definition.level.place(definition.offset);
-        Some(Finding::new(rules::INVENTORY_FOLDER_CLASH, message).place(place))
+        Some(folder_clash(definition, folder, &first.level.place(first.offset)))
     };
     inventory.clashing().filter_map(one).collect()
 }

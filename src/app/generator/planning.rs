@@ -255,27 +255,15 @@ impl Offered {
         let mut notes: Vec<String> = self.reason().into_iter().collect();
         notes.extend(offer.notes.iter().cloned());
         Upgrade {
-            target: cluster.folder.target(),
             from: offer.from.as_ref().map(SourceId::from),
-            to: None,
             rest: match &offer.outcome {
                 Outcome::Nothing(reason) => reason.rest(),
                 Outcome::Step(_) => Rest::default(),
             },
-            to_content: None,
-            kubernetes: None,
             basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },
-            files: Vec::new(),
-            changes: Vec::new(),
-            conflicts: Vec::new(),
             findings: cluster.findings.clone(),
-            rollouts: Vec::new(),
-            components: Vec::new(),
-            providers: Vec::new(),
-            unasked: Vec::new(),
-            values: None,
-            blocked: Vec::new(),
             notes,
+            ..Upgrade::nothing(cluster.folder.target())
         }
     }
 

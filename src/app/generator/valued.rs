@@ -7,7 +7,7 @@ use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::schema::ReleaseSchema;
 use capstan_inventory::templates::{Cluster as SeenCluster, Subordinate};
-use capstan_inventory::unknown::unknown_values;
+use capstan_inventory::unknown_values;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Severity};
@@ -141,13 +141,14 @@ impl<'i> Subject<'i> {
         Seen { cluster, values, record }
     }
 
-    /// The values under a release, and their record.
+    /// The values under a release, with what is wrong with them, and their record.
     pub(super) fn values(
         &self,
         contents: &dyn Contents,
         release: &ReleaseTemplates,
     ) -> (ClusterValues, ValuesRecord) {
-        let values = self.member.values(release.parts.schema.as_ref());
+        let mut values = self.member.values(release.parts.schema.as_ref());
+        values.findings.extend(self.inventory.severities.settle(self.unknown_values(contents, release)));
         let components = self.member.wishes.components.iter().filter_map(|(path, _)| {
             let tree = contents.repository().folder_id(path)?;
             Some((path.clone(), tree))
@@ -339,10 +340,6 @@ impl Asked<'_> {
                 let wrong = std::mem::take(&mut values.findings);
                 values = ClusterValues { findings: wrong, ..to.cluster_values(&record_path) };
             }
-        }
-        let unknown = subject.unknown_values(contents, &new_home);
-        if !unknown.is_empty() {
-            return Err(refused(&unknown));
         }
         let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
         let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();

@@ -11,7 +11,6 @@ use capstan_model::digest::sha256;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
-use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::RepoPath;
@@ -21,7 +20,7 @@ use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::{Direction, NotOffered, Offer, Outcome, Step as PathStep};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::Deletion;
-use capstan_plan::upgrade::{Basis, Retarget, SettledConflict, Upgrade, ValuesCourse, ValuesStep, Versions};
+use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, ValuesCourse, ValuesStep, Versions};
 use jiff::civil::Date;
 
 use super::cached_plan::CachedPlan;
@@ -311,7 +310,8 @@ impl Fleet {
                 content.with_values(&sha256(format!("retire {}", digest.unwrap_or_default())))
             }),
             values: Some(Box::new(values)),
-            ..empty(id, Some(to))
+            to: Some(to),
+            ..Upgrade::nothing(Target::new(TargetKind::Cluster, id.clone()))
         };
         match self.retire_cluster(id) {
             Ok(retired) => {
@@ -391,7 +391,8 @@ impl Fleet {
             changes: made.changes.clone(),
             findings: self.settings.severities().settle(made.findings.clone()),
             notes,
-            ..empty(id, Some((&release).into()))
+            to: Some((&release).into()),
+            ..Upgrade::nothing(Target::new(TargetKind::Cluster, id.clone()))
         };
         upgrade.findings.extend(self.judged(&after, id, applied));
         upgrade.findings.dedup();
@@ -415,29 +416,5 @@ impl Fleet {
         };
         upgrade.values = Some(Box::new(values));
         Ok(upgrade)
-    }
-}
-
-/// A plan that does nothing yet.
-fn empty(id: &ClusterId, to: Option<SourceId>) -> Upgrade {
-    Upgrade {
-        target: Target::new(TargetKind::Cluster, id.clone()),
-        from: None,
-        to,
-        rest: Rest::default(),
-        to_content: None,
-        kubernetes: None,
-        basis: Basis::Known,
-        files: Vec::new(),
-        changes: Vec::new(),
-        conflicts: Vec::new(),
-        findings: Vec::new(),
-        rollouts: Vec::new(),
-        components: Vec::new(),
-        providers: Vec::new(),
-        unasked: Vec::new(),
-        values: None,
-        blocked: Vec::new(),
-        notes: Vec::new(),
     }
 }

@@ -24,11 +24,6 @@ use crate::app::ports::{ApiKind, ApiObject, As, Contested, LiveError, Management
 /// How many requests of one look are under way at a time: a definition is large.
 const AT_A_TIME: usize = 4;
 
-/// What is known of all providers, as far as the next step depends on it.
-pub(super) struct Facts {
-    pub(super) facts: Vec<ProviderFacts>,
-}
-
 /// Looks at the objects of a provider: at those that what was seen before does not answer for.
 async fn look_at(
     ports: &Ports,
@@ -92,8 +87,13 @@ fn seen(id: &ObjectId, live: Option<&Value>, label: &str) -> Seen {
     seen
 }
 
-/// Looks at the provider in hand, and at the others only where nothing is to be done for it.
-pub(super) async fn look(ports: &Ports, members: &Members, sights: &mut Sights) -> Result<Facts, LiveError> {
+/// What is known of all providers, as far as the next step depends on it: looks at the provider in hand, and at the others
+/// only where nothing is to be done for it.
+pub(super) async fn look(
+    ports: &Ports,
+    members: &Members,
+    sights: &mut Sights,
+) -> Result<Vec<ProviderFacts>, LiveError> {
     let by = ports.by();
     let mut facts: Vec<ProviderFacts> = members.all.iter().map(Member::facts).collect();
     let in_hand: Vec<usize> = (0..facts.len())
@@ -103,12 +103,12 @@ pub(super) async fn look(ports: &Ports, members: &Members, sights: &mut Sights) 
         facts[*at].look = Some(look_at(ports, &by, members, &members.all[*at], sights).await?);
     }
     if !in_hand.is_empty() && next(&facts, ports.patience()).step.is_some() {
-        return Ok(Facts { facts });
+        return Ok(facts);
     }
     for at in (0..facts.len()).filter(|at| !in_hand.contains(at)) {
         facts[at].look = Some(look_at(ports, &by, members, &members.all[at], sights).await?);
     }
-    Ok(Facts { facts })
+    Ok(facts)
 }
 
 /// Group and kind of what the definitions of all providers bring.

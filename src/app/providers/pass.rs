@@ -63,7 +63,7 @@ pub async fn pass(
     let (facts, decision) = loop {
         ports.watch(members.posts());
         let facts = look(ports, &members, &mut memory.sights).await?;
-        let decision = next(&facts.facts, ports.patience());
+        let decision = next(&facts, ports.patience());
         if decision.step.is_none() || failed.is_some() || outcome.steps >= STEPS {
             break (facts, decision);
         }

@@ -1,7 +1,7 @@
 //! How every provider stands, written into its object's status: only where that says something new.
 
 use capstan_live::applying::RefusalKind;
-use capstan_live::installing::pass::{Decision, Look, Phase, Wait, Wanted};
+use capstan_live::installing::pass::{Decision, Look, Phase, ProviderFacts, Wait, Wanted};
 use capstan_live::installing::{
     Check, Course, Failure, Installed, Standing, Workload, status, with_deletion,
 };
@@ -9,7 +9,6 @@ use capstan_model::object::ObjectId;
 use serde_json::{Value, json};
 
 use super::halted::Halted;
-use super::look::Facts;
 use super::member::Member;
 use super::members::Members;
 use super::ports::Ports;
@@ -22,14 +21,14 @@ pub(super) async fn say(
     by: &As,
     members: &mut Members,
     sights: &Sights,
-    facts: &Facts,
+    facts: &[ProviderFacts],
     decision: &Decision,
     failed: Option<&(ObjectId, String)>,
 ) -> Result<(), LiveError> {
     for member in &mut members.all {
         let Some(object) = &member.object else { continue };
         let failure = failed.filter(|(id, _)| *id == member.id).map(|(_, why)| why.as_str());
-        let look = facts.facts.iter().find(|one| one.id == member.id).and_then(|one| one.look.as_ref());
+        let look = facts.iter().find(|one| one.id == member.id).and_then(|one| one.look.as_ref());
         let wait = decision.waits.get(&member.id);
         let standing = standing(member, sights, look, wait, failure);
         let previous = object.get("status").cloned().unwrap_or_else(|| json!({}));

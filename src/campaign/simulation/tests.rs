@@ -1,5 +1,7 @@
 //! Campaigns under a virtual clock: a small one line by line, two thousand random ones by what must always hold.
 
+use capstan_test_support::random::{Random, seed};
+
 use super::{Pace, Participant, simulate, time_line};
 use crate::decision_tests::{at, campaign, id, wave};
 use crate::settings::{CampaignSettings, MaxRolling};
@@ -114,41 +116,34 @@ fn hold(settings: &CampaignSettings, sizes: &[usize], history: &History, seed: u
 
 #[test]
 fn in_two_thousand_random_campaigns_no_wave_overtakes_and_limits_hold() {
-    let first: u64 =
-        std::env::var("CAPSTAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_124);
+    let first = seed();
     eprintln!("seed {first}");
     for seed in first..first + 2_000 {
-        // Independent draws from the seed's digits in several bases.
-        let draw = |salt: u64, below: u64| {
-            let mixed = (seed ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD134_2543_DE82_EF95);
-            ((mixed ^ (mixed >> 32)).wrapping_mul(0xD134_2543_DE82_EF95) >> 33) % below
-        };
-        let waves = usize::try_from(1 + draw(1, 4)).unwrap();
-        let sizes: Vec<usize> =
-            (0..waves).map(|at| usize::try_from(draw(10 + u64::try_from(at).unwrap(), 7)).unwrap()).collect();
-        let machines = u32::try_from(1 + draw(2, 9)).unwrap();
-        let limit = |salt: u64, least: u32| {
-            (draw(salt, 2) == 0).then(|| least + u32::try_from(draw(salt + 1, 6)).unwrap())
-        };
-        let (clusters, most) = (limit(30, 1), limit(32, machines));
-        let max_open = limit(34, 1);
-        let all = (0..waves).map(|at| {
+        let mut random = Random::new(seed);
+        let small = |random: &mut Random, below: usize| u32::try_from(random.below(below)).unwrap();
+        let sizes: Vec<usize> = (0..=random.below(4)).map(|_| random.below(7)).collect();
+        let machines = 1 + small(&mut random, 9);
+        let limit = |random: &mut Random, least: u32| random.percent(50).then(|| least + small(random, 6));
+        let max_rolling =
+            MaxRolling { clusters: limit(&mut random, 1), machines: limit(&mut random, machines) };
+        let max_open = limit(&mut random, 1);
+        let soak = Period::minutes(i64::from(small(&mut random, 3)) * 90);
+        let has_windows = random.percent(33);
+        let all = (0..sizes.len()).map(|at| {
             let mut wave = wave(&format!("w{at}"), &format!("w{at}/*"));
-            wave.soak = Period::minutes(i64::try_from(draw(40, 3) * 90).unwrap());
-            wave.max_rolling = MaxRolling { clusters, machines: most };
-            wave.max_open = max_open;
-            if draw(41, 3) == 0 {
+            (wave.soak, wave.max_rolling, wave.max_open) = (soak, max_rolling, max_open);
+            if has_windows {
                 let cron = Cron::parse("30 6 * * TUE,THU").unwrap();
                 wave.windows = vec![Window { cron, duration: Period::minutes(120) }];
             }
             wave
         });
         let mut settings = campaign(all.collect());
-        settings.stop_on.count = u32::try_from(1 + draw(42, 3)).unwrap();
+        settings.stop_on.count = 1 + small(&mut random, 3);
         let pace = Pace {
-            merge_after: Period::minutes(i64::try_from(draw(43, 300)).unwrap()),
-            stuck_per_thousand: u32::try_from(draw(44, 200)).unwrap(),
-            resume_after: (draw(45, 2) == 0).then(|| Period::minutes(60)),
+            merge_after: Period::minutes(i64::from(small(&mut random, 300))),
+            stuck_per_thousand: small(&mut random, 200),
+            resume_after: random.percent(50).then(|| Period::minutes(60)),
             ..pace(seed)
         };
         let history = simulate(&settings, &fleet(&sizes, machines), pace);

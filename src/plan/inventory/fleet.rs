@@ -7,7 +7,7 @@ use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::Subordinate;
 use capstan_inventory::values::Member;
 use capstan_model::digest::sha256;
-use capstan_model::finding::{Finding, Place};
+use capstan_model::finding::{Finding, Place, Severities};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, is_manifest};
 
@@ -18,6 +18,8 @@ use crate::settings::RepositorySettings;
 pub struct FleetInventory {
     /// Its objects.
     pub inventory: Inventory,
+    /// How bad the settings say what the rules find.
+    pub severities: Severities,
     /// The folder that holds it.
     folder: RepoPath,
     /// What its files are.
@@ -77,6 +79,7 @@ impl FleetInventory {
         };
         let mut read = Self {
             inventory,
+            severities: settings.severities(),
             folder,
             files,
             by_folder: BTreeMap::new(),

@@ -1,6 +1,9 @@
 //! What a change of the inventory reaches: the objects that changed, and the definitions that have other values for it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use capstan_inventory::kinds::Object;
+use capstan_inventory::origin::LevelKind;
 use capstan_inventory::values::Member;
 use capstan_model::finding::{Finding, Place, rules};
 
@@ -24,13 +27,10 @@ impl<'i> Reach<'i> {
             new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| says_the_same(old, object)));
         let went = old.iter().filter(|(key, _)| !new.contains_key(*key));
         let objects: Vec<&Object> = came.chain(went).map(|(_, object)| object).collect();
+        let names: BTreeSet<(LevelKind, &str)> = objects.iter().map(|object| name_of(object)).collect();
         // Only those can have other values that belong to what changed.
         let belongs = |inventory: &FleetInventory, definition: &Object| match inventory.member(definition) {
-            Ok(member) => member.objects.iter().any(|own| {
-                let is_own =
-                    |one: &&Object| one.level.kind == own.level.kind && one.level.name == own.level.name;
-                objects.iter().any(is_own)
-            }),
+            Ok(member) => member.objects.iter().any(|own| names.contains(&name_of(own))),
             Err(_) => true,
         };
         let is_other = |definition: &&'i Object| {
@@ -47,19 +47,12 @@ impl<'i> Reach<'i> {
 
     /// The object that concerns most: where to look first.
     pub fn place(&self, after: &FleetInventory) -> Option<Place> {
-        let concerned = |object: &Object| {
-            let has = |definition: &&&Object| {
-                let member = after.member(definition);
-                member.is_ok_and(|member| {
-                    member
-                        .objects
-                        .iter()
-                        .any(|own| own.level.kind == object.level.kind && own.level.name == object.level.name)
-                })
-            };
-            self.definitions.iter().filter(has).count()
-        };
-        let most = self.objects.iter().rev().max_by_key(|object| concerned(object))?;
+        let mut concerned: BTreeMap<(LevelKind, &str), usize> = BTreeMap::new();
+        for member in self.definitions.iter().filter_map(|definition| after.member(definition).ok()) {
+            member.objects.iter().for_each(|own| *concerned.entry(name_of(own)).or_default() += 1);
+        }
+        let count = |object: &&&Object| concerned.get(&name_of(object)).copied().unwrap_or_default();
+        let most = self.objects.iter().rev().max_by_key(count)?;
         Some(most.level.place(most.offset))
     }
 }
@@ -90,6 +83,11 @@ pub fn beyond(
         parts.join(", ")
     );
     Some(Finding::new(rules::INVENTORY_REACH, message).maybe_place(place))
+}
+
+/// What tells objects of an inventory apart.
+fn name_of(object: &Object) -> (LevelKind, &str) {
+    (object.level.kind, object.level.name.as_str())
 }
 
 fn says_the_same(one: &Object, other: &Object) -> bool {

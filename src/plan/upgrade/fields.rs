@@ -12,7 +12,6 @@ use super::record::{TombstoneChanges, record};
 use super::request::{OldSource, Request};
 use crate::merge::cluster_objects::Base;
 use capstan_model::finding::FileError;
-use capstan_model::rest::Rest;
 use capstan_model::source::SourceId;
 use capstan_yaml::Value;
 
@@ -29,24 +28,11 @@ pub(super) fn plan(
     };
     let recorded = || cluster.release.as_ref().map(SourceId::from);
     let mut upgrade = Upgrade {
-        target: cluster.target(),
         from: old.map(|source| source.id().clone()).or_else(recorded),
         to: Some(request.new.id().clone()),
-        rest: Rest::default(),
         to_content: request.new.content(),
-        kubernetes: None,
         basis: if old.is_some() { Basis::Known } else { Basis::Unknown },
-        files: Vec::new(),
-        changes: Vec::new(),
-        conflicts: Vec::new(),
-        findings: Vec::new(),
-        rollouts: Vec::new(),
-        components: Vec::new(),
-        providers: Vec::new(),
-        unasked: Vec::new(),
-        values: None,
-        blocked: Vec::new(),
-        notes: Vec::new(),
+        ..Upgrade::nothing(cluster.target())
     };
     let changes = match source.changes(base, old, request.settings.conflicts) {
         Ok(changes) => changes,

@@ -59,6 +59,30 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
+    /// Nothing for a target yet, of a source that is known.
+    pub fn nothing(target: Target) -> Self {
+        Self {
+            target,
+            from: None,
+            to: None,
+            rest: Rest::default(),
+            to_content: None,
+            kubernetes: None,
+            basis: Basis::Known,
+            files: Vec::new(),
+            changes: Vec::new(),
+            conflicts: Vec::new(),
+            findings: Vec::new(),
+            rollouts: Vec::new(),
+            components: Vec::new(),
+            providers: Vec::new(),
+            unasked: Vec::new(),
+            blocked: Vec::new(),
+            notes: Vec::new(),
+            values: None,
+        }
+    }
+
     /// What kind of source it comes from.
     pub fn brought_by(&self) -> SourceKind {
         let of_source = || self.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());

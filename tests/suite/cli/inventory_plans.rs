@@ -60,6 +60,10 @@ fn of_inventory(checkout: &Sandbox, code: i32) -> Vec<Value> {
     all.as_array().unwrap().iter().filter(|one| one["source"] == "inventory").cloned().collect()
 }
 
+fn of_inventory_told(checkout: &Sandbox, code: i32) -> String {
+    checkout.capstan(&["plan", "-o", "json"]).json(code).to_string()
+}
+
 #[test]
 fn what_the_inventory_brings_is_an_element_of_its_own_with_digests_and_origins() {
     let checkout = checkout();
@@ -145,6 +149,25 @@ fn what_cannot_be_brought_says_why_with_its_place_and_touches_nothing() {
         checkout.write("inventory/peu01.yaml", DEFINITION);
         checkout.write("acme/peu01/capstan-values.yaml", &record);
     }
+}
+
+#[test]
+fn a_misspelt_value_makes_no_cluster_unless_the_settings_let_it_pass() {
+    let checkout = checkout();
+    let misspelt = DEFINITION.replace("peu01", "peu02").replace("zone: a", "zone: a\n    flavour: large");
+    checkout.write("inventory/peu02.yaml", &misspelt);
+    let told = of_inventory_told(&checkout, 1);
+    assert!(
+        told.contains("`/flavour`: openstack/v1.4.0 knows no such value; did you mean `flavor`?"),
+        "{told}"
+    );
+    checkout.capstan(&["upgrade", "acme/peu02", "--inventory", "--write"]);
+    assert!(!checkout.at("acme/peu02").exists());
+
+    let settings = "inventory: {path: inventory}\npolicy: {inventory-unknown-value: warning}\n";
+    checkout.write(".capstan.yaml", settings);
+    checkout.capstan(&["upgrade", "acme/peu02", "--inventory", "--write"]).ended(0);
+    assert!(checkout.read("acme/peu02/base/all.yaml").contains("a-small"));
 }
 
 #[test]

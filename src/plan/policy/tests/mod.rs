@@ -1,6 +1,7 @@
 //! The catalogue's own examples are its tests; what they do not show stands below.
 
 mod examples;
+mod inventory;
 mod judging;
 mod own_kinds;
 mod real_definitions;

@@ -1,17 +1,15 @@
 //! Whole trees.
 
-use std::sync::Arc;
-
 use super::{TODAY, lines, path};
 use crate::flux::FluxIndex;
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, folders_of, validate};
 use crate::settings::{RepositorySettings, RuleIds};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{EntryKind, Tree};
 use capstan_test_support::Files;
 
-const CLUSTER: &str = "\
+pub(super) const CLUSTER: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: Cluster
 metadata: {name: peu01, namespace: org}
@@ -26,13 +24,17 @@ spec:
       infrastructureRef: {kind: DockerMachineTemplate, name: gone, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1}
 ";
 
-fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)]>) -> Vec<String> {
+pub(super) fn validated(
+    settings: &str,
+    now: &[(&str, &str)],
+    before: Option<&[(&str, &str)]>,
+) -> Vec<String> {
     let settings =
         RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
     validated_tree(&settings, &Files::new(now), before)
 }
 
-fn validated_tree(
+pub(super) fn validated_tree(
     settings: &RepositorySettings,
     tree: &dyn Tree,
     before: Option<&[(&str, &str)]>,
@@ -66,58 +68,6 @@ fn validated_tree(
         Scope::Everything,
         TODAY,
     ))
-}
-
-/// A snapshot of which one file cannot be read.
-struct Without<'t> {
-    tree: &'t Files,
-    file: &'t str,
-}
-
-impl Tree for Without<'_> {
-    fn entries(&self) -> &[TreeEntry] {
-        self.tree.entries()
-    }
-
-    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        if entry.path.as_str() == self.file {
-            return Err(Unreadable {
-                path: entry.path.clone(),
-                reason: "it is larger than 4 MiB".to_owned(),
-            });
-        }
-        self.tree.read(entry)
-    }
-
-    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        self.tree.folder_id(folder)
-    }
-}
-
-#[test]
-fn a_record_that_cannot_be_read_is_told() {
-    let file = "gauss/peu01/capstan-values.yaml";
-    let tree = Files::new(&[("gauss/peu01/base/c.yaml", CLUSTER), (file, "{}")]);
-    let found = validated_tree(&RepositorySettings::default(), &Without { tree: &tree, file }, None);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].starts_with(&format!("unreadable-file Error {file} ")), "{found:?}");
-    let found = validated_tree(&RepositorySettings::default(), &tree, None);
-    assert!(found.len() == 1 && found[0].contains("values-edited"), "{found:?}");
-}
-
-#[test]
-fn templates_of_a_release_that_nobody_uses_are_tried() {
-    let now = [
-        ("os/v1.0.0/schema.yaml", "type: object\nproperties: {a: {type: string, example: b}}\n"),
-        (
-            "os/v1.0.0/templates/a.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ a }}}\ndata: {b: {{ b }}}\n",
-        ),
-        ("os/v1.0.0/base/c.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"),
-        ("gauss/peu01/base/c.yaml", CLUSTER),
-    ];
-    let found = validated("", &now, None);
-    assert!(found.len() == 1 && found[0].contains("os/v1.0.0/templates/a.yaml:4:14"), "{found:?}");
 }
 
 #[test]

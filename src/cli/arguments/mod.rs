@@ -1,11 +1,17 @@
 //! What can be typed.
 
+mod campaign;
+mod inventory;
+
 use std::path::PathBuf;
 
-use capstan_campaign::time::Period;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use jiff::Timestamp;
+pub(super) use campaign::{Campaign, CampaignCommand, SimulateCampaign};
+pub(super) use inventory::{
+    Inventory, InventoryCommand, InventoryDiff, InventoryExplain, InventoryImport, InventoryRender,
+    InventoryUses,
+};
 
 use crate::config::{ReconcileOptions, ServeOptions};
 
@@ -392,56 +398,6 @@ pub struct Create {
     pub output: Format,
 }
 
-/// `capstan campaign`
-#[derive(Debug, Args)]
-pub struct Campaign {
-    /// What of it
-    #[command(subcommand)]
-    pub command: CampaignCommand,
-}
-
-/// What is done with campaigns.
-#[derive(Debug, Subcommand)]
-pub enum CampaignCommand {
-    /// Print the time line of a campaign over the clusters that are offered a release now
-    Simulate(SimulateCampaign),
-}
-
-/// `capstan campaign simulate`
-#[derive(Debug, Args)]
-pub struct SimulateCampaign {
-    /// A file that holds `campaigns:`
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// The campaign, where the file holds several
-    #[arg(long, value_name = "NAME")]
-    pub campaign: Option<String>,
-    /// When the release is pushed, e.g. 2026-12-01T08:00:00Z [default: now]
-    #[arg(long, value_name = "TIME")]
-    pub begins: Option<Timestamp>,
-    /// How long a pull request stays open on average
-    #[arg(long, value_name = "DURATION", default_value = "4h", value_parser = Period::parse)]
-    pub merge_after: Period,
-    /// How long it takes to replace one machine
-    #[arg(long, value_name = "DURATION", default_value = "6m", value_parser = Period::parse)]
-    pub machine_takes: Period,
-    /// So many of a thousand rollouts get stuck
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    pub stuck_per_thousand: u32,
-    /// Somebody skips a cluster that got stuck, and resumes the campaign, after that long [default: nobody does]
-    #[arg(long, value_name = "DURATION", value_parser = Period::parse)]
-    pub resume_after: Option<Period>,
-    /// Where chance begins: the same seed gives the same time line
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    pub seed: u64,
-    /// Write the time line as a picture (SVG) to this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
-}
-
 /// `capstan schema`
 #[derive(Debug, Args)]
 pub struct Schema {}
@@ -455,111 +411,6 @@ pub struct Rules {
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,
-}
-
-/// `capstan inventory`
-#[derive(Debug, Args)]
-pub struct Inventory {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: InventoryCommand,
-}
-
-/// What can be asked of an inventory.
-#[derive(Debug, Subcommand)]
-pub enum InventoryCommand {
-    /// List definitions with their levels, release, folder and state
-    List {
-        /// Output format
-        #[arg(short, long, value_enum, default_value = "text")]
-        output: Format,
-    },
-    /// Print the values of a cluster after merging, defaults included
-    Values {
-        /// Name of the definition, or the cluster's folder
-        cluster: String,
-        /// Each value with the level and the place that it comes from
-        #[arg(long)]
-        origins: bool,
-        /// Output format
-        #[arg(short, long, value_enum, default_value = "text")]
-        output: Format,
-    },
-    /// Tell where a value comes from, what it overrides and which fields it ends in
-    Explain(InventoryExplain),
-    /// List the clusters that have a value from a level, and those that override it
-    Uses(InventoryUses),
-    /// Print the objects that templates make, before they meet the cluster's base
-    Render(InventoryRender),
-    /// Tell what a change of the inventory would do: which clusters change, which machines are replaced
-    Diff(InventoryDiff),
-    /// Print a `clusterctl.yaml`, or any flat file of `KEY: value`, as values
-    Import(InventoryImport),
-}
-
-/// `capstan inventory explain`
-#[derive(Debug, Args)]
-pub struct InventoryExplain {
-    /// Name of the definition, or the cluster's folder
-    pub cluster: String,
-    /// JSON Pointer of the value [default: all values]; with `--object` of the field
-    pub pointer: Option<String>,
-    /// From this object's fields back to the template and the values read there
-    #[arg(long, value_name = "KIND/NAME")]
-    pub object: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
-}
-
-/// `capstan inventory uses`
-#[derive(Debug, Args)]
-pub struct InventoryUses {
-    /// JSON Pointer of the value
-    pub pointer: String,
-    /// As this object says it [default: whoever says it]
-    #[arg(long, value_name = "KIND/NAME")]
-    pub level: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
-}
-
-/// `capstan inventory import`
-#[derive(Debug, Args)]
-pub struct InventoryImport {
-    /// The file
-    pub file: PathBuf,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
-}
-
-/// `capstan inventory diff`
-#[derive(Debug, Args)]
-pub struct InventoryDiff {
-    /// The commit, branch or tag with the inventory before
-    #[arg(long, value_name = "REV")]
-    pub from: String,
-    /// The one with it after [default: the work tree]
-    #[arg(long, value_name = "REV")]
-    pub to: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
-}
-
-/// `capstan inventory render`
-#[derive(Debug, Args)]
-pub struct InventoryRender {
-    /// Names of definitions, or folders of clusters
-    pub clusters: Vec<String>,
-    /// Every cluster
-    #[arg(long)]
-    pub all: bool,
-    /// Write files below this directory, a folder a cluster, instead of printing them
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
 }
 
 /// `capstan providers`

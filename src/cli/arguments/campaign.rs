@@ -1,0 +1,59 @@
+//! `capstan campaign …`
+
+use std::path::PathBuf;
+
+use capstan_campaign::time::Period;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+
+use super::Format;
+
+/// `capstan campaign`
+#[derive(Debug, Args)]
+pub struct Campaign {
+    /// What of it
+    #[command(subcommand)]
+    pub command: CampaignCommand,
+}
+
+/// What is done with campaigns.
+#[derive(Debug, Subcommand)]
+pub enum CampaignCommand {
+    /// Print the time line of a campaign over the clusters that are offered a release now
+    Simulate(SimulateCampaign),
+}
+
+/// `capstan campaign simulate`
+#[derive(Debug, Args)]
+pub struct SimulateCampaign {
+    /// A file that holds `campaigns:`
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The campaign, where the file holds several
+    #[arg(long, value_name = "NAME")]
+    pub campaign: Option<String>,
+    /// When the release is pushed, e.g. 2026-12-01T08:00:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub begins: Option<Timestamp>,
+    /// How long a pull request stays open on average
+    #[arg(long, value_name = "DURATION", default_value = "4h", value_parser = Period::parse)]
+    pub merge_after: Period,
+    /// How long it takes to replace one machine
+    #[arg(long, value_name = "DURATION", default_value = "6m", value_parser = Period::parse)]
+    pub machine_takes: Period,
+    /// So many of a thousand rollouts get stuck
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub stuck_per_thousand: u32,
+    /// Somebody skips a cluster that got stuck, and resumes the campaign, after that long [default: nobody does]
+    #[arg(long, value_name = "DURATION", value_parser = Period::parse)]
+    pub resume_after: Option<Period>,
+    /// Where chance begins: the same seed gives the same time line
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the time line as a picture (SVG) to this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
