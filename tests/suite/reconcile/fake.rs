@@ -392,6 +392,12 @@ impl ManagementCluster for FakeCluster {
         Ok(found.map(|(_, value)| value.clone()).collect())
     }
 
+    async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let found = self.list(by, kind, Some(namespace), &[]).await?;
+        let metadata = |one: Value| json!({"apiVersion": one["apiVersion"], "kind": one["kind"], "metadata": one["metadata"]});
+        Ok(found.into_iter().map(metadata).collect())
+    }
+
     async fn apply(
         &self,
         _by: &As,
