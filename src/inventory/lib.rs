@@ -23,7 +23,7 @@
 //! | [`unknown`] | values that no release knows | `kinds`, `schema` |
 //! | [`values`] | the values of one cluster | `check`, `expression`, `kinds`, `membership`, `merge`, `origin`, `schema` |
 //! | [`templates`] | a release's templates, and what they come to (T1 to T8) | `context`, `engine`, `kinds`, `merge`, `origin`, `values` |
-//! | [`components`] | kustomize components over what templates come to | `kinds`, `templates` |
+//! | [`components`] | kustomize components over what templates come to | `kinds`, `origin`, `templates` |
 //! | [`record`] | the values that a base was made from (I9) | `kinds`, `merge`, `origin`, `values` |
 //! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
 //! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |

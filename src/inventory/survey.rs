@@ -187,12 +187,7 @@ impl Survey {
         for (path, origin) in &member.wishes.components {
             match self.components.get(path) {
                 Some(component) => found.push(component),
-                None => {
-                    let message = format!(
-                        "there is no component `{path}`: it is a folder with a kustomization.yaml of kind Component"
-                    );
-                    missing.push(Finding::new(rules::INVENTORY_REFERENCE, message).place(origin.place()));
-                }
+                None => missing.push(components::no_component(path, origin)),
             }
         }
         if missing.is_empty() { Ok(found) } else { Err(missing) }
