@@ -4,9 +4,9 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording::{few, list};
 use capstan_plan::inventory::{InventoryOutlook, LevelReach};
 
+use super::field_diff;
 use super::markdown::{Page, code, prose};
 use super::outlook::one_upgrade;
-use super::{tables, values};
 
 /// Clusters that are named in a sentence.
 const NAMED: usize = 10;
@@ -92,11 +92,7 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
             });
         }
         one_upgrade(page, upgrade, budget / 8);
-        let rows = values::change_rows(upgrade)
-            .unwrap_or_else(|| tables::change_rows(&upgrade.changes, &upgrade.brought_by()));
-        page.section(&format!("\n{}", tables::CHANGES_HEAD), &rows, budget / 8, |left| {
-            format!("\n… and {left} more changes.\n")
-        });
+        page.push(&field_diff::changes(upgrade, budget / 8));
     }
     page.push("\nMerged, each of these clusters gets a proposal of its own, within the limits of `upgrade.proposals`.\n");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_inventory::components::no_component;
 use capstan_inventory::survey::folder_clash;
 use capstan_inventory::unknown_values;
 use capstan_model::finding::{Finding, rules};
@@ -129,6 +130,9 @@ impl Fleet {
                             let values =
                                 member.values(schema.as_ref().and_then(|one| one.parts.schema.as_ref()));
                             findings.extend(values.findings);
+                            let missing = member.wishes.components.iter();
+                            let missing = missing.filter(|(path, _)| self.tree.folder_id(path).is_none());
+                            findings.extend(missing.map(|(path, origin)| no_component(path, origin)));
                             findings.extend(schema.iter().flat_map(|one| one.parts.findings.iter().cloned()));
                         }
                         None => {}

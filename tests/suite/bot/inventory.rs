@@ -502,12 +502,15 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     ] {
         assert!(line(&summary, expected), "{expected}\n{summary}");
     }
-    assert!(
-        summary.contains(
-            "the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |"
-        ),
-        "{summary}"
-    );
+    // What changes is a diff, with the place that it comes from.
+    let diff = "```diff
+# acme/peu01/base/workers.yaml
+@@ line 26, OpenStackMachineTemplate org-acme/peu01-md-0 /spec/template/spec/flavor @@
+# Environment prod in inventory/environment-prod.yaml:6:33
+-small
++large
+```";
+    assert!(summary.contains(diff), "{summary}");
 
     for number in [nobody, note] {
         let check = town.check(number);
