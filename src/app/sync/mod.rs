@@ -26,6 +26,7 @@ mod earlier;
 mod elsewhere;
 mod facts;
 mod heads;
+mod inline;
 mod intent;
 mod listening;
 mod merging;

@@ -125,14 +125,12 @@ impl InventoryOutlook {
 }
 
 /// Whether a plan asks for something that the plans before did not.
-fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, String>]) -> bool {
+pub(super) fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, String>]) -> bool {
     let upgrade: &Upgrade = match plan {
         Ok(upgrade) if upgrade.to.is_some() => upgrade.borrow(),
         Ok(_) => return false,
         Err(why) => return !known.iter().any(|known| known.as_ref().err() == Some(why)),
     };
-    let does =
-        |one: &Upgrade| !one.blocked.is_empty() || one.files.iter().any(|file| file.before != file.after);
     let is_it = |one: &Upgrade| {
         let after = |one: &Upgrade| -> Vec<_> {
             one.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect()
@@ -141,7 +139,12 @@ fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, Str
             && one.blocked == upgrade.blocked
             && after(one) == after(upgrade)
     };
-    does(upgrade) && !known.iter().flatten().any(|known| is_it(known))
+    does_something(upgrade) && !known.iter().flatten().any(|known| is_it(known))
+}
+
+/// Whether an upgrade writes anything, or says why it does not.
+pub(super) fn does_something(upgrade: &Upgrade) -> bool {
+    !upgrade.blocked.is_empty() || upgrade.files.iter().any(|file| file.before != file.after)
 }
 
 /// What becomes of one cluster.
