@@ -14,6 +14,7 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::{self, today};
 use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
+use crate::app::inventory::Difference;
 
 pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
@@ -58,14 +59,18 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         }
     };
     let settings = fleet.settings();
+    let mut reach = None;
     let before = before.map(|tree| {
         let before = Fleet::open(Arc::clone(tree), today());
+        if let (Ok(before), Some(inventory)) = (&before, &settings.inventory) {
+            reach = Difference::between(before, &fleet).beyond(inventory);
+        }
         let layout =
             before.map_or_else(|_| layout::discover(tree.as_ref(), settings), |fleet| fleet.layout().clone());
         (tree, layout)
     });
     let neighbours = Neighbours::read(now.as_ref(), fleet.layout(), settings, &mut |_, read| read());
-    let findings = policy::validate(
+    let mut findings = policy::validate(
         Snapshot {
             tree: now.as_ref(),
             layout: fleet.layout(),
@@ -88,6 +93,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         Scope::Everything,
         today(),
     );
+    findings.extend(settings.severities().settle(reach.into_iter().collect()));
     let (clusters, releases) = (fleet.layout().clusters().count(), fleet.layout().releases.len());
     let sets = match fleet.layout().targets.len() - clusters {
         0 => String::new(),

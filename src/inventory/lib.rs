@@ -27,7 +27,6 @@
 //! | [`record`] | the values that a base was made from (I9) | `kinds`, `merge`, `origin`, `values` |
 //! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
 //! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |
-//! | [`reach`] | which clusters a change of the inventory changes | `kinds`, `origin`, `survey`, `templates`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 
 mod braces;
@@ -44,7 +43,6 @@ pub mod kinds;
 pub mod membership;
 pub mod merge;
 pub mod origin;
-pub mod reach;
 pub mod record;
 pub mod schema;
 pub mod survey;

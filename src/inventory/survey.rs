@@ -200,18 +200,8 @@ impl Survey {
         known.filter_map(|component| Some((component.path.clone(), component.tree.clone()?))).collect()
     }
 
-    /// What a render of a cluster sees besides its values, levels and folder: the release and its
-    /// content, components.
-    pub(crate) fn sees(
-        &self,
-        member: &Member<'_>,
-    ) -> (Option<ReleaseId>, Option<&TreeId>, Vec<(RepoPath, TreeId)>) {
-        let tree = self.parts(member).and_then(|parts| parts.tree.as_ref());
-        (self.release(member), tree, self.components_of(member.name()))
-    }
-
     /// Whether its templates see other clusters, too.
-    pub(crate) fn is_management(&self, member: &Member<'_>) -> bool {
+    fn is_management(&self, member: &Member<'_>) -> bool {
         member.definition.level.kind == LevelKind::ManagementClusterDefinition
     }
 

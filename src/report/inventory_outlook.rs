@@ -30,7 +30,7 @@ fn count(number: usize, one: &str, many: &str) -> String {
 }
 
 /// `214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked`
-pub(super) fn reach(level: &LevelReach) -> String {
+pub fn reach(level: &LevelReach) -> String {
     let number = |number: usize| grouped(u64::try_from(number).unwrap_or(u64::MAX));
     let verb = if level.changed == 1 { "changes" } else { "change" };
     let mut text = format!("{} of {} {verb}", number(level.changed), count(level.all, "cluster", "clusters"));

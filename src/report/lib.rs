@@ -113,6 +113,7 @@ pub use fingerprint::{
 };
 pub use group::{GroupProposal, group_body, group_commit_message, group_title, visible_group_text};
 pub use head_lines::{HeadFile, HeadLines};
+pub use inventory_outlook::reach as inventory_reach;
 pub use merging::{
     approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,
     obstacle_in_words, undo_in_words,

@@ -110,7 +110,10 @@ impl Fleet {
             return Ok((upgrade, None));
         }
         let cluster = &offered.reading.cluster;
-        let (record, classes_used) = (Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()), classes_used(cluster));
+        let (record, classes_used) = (
+            Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()),
+            classes_used(cluster),
+        );
         let kept = known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
         Ok((upgrade, Some(kept)))
     }

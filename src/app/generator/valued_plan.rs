@@ -207,7 +207,10 @@ impl Fleet {
         let upgrade = Arc::new(made.upgrade);
         if !made.failed {
             let cluster = &offered.reading.cluster;
-            let (record, classes_used) = (Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()), classes_used(cluster));
+            let (record, classes_used) = (
+                Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()),
+                classes_used(cluster),
+            );
             known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
         }
         Ok(Some(upgrade))

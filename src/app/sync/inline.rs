@@ -39,7 +39,8 @@ impl Run<'_> {
         };
         let subject = self.subject(pull).await?;
         let Some(comparison) = self.comparison(&subject).await? else {
-            let why = "GitHub has not found out yet what a merge of it would be: comment it again in a minute";
+            let why =
+                "GitHub has not found out yet what a merge of it would be: comment it again in a minute";
             return Ok(not_rendered(&[why.to_owned()]));
         };
         if comparison.basis == MergeBasis::HeadAlone {
@@ -52,7 +53,9 @@ impl Run<'_> {
             return Ok(not_rendered(&["the settings name no inventory".to_owned()]));
         };
         let plans = match self.inventory_plans(&comparison, judging).await? {
-            None => return Ok(Answer::told("It changes nothing of the inventory: there is nothing to render.\n")),
+            None => {
+                return Ok(Answer::told("It changes nothing of the inventory: there is nothing to render.\n"));
+            }
             Some(Err(why)) => return Ok(not_rendered(&[why])),
             Some(Ok(plans)) => plans,
         };
@@ -91,7 +94,11 @@ impl Run<'_> {
     }
 
     /// The pull request whose branch may be written for a request, or why there is none.
-    fn own_pull<'r>(&self, request: &'r Request, planned: Planned<'_>) -> Result<&'r PullRequest, &'static str> {
+    fn own_pull<'r>(
+        &self,
+        request: &'r Request,
+        planned: Planned<'_>,
+    ) -> Result<&'r PullRequest, &'static str> {
         let pull = request.pull.as_ref().ok_or("this is no pull request")?;
         let is_own = ProposalId::of_branch(&pull.head_branch).is_some();
         if planned.settings.mode == Mode::Observe {
@@ -179,9 +186,8 @@ impl Run<'_> {
 fn moved_file(upgrades: &[Arc<Upgrade>], comparison: &Comparison, head: &Snapshot) -> Option<String> {
     let blob = |tree: &dyn Tree, path| tree.entry(path).map(|entry| entry.blob.clone());
     let files = upgrades.iter().flat_map(|upgrade| &upgrade.files);
-    let mut moved = files.filter(|file| {
-        blob(comparison.after.as_ref(), &file.path) != blob(head.tree.as_ref(), &file.path)
-    });
+    let mut moved = files
+        .filter(|file| blob(comparison.after.as_ref(), &file.path) != blob(head.tree.as_ref(), &file.path));
     moved.next().map(|file| file.path.to_string())
 }
 

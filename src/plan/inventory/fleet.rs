@@ -7,7 +7,7 @@ use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::Subordinate;
 use capstan_inventory::values::Member;
 use capstan_model::digest::sha256;
-use capstan_model::finding::{Finding, Place, Severities};
+use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 
@@ -72,8 +72,7 @@ impl FleetInventory {
         let inventory = Inventory::read(&texts.collect::<Vec<_>>());
         let files = files.iter().map(|entry| (entry.path.clone(), entry.blob.clone())).collect();
         let named = inventory.objects.values().flat_map(|object| &object.components);
-        let components =
-            named.map(|said| (said.value.clone(), tree.folder_id(&said.value))).collect();
+        let components = named.map(|said| (said.value.clone(), tree.folder_id(&said.value))).collect();
         let records = Records {
             tree,
             entries: tree
@@ -179,6 +178,27 @@ impl FleetInventory {
     /// The folders of its clusters, with their definitions.
     pub fn clusters(&self) -> impl Iterator<Item = (&RepoPath, &Object)> {
         self.by_folder.iter().filter_map(|(folder, name)| Some((folder, self.inventory.cluster(name)?)))
+    }
+
+    /// Definitions of which nobody knows a folder, because what they belong to is wrong or says too little, and what is
+    /// wrong.
+    pub fn homeless(&self) -> Vec<(&Object, Vec<Finding>)> {
+        let is_homeless = |definition: &&Object| {
+            let name = &definition.level.name;
+            !self.folders.contains_key(name) && !self.clashing.contains_key(name)
+        };
+        let why = |definition: &Object| match self.member(definition) {
+            Err(findings) => findings,
+            Ok(member) => match self.inventory.settings.folder.folder(member.name(), &member.levels) {
+                Ok(_) => Vec::new(),
+                Err(message) => {
+                    let place = definition.level.place(definition.offset);
+                    vec![Finding::new(rules::INVENTORY_REFERENCE, message).place(place)]
+                }
+            },
+        };
+        let homeless = self.inventory.clusters().filter(is_homeless);
+        homeless.map(|definition| (definition, why(definition))).collect()
     }
 
     /// Definitions whose folder is another one's, and that folder.

@@ -57,7 +57,8 @@ impl Inline {
             match own {
                 Some(why) => inline.left.push((id.clone(), why)),
                 None if !first.blocked.is_empty() => {
-                    against.push(format!("{id} is blocked: {}", first.blocked.join(" ").trim_end_matches('.')));
+                    against
+                        .push(format!("{id} is blocked: {}", first.blocked.join(" ").trim_end_matches('.')));
                 }
                 None => inline.upgrades.push(Arc::clone(first)),
             }

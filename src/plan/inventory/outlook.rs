@@ -54,6 +54,8 @@ pub struct InventoryOutlook {
     pub whole: LevelReach,
     /// The same by level, in the order of the levels.
     pub levels: Vec<(LevelName, LevelReach)>,
+    /// Clusters that get other values, or another release.
+    pub changed: Vec<ClusterId>,
     /// Clusters that come.
     pub created: Vec<ClusterId>,
     /// Clusters that go.
@@ -62,7 +64,7 @@ pub struct InventoryOutlook {
     pub errors: Vec<(ClusterId, String)>,
     /// Clusters of which something else is said and that were not planned: there are too many.
     pub unplanned: usize,
-    /// The upgrades to look at first.
+    /// The upgrades to look at: as many as somebody wanted.
     pub worst: Vec<Arc<Upgrade>>,
 }
 
@@ -106,6 +108,9 @@ impl InventoryOutlook {
             match one.course {
                 ValuesCourse::Comes => outlook.created.push(cluster.clone()),
                 ValuesCourse::Goes => outlook.retired.push(cluster.clone()),
+                ValuesCourse::Changes if new.iter().any(|plan| plan.is_ok()) => {
+                    outlook.changed.push(cluster.clone())
+                }
                 ValuesCourse::Changes => {}
             }
             one.add_to(&mut outlook.whole);

@@ -75,7 +75,8 @@ impl Run<'_> {
         judging: Judging<'_>,
     ) -> Result<Option<Result<OfInventory, String>>, SyncError> {
         let settings = judging.settings;
-        let InventoryPlans { change, before, after } = match self.inventory_plans(comparison, judging).await? {
+        let InventoryPlans { change, before, after } = match self.inventory_plans(comparison, judging).await?
+        {
             None => return Ok(None),
             Some(Err(why)) => return Ok(Some(Err(why))),
             Some(Ok(plans)) => plans,
