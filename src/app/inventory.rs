@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::{Elsewhere as KnownElsewhere, Survey};
-use capstan_model::finding::Finding;
+use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::cluster::Cluster;
-use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, beyond};
+use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, RECORD_FILE, beyond};
 use capstan_plan::settings::InventorySettings;
+use capstan_plan::upgrade::Upgrade;
 
 use super::generator::{Fleet, Planned, Refused};
 
@@ -88,6 +90,47 @@ impl Difference {
         let whole = &self.outlook.whole;
         beyond(&settings.limits, whole.changed, Some(whole.machines), self.change.place.clone())
     }
+}
+
+/// The record of values that blocks an upgrade because somebody edited it.
+pub fn edited_record(upgrade: &Upgrade) -> Option<RepoPath> {
+    let finding = upgrade.findings.iter().find(|finding| finding.rule == rules::VALUES_EDITED)?;
+    finding.file().cloned()
+}
+
+/// Records of these clusters that somebody edited.
+pub fn edited_records(fleet: &Fleet, clusters: &[ClusterId]) -> Vec<RepoPath> {
+    let tree = fleet.tree().as_ref();
+    let records = clusters.iter().filter_map(|id| id.folder().join(RECORD_FILE).ok());
+    records
+        .filter(|path| {
+            let bytes = tree.entry(path).and_then(|entry| tree.read(entry).ok());
+            bytes.is_some_and(|bytes| !fits(path, &bytes))
+        })
+        .collect()
+}
+
+/// Whether a record is what Capstan wrote.
+pub fn fits(path: &RepoPath, bytes: &[u8]) -> bool {
+    ValuesRecord::read(path, bytes).is_ok()
+}
+
+/// Says of an upgrade that an edited record blocks from which commit that can be taken back.
+pub fn tell_restore(upgrade: &mut Upgrade, commits: &BTreeMap<RepoPath, CommitId>) {
+    let Some(path) = edited_record(upgrade) else { return };
+    let Some(commit) = commits.get(&path) else { return };
+    let words = restored_by(&path, commit);
+    if let Some(blocked) = upgrade.blocked.first_mut() {
+        *blocked = format!("{} {words}.", blocked.trim_end());
+    }
+    let edited = upgrade.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED);
+    edited.for_each(|finding| finding.message = format!("{}. {words}", finding.message));
+}
+
+/// What takes a record back from a commit.
+pub fn restored_by(path: &RepoPath, commit: &CommitId) -> String {
+    let short = commit.as_str().get(..12).unwrap_or(commit.as_str());
+    format!("It was last as Capstan wrote it in commit {short}: `git checkout {short} -- {path}`")
 }
 
 fn refused_by(finding: &Finding) -> Refused {

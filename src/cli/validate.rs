@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_model::finding::{Finding, Severity};
+use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::policy::{self, Scope, Snapshot};
@@ -14,7 +14,7 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::{self, today};
 use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
-use crate::app::inventory::Difference;
+use crate::app::inventory::{self, Difference};
 
 pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
@@ -30,7 +30,13 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         .iter()
         .map(|typed| context::path_in(&trees, typed))
         .collect::<Result<Vec<_>, Failure>>()?;
-    let checked = check(&now, before.as_ref());
+    let mut checked = check(&now, before.as_ref());
+    for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
+        let Some(path) = finding.file().cloned() else { continue };
+        if let Some(commit) = workspace.last_fitting(&path, &|bytes| inventory::fits(&path, bytes)) {
+            finding.message = format!("{}. {}", finding.message, inventory::restored_by(&path, &commit));
+        }
+    }
     let findings: Vec<&Finding> =
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
     print(command.output, &findings, &checked.looked_at)?;

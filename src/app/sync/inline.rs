@@ -54,7 +54,9 @@ impl Run<'_> {
         };
         let plans = match self.inventory_plans(&comparison, judging).await? {
             None => {
-                return Ok(Answer::told("It changes nothing of the inventory: there is nothing to render.\n"));
+                return Ok(Answer::told(
+                    "It changes nothing of the inventory: there is nothing to render.\n",
+                ));
             }
             Some(Err(why)) => return Ok(not_rendered(&[why])),
             Some(Ok(plans)) => plans,

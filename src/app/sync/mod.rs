@@ -40,6 +40,7 @@ mod refusals;
 mod reporters;
 mod request;
 mod requests;
+mod restores;
 mod rights;
 mod rollbacks;
 mod shown;
