@@ -511,7 +511,13 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     // What changes is a diff, with the place that it comes from.
     let diff = "```diff
 # acme/peu01/base/workers.yaml
-@@ line 26, OpenStackMachineTemplate org-acme/peu01-md-0 /spec/template/spec/flavor @@
+@@ line 18, MachineDeployment org-acme/peu01-md-0 /spec/template/spec/infrastructureRef/name @@
+-peu01-md-0
++peu01-md-0-3b127a06
+@@ line 23, OpenStackMachineTemplate org-acme/peu01-md-0 /metadata/name @@
+-peu01-md-0
++peu01-md-0-3b127a06
+@@ line 28, OpenStackMachineTemplate org-acme/peu01-md-0 /spec/template/spec/flavor @@
 # Environment prod in inventory/environment-prod.yaml:6:33
 -small
 +large
