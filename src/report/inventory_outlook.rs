@@ -37,6 +37,10 @@ pub fn reach(level: &LevelReach) -> String {
     let machines = if level.machines == 1 { "machine" } else { "machines" };
     match level.rolling {
         0 => text.push_str(", no machine is replaced"),
+        _ if level.machines == 0 => {
+            let (clusters, roll) = (number(level.rolling), if level.rolling == 1 { "rolls" } else { "roll" });
+            text.push_str(&format!(", {clusters} {roll} machines, and Git does not say how many"));
+        }
         1 => text.push_str(&format!(", 1 rolls {} {machines}", grouped(level.machines))),
         rolling => {
             text.push_str(&format!(", {} roll {} {machines}", number(rolling), grouped(level.machines)))
@@ -111,6 +115,10 @@ mod tests {
             "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked"
         );
         assert_eq!(level(1, 1, 1, 1, 0), "1 of 1 cluster changes, 1 rolls 1 machine");
+        assert_eq!(
+            level(2, 2, 2, 0, 0),
+            "2 of 2 clusters change, 2 roll machines, and Git does not say how many"
+        );
         assert_eq!(level(12, 2, 0, 0, 0), "2 of 12 clusters change, no machine is replaced");
         assert_eq!(
             level(1_234_567, 1_000, 0, 0, 1),

@@ -202,7 +202,7 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
             ["acme/peu01"],
             ["acme/peu03", "acme/peu04"],
             [],
-            2,
+            1,
             {"clusters": 1, "machines": 5},
             [
                 {"level": "Environment", "name": "prod", "changed": 3, "rolling": 1, "machines": 5},
@@ -213,8 +213,8 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
                     "message": "acme/gone was made from the definition gone, and the inventory says nothing of it any more: nothing is proposed, and nothing is deleted. Bring the definition back; to have the cluster deleted, write `retire: true` in it; to keep it without an inventory, remove capstan-values.yaml",
                     "file": "acme/gone/capstan-values.yaml", "line": 1, "column": 1,
                 }},
-                {"cluster": "peu05", "error": {
-                    "message": "there is no Site `frr1`; did you mean `fra1`?",
+                {"cluster": "acme/peu05", "error": {
+                    "message": "there is no Site `frr1`; did you mean `fra1`? [inventory-reference]",
                     "file": "inventory/peu05.yaml", "line": 5, "column": 33,
                 }},
             ],
@@ -358,6 +358,15 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
     checkout.repository.commit_all("base and overlay");
     let applied = checkout.capstan(&["render", "acme/peu01", "-o", "json"]).json(0);
     assert_eq!(applied[0]["metadata"]["labels"]["said"], "customer");
+    // Where a field comes from that a component sets, and where one that a template does.
+    let label = ["inventory", "explain", "peu01", "/metadata/labels/said", "--object", "Cluster/peu01"];
+    assert_eq!(
+        checkout.capstan(&label).ended(0).out,
+        "Cluster org/peu01 /metadata/labels/said by the component components/own, named by ClusterDefinition peu01, inventory/peu01.yaml:5:16\n"
+    );
+    let version = ["inventory", "explain", "peu01", "/spec/topology/version", "--object", "Cluster/peu01"];
+    let told = &checkout.capstan(&version).ended(0).out.clone();
+    assert!(!told.contains("component") && told.contains("said by Environment prod"), "{told}");
     // What a level's component says anew reaches the base, and the overlay hides it.
     checkout.write("components/own/kustomization.yaml", &component("other"));
     let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(0);
