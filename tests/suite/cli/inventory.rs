@@ -251,7 +251,7 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
     let text = &text.ended(1).out;
     assert!(
         text.starts_with(
-            "3 of 5 clusters change, 1 rolls 5 machines\nEnvironment prod: 3 of 4 clusters change, 1 rolls 5 machines\nSite fra1: 3 of 3 clusters change, 1 rolls 5 machines\ncreated: acme/peu03\ncreated: acme/peu04\nacme/gone: "
+            "4 of 5 clusters change, 1 rolls 5 machines, 1 blocked\nEnvironment prod: 3 of 4 clusters change, 1 rolls 5 machines\nSite fra1: 3 of 3 clusters change, 1 rolls 5 machines\ncreated: acme/peu03\ncreated: acme/peu04\nacme/gone: "
         ),
         "{text}"
     );
