@@ -49,14 +49,31 @@ pub(super) const ENQUEUE: &str = "
 pub(super) const REVIVE: i64 = 1;
 const LEAVE: i64 = 0;
 
+/// A wait that ends later than so many milliseconds from now was given by a clock that has been set back since, or is far
+/// ahead: the longest that GitHub asks for is an hour. It is over at once.
+const LONGEST_NOT_BEFORE_MS: i64 = 2 * 3_600_000;
+/// Likewise a lease: they are renewed for a minute each.
+const LONGEST_LEASE_MS: i64 = 10 * 60_000;
+
 /// A job whose process died again and again while working on it. `$1` now, `$2` most lost leases.
 const BURY: &str = "
     UPDATE jobs SET state = 'dead', dead_since_ms = $1, lease = NULL, worker = NULL, lease_until_ms = NULL,
         reason = 'the process that worked on it stopped without an answer, again and again'
     WHERE state = 'running' AND lease_until_ms <= $1 AND lost_leases >= $2";
 
+/// Whether a job may be taken. `$now`, `$wait` and `$lease`: now, and the last moment that a wait and a lease may name.
+macro_rules! is_due {
+    ($now:literal, $wait:literal, $lease:literal) => {
+        concat!(
+            "((due.state = 'queued' AND (due.not_before_ms <= ", $now, " OR due.not_before_ms > ", $wait,
+            " OR due.queued_at_ms > ", $now, "))
+             OR (due.state = 'running' AND (due.lease_until_ms <= ", $now, " OR due.lease_until_ms > ", $lease, ")))"
+        )
+    };
+}
+
 /// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now, `$5` most of one installation, `$6` repositories of which none
-/// is taken, as `,1,,2,`. Of PostgreSQL's workers each skips the row that another is just taking; SQLite has one writer,
+/// is taken, as `,1,,2,`, `$7` and `$8` the last moments that a wait and a lease may name. Of PostgreSQL's workers each skips the row that another is just taking; SQLite has one writer,
 /// and no such words.
 macro_rules! claim {
     ($lock:literal) => {
@@ -71,8 +88,9 @@ macro_rules! claim {
                         SUM(CASE WHEN worker = $2 THEN 1 ELSE 0 END) AS here
                     FROM jobs WHERE state = 'running' AND lease_until_ms > $4 GROUP BY installation
                 ) AS busy ON busy.installation = due.installation
-                WHERE ((due.state = 'queued' AND due.not_before_ms <= $4)
-                        OR (due.state = 'running' AND due.lease_until_ms <= $4))
+                WHERE ",
+            is_due!("$4", "$7", "$8"),
+            "
                     AND COALESCE(busy.here, 0) < $5
                     AND $6 NOT LIKE '%,' || due.repository || ',%'
                 ORDER BY CASE WHEN due.lost_leases > 1 THEN 1 ELSE 0 END, COALESCE(busy.anywhere, 0),
@@ -306,6 +324,8 @@ impl Database {
                 .bind(now_ms)
                 .bind(most)
                 .bind(&none_of)
+                .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))
+                .bind(now_ms.saturating_add(LONGEST_LEASE_MS))
                 .fetch_optional(&mut *tx)
                 .await?;
             match row {
@@ -322,11 +342,17 @@ impl Database {
 
     /// A look before the leap: idle workers should not queue for the one writer.
     async fn anything_due(&self, now_ms: i64) -> Result<bool, sqlx::Error> {
-        let sql = "SELECT repository FROM jobs
-                   WHERE (state = 'queued' AND not_before_ms <= $1) OR (state = 'running' AND lease_until_ms <= $1)
-                   LIMIT 1";
-        let row: Option<(i64,)> =
-            read!(self, pool => sqlx::query_as(sql).bind(now_ms).fetch_optional(pool).await)?;
+        let sql = concat!(
+            "SELECT due.repository FROM jobs AS due WHERE ",
+            is_due!("$1", "$2", "$3"),
+            " AND due.state IN ('queued', 'running') LIMIT 1"
+        );
+        let row: Option<(i64,)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(now_ms)
+            .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))
+            .bind(now_ms.saturating_add(LONGEST_LEASE_MS))
+            .fetch_optional(pool)
+            .await)?;
         Ok(row.is_some())
     }
 

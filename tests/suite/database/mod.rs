@@ -9,12 +9,15 @@
 )]
 
 mod agents;
+mod check;
 mod deliveries;
-mod engines;
+pub(crate) mod engines;
 mod migrations;
 mod open;
 mod pages;
 mod queue;
 mod records;
+mod transfer;
 
 pub(crate) use engines::{Bench, each_engine, sqlite};
+

@@ -407,3 +407,29 @@ async fn run_one(
     assert_eq!(jobs.complete(&job).await.unwrap(), Lease::Held);
     true
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_back_holds_no_job_up() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        // Far ahead: one job waits, one is held by a process that dies, one has failed.
+        bench.clock.advance(Duration::from_secs(10 * 86_400));
+        for repository in 1..=3 {
+            database.enqueue(&request(repository, Cause::Event)).await.unwrap();
+        }
+        let held = claim(database).await.unwrap();
+        let failed = claim(database).await.unwrap();
+        database.fail(&failed, "GitHub does not answer", Some(Duration::from_secs(3600))).await.unwrap();
+        bench.clock.set_back(Duration::from_secs(10 * 86_400));
+
+        let mut taken = Vec::new();
+        while let Some(job) = claim(database).await {
+            taken.push(job.repository);
+            database.complete(&job).await.unwrap();
+        }
+        taken.sort_unstable();
+        assert_eq!(taken, [1, 2, 3]);
+        assert_eq!(database.heartbeat(&held, LEASE).await.unwrap(), Lease::Lost);
+    })
+    .await;
+}
