@@ -28,7 +28,16 @@ fn main() {
     println!("a whole look at a repository with {PROPOSALS} proposals open, by the built program on SQLite");
     println!(
         "{:>8}  {:<8}  {:>7}  {:>6}  {:>7}  {:>7}  {:>10}  {:>9}  {:>10}  {:>11}",
-        "clusters", "", "s", "calls", "writes", "KiB", "statements", "database s", "server MiB", "planner MiB"
+        "clusters",
+        "",
+        "s",
+        "calls",
+        "writes",
+        "KiB",
+        "statements",
+        "database s",
+        "server MiB",
+        "planner MiB"
     );
     sizes.into_iter().for_each(measure);
 }

@@ -34,7 +34,9 @@ fn main() {
     let rounds = asked.first().copied().unwrap_or(200);
     match asked.get(1..) {
         Some(&[concerned, clusters]) => measure(rounds, concerned, clusters),
-        _ => [(1, 1), (5, 1_000)].into_iter().for_each(|(concerned, clusters)| measure(rounds, concerned, clusters)),
+        _ => [(1, 1), (5, 1_000)]
+            .into_iter()
+            .for_each(|(concerned, clusters)| measure(rounds, concerned, clusters)),
     }
 }
 
@@ -84,7 +86,9 @@ fn measure(rounds: u32, concerned: u32, clusters: u32) {
     let of_checks = |path: &str| path.contains("/check-runs");
     let writes = forge.count_requests(|exchange| exchange.is_write() && !of_checks(&exchange.path));
     let checks = forge.count_requests(|exchange| exchange.is_write() && of_checks(&exchange.path));
-    println!("push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters");
+    println!(
+        "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters"
+    );
     println!("{:<28}  {:>8}  {:>8}", "", "p50 ms", "p99 ms");
     print_row("until all pull requests", &mut latencies);
     print_row("until their checks", &mut with_check);

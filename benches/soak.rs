@@ -90,7 +90,8 @@ fn main() {
         }
         std::thread::sleep(Duration::from_secs(2));
     }
-    let grown: Vec<String> = lives.iter().enumerate().flat_map(|(life, sights)| grown(life + 1, sights)).collect();
+    let grown: Vec<String> =
+        lives.iter().enumerate().flat_map(|(life, sights)| grown(life + 1, sights)).collect();
     println!("{}", if grown.is_empty() { "nothing grew".to_owned() } else { grown.join("\n") });
     assert!(grown.is_empty(), "something grew");
 }
@@ -143,7 +144,15 @@ fn look(bot: &Bot, folder: &Path) -> Sight {
     };
     // Deliveries stay for a week, checks, comments and the audit trail for a quarter: they grow with what happens. What
     // must be flat is the rest.
-    let others = count(&["jobs", "proposals", "campaigns", "campaign_targets", "dashboards", "refused_writes", "preflights"]);
+    let others = count(&[
+        "jobs",
+        "proposals",
+        "campaigns",
+        "campaign_targets",
+        "dashboards",
+        "refused_writes",
+        "preflights",
+    ]);
     Sight { server, planners, handles: bot.handles(), deliveries: count(&["deliveries"]), others }
 }
 
@@ -154,7 +163,8 @@ fn grown(life: usize, sights: &[Sight]) -> Vec<String> {
         return Vec::new();
     }
     let (early, late) = (&sights[quarter..2 * quarter], &sights[sights.len() - quarter..]);
-    let mean = |sights: &[Sight], of: fn(&Sight) -> f64| sights.iter().map(of).sum::<f64>() / sights.len() as f64;
+    let mean =
+        |sights: &[Sight], of: fn(&Sight) -> f64| sights.iter().map(of).sum::<f64>() / sights.len() as f64;
     let looked: [(&str, fn(&Sight) -> f64, f64); 4] = [
         ("server MiB", |sight| sight.server, 8.0),
         ("planner MiB", |sight| sight.planners, 32.0),
@@ -163,7 +173,8 @@ fn grown(life: usize, sights: &[Sight]) -> Vec<String> {
     ];
     let grew = looked.into_iter().filter_map(|(name, of, slack)| {
         let (before, after) = (mean(early, of), mean(late, of));
-        (after > before * 1.1 + slack).then(|| format!("process {life}: {name} grew from {before:.0} to {after:.0}"))
+        (after > before * 1.1 + slack)
+            .then(|| format!("process {life}: {name} grew from {before:.0} to {after:.0}"))
     });
     grew.collect()
 }

@@ -68,7 +68,9 @@ mod tests {
             findings: Vec::new(),
         };
         assert_eq!(told(&check), "SQLite, schema 12 (this Capstan's: 12), 40 rows\nIt is well.\n");
-        check.findings.push(DatabaseFinding { what: "2 rows dangle".to_owned(), remedy: "Restart.".to_owned() });
+        check
+            .findings
+            .push(DatabaseFinding { what: "2 rows dangle".to_owned(), remedy: "Restart.".to_owned() });
         assert_eq!(
             told(&check),
             "SQLite, schema 12 (this Capstan's: 12), 40 rows\n- 2 rows dangle.\n  Restart.\n"

@@ -130,9 +130,9 @@ impl Database {
                 findings.push(DatabaseFinding { what: format!("{rows} {what}"), remedy: remedy.to_owned() });
             }
         }
-        let of_a_repository = OF_A_REPOSITORY.iter().filter_map(|sql| {
-            sql.strip_prefix("DELETE FROM ")?.strip_suffix(" WHERE repository = $1")
-        });
+        let of_a_repository = OF_A_REPOSITORY
+            .iter()
+            .filter_map(|sql| sql.strip_prefix("DELETE FROM ")?.strip_suffix(" WHERE repository = $1"));
         for table in of_a_repository.filter(|table| !WITHOUT_JOB.contains(table)) {
             let nobodys = format!(
                 "FROM {table} WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.repository = {table}.repository)"

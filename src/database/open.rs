@@ -6,10 +6,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{PgPool, SqlSafeStr, SqlitePool};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection as _, PgPool, SqlSafeStr, SqlitePool};
 
 use super::{Database, Engine};
 use crate::app::ports::Clock;
@@ -215,7 +215,19 @@ async fn open_sqlite(url: &str, tables: Tables) -> Result<Engine, OpenError> {
     let turn = if in_memory { None } else { turn_to_open(&path).await };
     // Connections are never recycled: a file does not go away, and reopening one costs its cache.
     let pool = || SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false);
-    let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(broken)?;
+    let writer = pool()
+        .max_connections(1)
+        // Where the disk is full SQLite itself rolls back, and the connection, which does not know, takes no transaction
+        // any more: another one replaces it. The ping comes behind a rollback that is under way.
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        })
+        .connect_with(options.clone())
+        .await
+        .map_err(broken)?;
     migrate_sqlite(&writer, tables).await?;
     drop(turn);
     if in_memory {
@@ -296,7 +308,10 @@ async fn turn_to_open(database: &Path) -> Option<std::fs::File> {
 }
 
 /// The migrations up to a schema, in the words that `of` takes from a row.
-fn migrator(schema: i64, of: fn(&(i64, &'static str, &'static str, &'static str)) -> &'static str) -> Migrator {
+fn migrator(
+    schema: i64,
+    of: fn(&(i64, &'static str, &'static str, &'static str)) -> &'static str,
+) -> Migrator {
     let migration = |row: &(i64, &'static str, _, _)| {
         Migration::new(row.0, row.1.into(), MigrationType::Simple, of(row).into_sql_str(), false)
     };

@@ -82,8 +82,10 @@ impl Database {
     pub(super) async fn schema(&self) -> Result<Option<i64>, sqlx::Error> {
         let sql = match self.engine {
             Engine::Sqlite { .. } => "SELECT COUNT(*) FROM sqlite_master WHERE name = 'capstan_migrations'",
-            Engine::Postgres(_) => "SELECT COUNT(*) FROM information_schema.tables
-                WHERE table_schema = current_schema() AND table_name = 'capstan_migrations'",
+            Engine::Postgres(_) => {
+                "SELECT COUNT(*) FROM information_schema.tables
+                WHERE table_schema = current_schema() AND table_name = 'capstan_migrations'"
+            }
         };
         let there: i64 = read!(self, pool => sqlx::query_scalar(sql).fetch_one(pool).await)?;
         if there == 0 {
@@ -95,8 +97,7 @@ impl Database {
 
     /// How many rows a query counts.
     pub(super) async fn count(&self, sql: String) -> Result<u64, sqlx::Error> {
-        let rows: i64 =
-            read!(self, pool => sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await)?;
+        let rows: i64 = read!(self, pool => sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await)?;
         Ok(rows.cast_unsigned())
     }
 }

@@ -48,7 +48,9 @@ pub enum TransferError {
     #[error("{0}")]
     Records(String),
     /// There are no tables in it.
-    #[error("there are no tables of Capstan's in this database: give what the bot was given, by --state-dir, --config or --database-url")]
+    #[error(
+        "there are no tables of Capstan's in this database: give what the bot was given, by --state-dir, --config or --database-url"
+    )]
     NoTables,
     /// Its tables are of another Capstan.
     #[error("the database's tables are of schema {found}, and this Capstan's of {known}: {}", what_to_do(*found, *known))]
@@ -59,7 +61,9 @@ pub enum TransferError {
         known: i64,
     },
     /// The database holds something already.
-    #[error("the database is not empty: table `{table}` has {rows} rows; import into an empty one, for nothing is ever mixed or overwritten")]
+    #[error(
+        "the database is not empty: table `{table}` has {rows} rows; import into an empty one, for nothing is ever mixed or overwritten"
+    )]
     NotEmpty {
         /// A table with rows.
         table: &'static str,
@@ -138,7 +142,8 @@ macro_rules! write_tables {
         let tables = describe(&mut *$tx).await.map_err(failed(READING))?;
         $lines.write(&$header(&tables))?;
         for table in &tables {
-            let columns: Vec<String> = table.columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
+            let columns: Vec<String> =
+                table.columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
             let sql = format!("SELECT {} FROM {}", $array.replace("{}", &columns.join(", ")), table.name);
             let mut rows = sqlx::query_scalar::<_, String>(AssertSqlSafe(sql)).fetch(&mut *$tx);
             while let Some(row) = rows.try_next().await.map_err(failed(READING))? {
@@ -171,7 +176,9 @@ macro_rules! read_tables {
             }
             if let Err(error) = insert.execute(&mut *$tx).await {
                 return Err(match error {
-                    sqlx::Error::Database(refused) => $stream.wrong(format!("table `{}`: {refused}", table.name)),
+                    sqlx::Error::Database(refused) => {
+                        $stream.wrong(format!("table `{}`: {refused}", table.name))
+                    }
                     other => failed(WRITING)(other),
                 });
             }
@@ -300,6 +307,9 @@ struct Insert {
     sql: String,
 }
 
+/// A row and how it goes in; values as text.
+type Row<'i> = (&'i Insert, Vec<Option<String>>);
+
 /// A stream that is read.
 struct Stream<'a> {
     from: &'a mut (dyn BufRead + Send),
@@ -329,7 +339,8 @@ impl<'a> Stream<'a> {
         if line.last() != Some(&b'\n') {
             return Err(self.wrong("the line is cut off, or longer than 64 MiB; export again"));
         }
-        String::from_utf8(line).map_err(|_| self.wrong("it is no UTF-8: this is no export of `capstan database export`"))
+        String::from_utf8(line)
+            .map_err(|_| self.wrong("it is no UTF-8: this is no export of `capstan database export`"))
     }
 
     fn header(&mut self) -> Result<Header, TransferError> {
@@ -345,7 +356,8 @@ impl<'a> Stream<'a> {
             }
             Some(_) => {}
         }
-        serde_json::from_value(value).map_err(|error| self.wrong(format!("the header cannot be read: {error}")))
+        serde_json::from_value(value)
+            .map_err(|error| self.wrong(format!("the header cannot be read: {error}")))
     }
 
     /// How the rows of each table go in: the tables of the stream are those that are there, to the last column.
@@ -357,8 +369,11 @@ impl<'a> Stream<'a> {
                 return Err(self.wrong(format!("there is no table `{name}` in schema {}", header.schema)));
             };
             let column = |wanted: &String| table.columns.iter().find(|column| column.name == *wanted);
-            let known: Option<Vec<(String, Kind)>> =
-                told.columns.iter().map(|name| column(name).map(|known| (known.name.clone(), known.kind))).collect();
+            let known: Option<Vec<(String, Kind)>> = told
+                .columns
+                .iter()
+                .map(|name| column(name).map(|known| (known.name.clone(), known.kind)))
+                .collect();
             let known = known.filter(|known| known.len() == table.columns.len()).ok_or_else(|| {
                 self.wrong(format!("table `{name}` has other columns in schema {}", header.schema))
             })?;
@@ -368,17 +383,17 @@ impl<'a> Stream<'a> {
     }
 
     /// The next row; `None` after the last, once all is as the last line says.
-    fn row<'i>(&mut self, inserts: &'i [Insert]) -> Result<Option<(&'i Insert, Vec<Option<String>>)>, TransferError> {
+    fn row<'i>(&mut self, inserts: &'i [Insert]) -> Result<Option<Row<'i>>, TransferError> {
         let line = self.next()?;
-        let value: Value = serde_json::from_str(&line)
-            .map_err(|error| self.wrong(format!("it is no JSON: {error}")))?;
+        let value: Value =
+            serde_json::from_str(&line).map_err(|error| self.wrong(format!("it is no JSON: {error}")))?;
         if value.is_object() {
             return self.end(value).map(|()| None);
         }
         self.digest.update(line.as_bytes());
         self.rows += 1;
-        let (table, values): (String, Vec<Value>) = serde_json::from_value(value)
-            .map_err(|error| self.wrong(format!("it is no row: {error}")))?;
+        let (table, values): (String, Vec<Value>) =
+            serde_json::from_value(value).map_err(|error| self.wrong(format!("it is no row: {error}")))?;
         let insert = inserts
             .iter()
             .find(|insert| insert.name == table)
@@ -401,13 +416,17 @@ impl<'a> Stream<'a> {
     }
 
     fn end(&mut self, value: Value) -> Result<(), TransferError> {
-        let end: End =
-            serde_json::from_value(value).map_err(|error| self.wrong(format!("it is no last line: {error}")))?;
+        let end: End = serde_json::from_value(value)
+            .map_err(|error| self.wrong(format!("it is no last line: {error}")))?;
         if end.rows != self.rows {
-            return Err(self.wrong(format!("{} rows were announced, and {} came; export again", end.rows, self.rows)));
+            return Err(
+                self.wrong(format!("{} rows were announced, and {} came; export again", end.rows, self.rows))
+            );
         }
         if end.sha256 != hex(&self.digest.clone().finish()) {
-            return Err(self.wrong("the lines are not those that were written: their SHA-256 differs; export again"));
+            return Err(
+                self.wrong("the lines are not those that were written: their SHA-256 differs; export again")
+            );
         }
         self.line += 1;
         match self.from.fill_buf()? {

@@ -58,7 +58,8 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
             DatabaseCommand::Import { file } => {
                 let opened = std::fs::File::open(file).map_err(|error| about(file, &error))?;
                 let mut from = BufReader::new(opened);
-                let read = Database::import(url, clock, &mut from).await.map_err(|error| about(file, &error))?;
+                let read =
+                    Database::import(url, clock, &mut from).await.map_err(|error| about(file, &error))?;
                 cli::print_imported(read);
                 Ok(Outcome::Done)
             }

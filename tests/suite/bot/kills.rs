@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use capstan_forge::{Delivery, Forge, MergeMethod, PullState};
-use sqlx::Connection as _;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use sqlx::Connection as _;
 
 use super::sample;
 use super::town::{REPOSITORY, forge};
@@ -124,6 +124,17 @@ impl Place {
         }
     }
 
+    /// A minute passes for the jobs that are held.
+    pub(super) fn let_leases_run_out(&self) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let url = format!("sqlite://{}", self.state().join("capstan.sqlite").display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let held = "UPDATE jobs SET lease_until_ms = lease_until_ms - 60000 WHERE state = 'running'";
+            sqlx::query(held).execute(&mut connection).await.unwrap();
+        });
+    }
+
     pub(super) fn lose_database(&self) {
         for entry in std::fs::read_dir(self.state()).unwrap().flatten() {
             if entry.file_type().unwrap().is_file() {
@@ -221,6 +232,7 @@ fn sigkill_at_random_moments_leads_to_the_same_end() {
         }
         process = place.start();
         wait_until_settled(&forge, &place, &release, &told);
+        place.wait_until_listening();
         let stored = place.stored_deliveries();
         let taken = forge.deliveries().into_iter().skip(lost_with_database).filter(is_kept);
         let lost: Vec<String> = taken.map(|one| one.guid).filter(|guid| !stored.contains(guid)).collect();

@@ -118,7 +118,14 @@ fn carry(mut from: impl End, mut to: impl End, wire: Arc<AtomicU8>) {
             let read = match from.read(&mut bytes) {
                 Ok(0) => break,
                 Ok(read) => read,
-                Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => 0,
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    0
+                }
                 Err(_) => break,
             };
             await_wire(&wire, Wire::Silent);

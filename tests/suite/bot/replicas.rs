@@ -52,7 +52,8 @@ impl Pair {
             std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
             place.environment.push(("CAPSTAN_KEY_FILE".to_owned(), key.display().to_string()));
         }
-        let balancer = Relay::to(Far::OneOf(places.iter().map(|place| place.listen.parse().unwrap()).collect()));
+        let balancer =
+            Relay::to(Far::OneOf(places.iter().map(|place| place.listen.parse().unwrap()).collect()));
         forge.deliver_to(&format!("http://{}/github/webhook", balancer.address));
         Some(Self { forge, places, wires, database, runtime, _balancer: balancer })
     }
@@ -71,7 +72,9 @@ impl Pair {
     }
 
     fn release(&self, name: &str, kubernetes: &str) {
-        self.forge.commit(REPOSITORY, "main", "ada", "Release", &[sample::release(name, kubernetes)]).unwrap();
+        self.forge
+            .commit(REPOSITORY, "main", "ada", "Release", &[sample::release(name, kubernetes)])
+            .unwrap();
     }
 
     fn query(&self, sql: &'static str) -> Vec<String> {
@@ -116,7 +119,11 @@ impl Pair {
         assert!(self.runtime.block_on(self.forge.delivered(Duration::from_secs(60))), "{told}");
         let stored: BTreeSet<String> = self.query("SELECT guid FROM deliveries").into_iter().collect();
         for delivery in self.forge.deliveries().iter().filter(|one| is_kept(one)) {
-            assert!(stored.contains(&delivery.guid), "{told}: {} was answered with 202, and is lost", delivery.event);
+            assert!(
+                stored.contains(&delivery.guid),
+                "{told}: {} was answered with 202, and is lost",
+                delivery.event
+            );
         }
         assert_eq!(self.forge.pulls(REPOSITORY).unwrap().len(), pulls, "{told}: never a second pull request");
         for pull in self.forge.pulls(REPOSITORY).unwrap() {
@@ -173,7 +180,12 @@ fn the_network_to_the_database_is_cut_and_nothing_is_lost() {
     let Some(pair) = Pair::new() else { return };
     let mut processes = pair.begin();
     // For both, for one, without a word, with broken connections.
-    let cuts = [(vec![0, 1], Wire::Silent), (vec![0, 1], Wire::Broken), (vec![0], Wire::Silent), (vec![1], Wire::Broken)];
+    let cuts = [
+        (vec![0, 1], Wire::Silent),
+        (vec![0, 1], Wire::Broken),
+        (vec![0], Wire::Silent),
+        (vec![1], Wire::Broken),
+    ];
     for (round, (cut_off, wire)) in (1..).zip(cuts) {
         let release = format!("v22.{round}.0");
         let told = format!("{cut_off:?} {wire:?}");

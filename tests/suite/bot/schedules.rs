@@ -13,6 +13,7 @@ use axum::http::HeaderMap;
 use capstan::app::ports::{Cause, Jobs};
 use capstan::app::worker::{perform, resync};
 use capstan_forge::{Fault, MergeMethod, PullState, Strike};
+use capstan_plan::command::CommentId;
 use futures_util::StreamExt as _;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
@@ -162,13 +163,18 @@ impl Schedule {
         let dead = self.jobs.dead().await.unwrap();
         let mut seen = describe(&self.town);
         seen.retain(|key, _| !key.ends_with(": files"));
-        panic!("{}: never seen: {what}\ndead: {dead:?}\n{seen:#?}\n{:#?}", self.told, self.town.audit().await);
+        panic!(
+            "{}: never seen: {what}\ndead: {dead:?}\n{seen:#?}\n{:#?}",
+            self.told,
+            self.town.audit().await
+        );
     }
 
     /// All of a fleet's life, and what it looks like in the end.
     async fn live(mut self) -> BTreeMap<String, String> {
         self.town.release("v22.0.0", "v1.22.0");
-        self.until("three proposals", |town| CLUSTERS.iter().all(|one| is_offered(town, one, "v22.0.0"))).await;
+        self.until("three proposals", |town| CLUSTERS.iter().all(|one| is_offered(town, one, "v22.0.0")))
+            .await;
 
         let own = [sample::machine_pool(CLUSTERS[1], "v1.21.4", 5)];
         self.town.open("ada", "mine", &own);
@@ -179,7 +185,8 @@ impl Schedule {
             self.turn().await;
         }
         // Both are answered and seen before anybody goes on.
-        self.until("that it holds", |town| body_begins(town, &branch(CLUSTERS[0]), "> On hold by `ada`")).await;
+        self.until("that it holds", |town| body_begins(town, &branch(CLUSTERS[0]), "> On hold by `ada`"))
+            .await;
         self.until("help", |town| !town.answers(number(town, "mine").unwrap()).is_empty()).await;
 
         self.merge(&branch(CLUSTERS[1]));
@@ -272,8 +279,8 @@ fn has_check(town: &Town, branch: &str) -> bool {
 
 fn is_offered(town: &Town, cluster: &str, release: &str) -> bool {
     let branch = branch(cluster);
-    let titled =
-        number(town, &branch).is_some_and(|number| town.pull(number).title.ends_with(&format!("aws/{release}")));
+    let titled = number(town, &branch)
+        .is_some_and(|number| town.pull(number).title.ends_with(&format!("aws/{release}")));
     titled && has_check(town, &branch)
 }
 
@@ -288,7 +295,10 @@ fn describe(town: &Town) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
     let mut places = BTreeMap::new();
     for pull in &pulls {
-        let nth = 1 + places.values().filter(|place: &&String| place.starts_with(&format!("{}/", pull.head_branch))).count();
+        let nth = 1 + places
+            .values()
+            .filter(|place: &&String| place.starts_with(&format!("{}/", pull.head_branch)))
+            .count();
         places.insert(pull.number, format!("{}/{nth}", pull.head_branch));
     }
     for issue in town.forge.issues(REPOSITORY).unwrap() {
@@ -314,12 +324,29 @@ fn describe(town: &Town) -> BTreeMap<String, String> {
             let known = seen.insert(key.clone(), told);
             assert!(known.is_none(), "{key} twice:\n{known:?}\n{:?}", seen[&key]);
         }
-        seen.insert(format!("{place}: answers"), plain(&town.answers(pull.number).join("\n---\n")));
+        let mut answers = town.answers(pull.number);
+        // A command that was carried out and whose reaction was lost is heard once more: this one finds nothing to do then,
+        // and says so.
+        answers.retain(|answer| !answer.contains("It is not on hold."));
+        seen.insert(format!("{place}: answers"), plain(&answers.join("\n---\n")));
         for comment in town.forge.comments(REPOSITORY, pull.number).unwrap() {
-            let mut reactions: Vec<String> = comment.reactions.iter().map(|(by, what)| format!("{by} {what}")).collect();
-            reactions.sort();
+            if comment.author == town.forge.bot_login() {
+                continue;
+            }
+            // Every command is heard, and told what came of it: by a verdict or by an answer, not by neither.
+            let own: Vec<&str> = comment
+                .reactions
+                .iter()
+                .filter(|(by, _)| *by == town.forge.bot_login())
+                .map(|(_, what)| what.as_str())
+                .collect();
+            let has_verdict = own.contains(&"+1") || own.contains(&"confused");
+            let is_answered = town.answers(pull.number).iter().any(|answer| {
+                capstan_report::answered_comment(answer) == Some(CommentId::Comment(comment.id))
+            });
+            let heard = has_verdict || is_answered;
             let first = comment.body.lines().next().unwrap_or_default();
-            seen.insert(format!("{place}: reactions to {}", plain(first)), reactions.join(", "));
+            seen.insert(format!("{place}: `{}` is told of", plain(first)), heard.to_string());
         }
         seen.insert(format!("{place}: statuses"), statuses(town, &pull.head));
     }
@@ -381,7 +408,10 @@ fn without_the_day(text: &str, places: &BTreeMap<u64, String>) -> String {
 /// Whether a number is part of `2026-11-25 02:13 UTC` or `2026-11-25T02:13:04Z`.
 fn is_of_time(before: &str, word: &str, after: &str) -> bool {
     let is_date = word.len() == 4 && word.starts_with("20") && after.starts_with('-');
-    is_date || before.ends_with("<n>-") || before.ends_with("<n>:") || (word.len() == 2 && after.starts_with(':'))
+    is_date
+        || before.ends_with("<n>-")
+        || before.ends_with("<n>:")
+        || (word.len() == 2 && after.starts_with(':'))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

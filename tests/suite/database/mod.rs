@@ -10,6 +10,7 @@
 
 mod agents;
 mod check;
+mod command;
 mod deliveries;
 pub(crate) mod engines;
 mod migrations;
@@ -17,7 +18,7 @@ mod open;
 mod pages;
 mod queue;
 mod records;
+mod retention;
 mod transfer;
 
 pub(crate) use engines::{Bench, each_engine, sqlite};
-

@@ -117,24 +117,40 @@ async fn a_stream_that_is_not_as_it_was_written_leaves_the_database_empty() {
     let without_end = lines[..lines.len() - 1].join("\n") + "\n";
     let without_row = lines[..lines.len() - 2].join("\n") + "\n" + lines[lines.len() - 1] + "\n";
     let last = lines.len();
-    let schema: u64 = serde_json::from_str::<serde_json::Value>(lines[0]).unwrap()["schema"].as_u64().unwrap();
+    let schema: u64 =
+        serde_json::from_str::<serde_json::Value>(lines[0]).unwrap()["schema"].as_u64().unwrap();
     let cases = [
         ("", "line 1: the file ends here, before its last line".to_owned()),
         ("hello\n", "line 1: this is no export of `capstan database export`".to_owned()),
-        ("{\"capstanDatabase\":2}\n", "line 1: it is of format 2, and this Capstan reads format 1".to_owned()),
+        (
+            "{\"capstanDatabase\":2}\n",
+            "line 1: it is of format 2, and this Capstan reads format 1".to_owned(),
+        ),
         (without_end.as_str(), format!("line {last}: the file ends here, before its last line")),
         (without_row.as_str(), format!("line {}: 10 rows were announced, and 9 came", last - 1)),
-        (&stream.replace("\"ada\"", "\"eve\""), format!("line {last}: the lines are not those that were written")),
+        (
+            &stream.replace("\"ada\"", "\"eve\""),
+            format!("line {last}: the lines are not those that were written"),
+        ),
         (&(stream.clone() + "{}\n"), format!("line {}: something follows the last line", last + 1)),
-        (&stream.replace("[7,4,8]", "[7,\"4\",8]"), "`answered_issues.issue` cannot hold what stands there".to_owned()),
-        (&stream.replace("[7,4,8]", "[7,4]"), "a row of `answered_issues` has 2 values for 3 columns".to_owned()),
+        (
+            &stream.replace("[7,4,8]", "[7,\"4\",8]"),
+            "`answered_issues.issue` cannot hold what stands there".to_owned(),
+        ),
+        (
+            &stream.replace("[7,4,8]", "[7,4]"),
+            "a row of `answered_issues` has 2 values for 3 columns".to_owned(),
+        ),
         (&stream.replace("\"dead\"", "\"asleep\""), "table `jobs`: ".to_owned()),
         (&stream.replace("[\"audit\"", "[\"drop\""), "the header names no table `drop`".to_owned()),
         (
             &stream.replace(&format!("\"schema\":{schema}"), "\"schema\":999"),
             "line 1: it was made by a newer Capstan (0.1.0): its tables are of schema 999".to_owned(),
         ),
-        (&stream.replace("\"name\":\"jobs\"", "\"name\":\"passwords\""), "line 1: there is no table `passwords`".to_owned()),
+        (
+            &stream.replace("\"name\":\"jobs\"", "\"name\":\"passwords\""),
+            "line 1: there is no table `passwords`".to_owned(),
+        ),
     ];
     let mut targets = empty(folder.path(), "target").await;
     for (stream, expected) in cases {
@@ -185,14 +201,17 @@ async fn what_is_exported_while_others_write_is_one_state() {
             let database = database.clone();
             async move {
                 for number in 0..400_u64 {
-                    super::deliveries::store_comment(&database, &format!("guid-{number}"), 1000 + number).await;
+                    super::deliveries::store_comment(&database, &format!("guid-{number}"), 1000 + number)
+                        .await;
                 }
             }
         });
         let mut exports = 0;
         while !writing.is_finished() {
             let stream = export(url).await;
-            let of = |table: &str| rows(&stream).iter().filter(|row| row.starts_with(&format!("[\"{table}\""))).count();
+            let of = |table: &str| {
+                rows(&stream).iter().filter(|row| row.starts_with(&format!("[\"{table}\""))).count()
+            };
             assert_eq!(of("deliveries"), of("jobs"), "each came with its job, in one transaction");
             exports += 1;
         }
