@@ -23,6 +23,25 @@ pub(super) struct List<'l> {
     pub(super) labels: &'l [(&'l str, &'l str)],
     /// How many objects one page holds.
     pub(super) page: &'static str,
+    pub(super) part: Listed,
+}
+
+/// How much of each object is listed.
+#[derive(Clone, Copy)]
+pub(super) enum Listed {
+    Whole,
+    /// `apiVersion`, `kind` and `metadata`.
+    Metadata,
+}
+
+impl Listed {
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables>
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Whole => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        }
+    }
 }
 
 /// A management cluster behind its API server.
@@ -89,7 +108,7 @@ impl KubeCluster {
         list: &List<'_>,
         read: impl Fn(Value) -> Option<T> + Send + Sync,
     ) -> Result<Vec<T>, LiveError> {
-        let List { kind, namespace, labels, page } = *list;
+        let List { kind, namespace, labels, page, part } = *list;
         let doing = match namespace {
             Some(namespace) => format!("listing {kind} in {namespace}"),
             None => format!("listing {kind}"),
@@ -104,8 +123,9 @@ impl KubeCluster {
         let mut tries = 0;
         loop {
             let call = |served: &Served| {
-                let mut call =
-                    Call::new(&doing, by, Method::GET, served.path(namespace)).query("limit", page);
+                let mut call = Call::new(&doing, by, Method::GET, served.path(namespace))
+                    .query("limit", page)
+                    .accept(part.media_type());
                 if !selector.is_empty() {
                     call = call.query("labelSelector", &selector);
                 }
@@ -136,7 +156,7 @@ impl KubeCluster {
                 .map(str::to_owned);
             let api_version = served.api_version();
             if let Some(Value::Array(items)) = answer.body.get_mut("items").map(Value::take) {
-                let items = items.into_iter().map(|item| named(item, &api_version, &served.kind));
+                let items = items.into_iter().map(|item| named(item, part, &api_version, &served.kind));
                 found.extend(items.filter_map(&read));
             }
             if next.is_none() {
@@ -196,9 +216,12 @@ pub(super) fn not_served(doing: &str, kind: &ApiKind) -> LiveError {
     }
 }
 
-/// Items of a list say their kind only where they are custom resources.
-fn named(mut item: Value, api_version: &str, kind: &str) -> Value {
+/// Items of a list say their kind only where they are custom resources; metadata says that it is that.
+fn named(mut item: Value, part: Listed, api_version: &str, kind: &str) -> Value {
     if let Some(map) = item.as_object_mut() {
+        if matches!(part, Listed::Metadata) {
+            map.retain(|key, _| key == "metadata");
+        }
         map.entry("apiVersion").or_insert_with(|| json!(api_version));
         map.entry("kind").or_insert_with(|| json!(kind));
     }

@@ -9,7 +9,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;
 
-use super::cluster::{KubeCluster, List, in_run, path};
+use super::cluster::{KubeCluster, List, Listed, in_run, path};
 use super::discovery::Served;
 use super::rest::Call;
 use super::{delete, take_over, watch};
@@ -76,7 +76,13 @@ impl ManagementCluster for KubeCluster {
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> Result<Vec<Value>, LiveError> {
-        self.list_as(by, &List { kind, namespace, labels, page: PAGE }, Some).await
+        let list = List { kind, namespace, labels, page: PAGE, part: Listed::Whole };
+        self.list_as(by, &list, Some).await
+    }
+
+    async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let list = List { kind, namespace: Some(namespace), labels: &[], page: PAGE, part: Listed::Metadata };
+        self.list_as(by, &list, Some).await
     }
 
     async fn apply(

@@ -129,7 +129,7 @@ fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
             }
             (EXTENSIONS, _) => {
                 // Versions that go are migrated before, and a kind with objects is not taken away. Webhooks are asked
-                // by a dry-run creation, and a right knows no dry run.
+                // by a dry-run apply, which creates, and a right knows no dry run.
                 rules.add(EXTENSIONS, "customresourcedefinitions/status", &[name], &["patch"]);
                 let (of, plural) = (text(object, "/spec/group"), text(object, "/spec/names/plural"));
                 rules.add(of, plural, &[], &["create", "get", "list", "patch"]);

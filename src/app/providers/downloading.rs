@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::halted::Halted;
 use super::ports::Ports;
 use super::records::text;
+use super::sources::Sources;
 use crate::app::components::{Download, NotHere, Sort, config_map};
 use crate::app::ports::{
     As, Contested, LiveError, ManagementCluster as _, Run, SourceCredentials, WantedComponents,
@@ -34,7 +35,7 @@ pub(super) async fn fill(
     objects: &[Value],
     named: &LiveSet,
     recorded: &BTreeMap<ObjectId, RecordedComponents>,
-    sources: &mut Vec<Value>,
+    sources: &mut Sources,
 ) -> Result<Lacking, LiveError> {
     let mut lacking = Lacking::default();
     let mut asked = Vec::new();
@@ -42,17 +43,13 @@ pub(super) async fn fill(
         let id = provider.id();
         let Some(object) = objects.iter().find(|object| is(object, provider)) else { continue };
         let goes = object.pointer("/metadata/deletionTimestamp").is_some();
-        let is_supplied = || {
-            sources
-                .iter()
-                .any(|source| text(source, "/kind") == "ConfigMap" && provider.is_supplied_by(source))
-        };
+        let is_supplied = || sources.config_maps.iter().any(|map| provider.is_supplied_by(map));
         if goes || is_supplied() {
             continue;
         }
         // What is wrong with an address, or with a Secret, rendering says.
         let Ok(Some(origin)) = provider.origin() else { continue };
-        let secret = provider.config_secret().map(|name| secret(sources, provider, name));
+        let secret = provider.config_secret().map(|name| sources.secret(provider, name));
         let (credentials, who) = match secret {
             Some(None) => continue,
             None => (SourceCredentials::default(), String::new()),
@@ -92,7 +89,7 @@ pub(super) async fn fill(
                     "name": provider.name, "uid": uid,
                 }]);
                 match ports.live.apply(by, &map, Run::Real, Contested::Take).await {
-                    Ok(kept) => sources.push(kept),
+                    Ok(kept) => sources.add(&kept),
                     Err(error @ (LiveError::Refused { .. } | LiveError::Malformed { .. })) => {
                         let message = format!("its components were fetched, and cannot be kept: {error}");
                         lacking.halted.insert(provider.id(), failed(message));
@@ -152,12 +149,4 @@ fn is(object: &Value, provider: &Provider) -> bool {
     text(object, "/kind") == provider.kind.name()
         && text(object, "/metadata/namespace") == provider.namespace
         && text(object, "/metadata/name") == provider.name
-}
-
-fn secret<'s>(sources: &'s [Value], provider: &Provider, name: &str) -> Option<&'s Value> {
-    sources.iter().find(|source| {
-        text(source, "/kind") == "Secret"
-            && text(source, "/metadata/namespace") == provider.namespace
-            && text(source, "/metadata/name") == name
-    })
 }

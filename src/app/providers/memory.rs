@@ -1,4 +1,4 @@
-//! What providers were rendered to, kept from pass to ports.
+//! What providers were rendered to, kept from pass to pass.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,12 +9,15 @@ use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider};
 use serde_json::Value;
 
+use super::halted::may_not;
 use super::member::Member;
 use super::members::Members;
+use super::ports::Ports;
 use super::prepared::Prepared;
 use super::records::text;
 use super::sights::{Sights, is_later};
-use crate::app::ports::{ApiObject, Change, LiveChange};
+use super::sources::Sources;
+use crate::app::ports::{ApiObject, Change, LiveChange, LiveError};
 
 /// What a loop of passes remembers from one to the next: nothing that it could not find out again.
 #[derive(Default)]
@@ -81,54 +84,53 @@ pub(super) type Attempt = Result<Arc<Prepared>, (Failure, String)>;
 
 type AllRendered = BTreeMap<ObjectId, Attempt>;
 
-/// Renders every provider, those aside that were rendered from the same before.
-pub(super) fn render_all(
+/// Renders every provider, those aside that were rendered from the same before. What may not be read of what one is rendered
+/// from is noted in `sources`.
+pub(super) async fn render_all(
+    ports: &Ports,
     memory: &mut Memory,
     objects: &[Value],
     named: &LiveSet,
-    sources: &mut Vec<Value>,
-) -> AllRendered {
+    sources: &mut Sources,
+) -> Result<AllRendered, LiveError> {
+    let keys: Vec<(ObjectId, String)> = named
+        .providers()
+        .iter()
+        .map(|provider| (provider.id(), rendered_from(provider, objects, sources)))
+        .collect();
+    memory.rendered.retain(|id, _| keys.iter().any(|(known, _)| known == id));
+    for (provider, (id, key)) in named.providers().iter().zip(keys) {
+        if memory.rendered.get(&id).is_some_and(|(known, _)| *known == key) {
+            continue;
+        }
+        let set = match sources.of(ports, &ports.by(), provider, objects).await {
+            Ok(set) => set,
+            Err(error) => {
+                sources.forbidden.insert(provider.namespace.clone(), may_not(error)?);
+                memory.rendered.remove(&id);
+                continue;
+            }
+        };
+        let rendered = set
+            .render(provider)
+            .map(|rendered| Arc::new(Prepared::from(rendered)))
+            .map_err(|refusal| (Failure::from(refusal.stage()), refusal.without_place()));
+        memory.rendered.insert(id, (key, rendered));
+    }
+    Ok(memory.rendered.iter().map(|(id, (_, rendered))| (id.clone(), rendered.clone())).collect())
+}
+
+/// Which content a provider is rendered from.
+fn rendered_from(provider: &Provider, objects: &[Value], sources: &Sources) -> String {
     let version = |object: &Value| {
         format!("{} {}", text(object, "/metadata/uid"), text(object, "/metadata/resourceVersion"))
     };
-    let key = |provider: &Provider| {
-        let id = provider.id();
-        let own = objects.iter().find(|one| ApiObject::of(one).is_some_and(|one| one.id() == id));
-        let mut parts: Vec<String> =
-            own.map(|one| format!("{} {}", text(one, "/metadata/uid"), one["spec"])).into_iter().collect();
-        for source in sources.iter() {
-            let is_secret = text(source, "/kind") == "Secret"
-                && text(source, "/metadata/namespace") == provider.namespace
-                && Some(text(source, "/metadata/name")) == provider.config_secret();
-            if is_secret || (text(source, "/kind") == "ConfigMap" && provider.reads(source)) {
-                parts.push(version(source));
-            }
-        }
-        sha256(parts.join("\n"))
-    };
-    let keys: Vec<(ObjectId, String)> =
-        named.providers().iter().map(|provider| (provider.id(), key(provider))).collect();
-    memory.rendered.retain(|id, _| keys.iter().any(|(known, _)| known == id));
-    let is_known =
-        |(id, key): &(ObjectId, String)| memory.rendered.get(id).is_some_and(|(known, _)| known == key);
-    if !keys.iter().all(is_known) {
-        sources.extend(objects.iter().cloned());
-        let set = LiveSet::read(sources);
-        for provider in set.providers() {
-            let Some((id, key)) = keys.iter().find(|(id, _)| *id == provider.id()) else { continue };
-            if is_same(memory, id, key) {
-                continue;
-            }
-            let rendered = set
-                .render(provider)
-                .map(|rendered| Arc::new(Prepared::from(rendered)))
-                .map_err(|refusal| (Failure::from(refusal.stage()), refusal.without_place()));
-            memory.rendered.insert(id.clone(), (key.clone(), rendered));
-        }
-    }
-    memory.rendered.iter().map(|(id, (_, rendered))| (id.clone(), rendered.clone())).collect()
-}
-
-fn is_same(memory: &Memory, id: &ObjectId, key: &str) -> bool {
-    memory.rendered.get(id).is_some_and(|(known, _)| known == key)
+    let id = provider.id();
+    let own = objects.iter().find(|one| ApiObject::of(one).is_some_and(|one| one.id() == id));
+    let mut parts: Vec<String> =
+        own.map(|one| format!("{} {}", text(one, "/metadata/uid"), one["spec"])).into_iter().collect();
+    parts.extend(sources.config_maps.iter().filter(|map| provider.reads(map)).map(version));
+    let secret = provider.config_secret().and_then(|name| sources.secret(provider, name));
+    parts.extend(secret.map(version));
+    sha256(parts.join("\n"))
 }

@@ -28,6 +28,7 @@ mod reading;
 mod records;
 mod saying;
 mod sights;
+mod sources;
 mod webhooks;
 
 pub use memory::Memory;

@@ -1,24 +1,25 @@
 //! What a pass begins with: provider objects, what they are rendered from, what is remembered of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_live::installing::pass::{Record, Wanted};
 use capstan_live::installing::{Check, Checked, Failure, check};
 use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::deleting;
 use super::downloading::{self, Lacking};
-use super::halted::{Halted, may_not};
+use super::halted::Halted;
 use super::member::Member;
-use super::members::{Members, core, kind_of};
+use super::members::{Members, kind_of};
 use super::memory::{Memory, render_all};
 use super::ports::Ports;
 use super::prepared::Prepared;
 use super::records::{read_all, text};
-use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _};
+use super::sources::Sources;
+use crate::app::ports::{ApiObject, LiveError, ManagementCluster as _};
 
 /// What becomes of components that are lacking.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,17 +39,13 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     }
     let remembered = read_all(ports, &by).await?;
     let named = LiveSet::read(&objects);
-    let (mut sources, forbidden) = sources(ports, &by, &named).await?;
+    let mut sources = Sources::read(ports, &by, &named).await?;
     let (recorded, wrong) = downloading::recorded(&objects, &named);
     let Lacking { halted: lacking, again } = match lacked {
         Lacked::Fetched => downloading::fill(ports, &by, &objects, &named, &recorded, &mut sources).await?,
         Lacked::Left => Lacking::default(),
     };
-    let config_maps = sources.iter().filter(|source| text(source, "/kind") == "ConfigMap");
-    let config_maps: Vec<Value> = config_maps
-        .map(|map| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map["metadata"]}))
-        .collect();
-    let rendered = render_all(memory, &objects, &named, &mut sources);
+    let rendered = render_all(ports, memory, &objects, &named, &mut sources).await?;
 
     let installed: BTreeMap<ObjectId, &Value> =
         objects.iter().filter_map(|object| Some((ApiObject::of(object)?.id(), object))).collect();
@@ -66,8 +63,8 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         let id = provider.id();
         let object = installed.get(&id).map(|object| (*object).clone());
         let halted = refused(provider.kind, &provider.namespace, &provider.name);
-        let may_not = forbidden.get(&provider.namespace).cloned();
-        let halted = halted.or_else(|| may_not.map(|why| Halted::Check(Check::MissingRights(why))));
+        let forbidden = sources.forbidden.get(&provider.namespace).cloned();
+        let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(Check::MissingRights(why))));
         let own = remembered.iter().find(|one| {
             one.kind == provider.kind && one.name == provider.name && one.namespace == provider.namespace
         });
@@ -106,6 +103,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         if let Some(halted) = &member.halted {
             member.wanted = Wanted::Halted(halted.message());
         } else if let Some((given_up, record)) = member.given_up() {
+            let sources = sources.of(ports, &by, provider, &objects).await?;
             let installed = installed_again(&sources, provider, &record);
             member.goes_back(&given_up, &record, installed);
         }
@@ -172,7 +170,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     for member in &mut members {
         deleting::settle(ports, &by, member, &all).await?;
     }
-    Ok(Members { all: members, config_maps, again })
+    Ok(Members { all: members, config_maps: sources.config_maps, again })
 }
 
 /// What the operator's checks look at of a provider object, whatever else is wrong with it.
@@ -191,44 +189,8 @@ fn checked(object: &Value) -> Option<Checked<'_>> {
 }
 
 /// What is installed, rendered once more; `None` where its components are not at hand any more, or come to something else now.
-fn installed_again(sources: &[Value], provider: &Provider, record: &Record) -> Option<Arc<Prepared>> {
+fn installed_again(sources: &LiveSet, provider: &Provider, record: &Record) -> Option<Arc<Prepared>> {
     let installed = record.installed.as_ref()?;
-    let rendered = LiveSet::read(sources).render_at(provider, &installed.version).ok()?;
+    let rendered = sources.render_at(provider, &installed.version).ok()?;
     (rendered.digest() == installed.digest).then(|| Arc::new(Prepared::from(rendered)))
-}
-
-/// ConfigMaps and Secrets that providers are rendered from; and, by namespace, what may not be read.
-async fn sources(
-    ports: &Ports,
-    by: &As,
-    named: &LiveSet,
-) -> Result<(Vec<Value>, BTreeMap<String, String>), LiveError> {
-    let (mut found, mut forbidden) = (Vec::new(), BTreeMap::new());
-    let namespaces: BTreeSet<&str> =
-        named.providers().iter().map(|provider| provider.namespace.as_str()).collect();
-    for namespace in namespaces {
-        let all = match ports.live.list(by, &core("ConfigMap"), Some(namespace), &[]).await {
-            Err(error) => {
-                forbidden.insert(namespace.to_owned(), may_not(error)?);
-                continue;
-            }
-            Ok(all) => all,
-        };
-        let is_read = |map: &Value| named.providers().iter().any(|provider| provider.reads(map));
-        found.extend(all.into_iter().filter(is_read));
-    }
-    let secrets: BTreeSet<(&str, &str)> = named
-        .providers()
-        .iter()
-        .filter_map(|provider| Some((provider.namespace.as_str(), provider.config_secret()?)))
-        .collect();
-    for (namespace, name) in secrets {
-        let secret =
-            ApiObject { kind: core("Secret"), namespace: Some(namespace.to_owned()), name: name.to_owned() };
-        match ports.live.read(by, &secret).await {
-            Err(error) => drop(forbidden.insert(namespace.to_owned(), may_not(error)?)),
-            Ok(secret) => found.extend(secret),
-        }
-    }
-    Ok((found, forbidden))
 }

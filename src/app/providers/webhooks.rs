@@ -7,7 +7,7 @@ use capstan_model::object::ObjectId;
 use serde_json::{Value, json};
 
 use super::ports::Ports;
-use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _};
+use crate::app::ports::{ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
 
 /// The name of what is asked for: nothing is ever made of it.
 const NAME: &str = "capstan-asks";
@@ -34,8 +34,10 @@ pub(super) async fn ask(
             // What no definition brings (Pods, Nodes) is nothing to be made, not even in a dry run.
             let Some(Some(definition)) = asked.get(&key) else { continue };
             let Some(manifest) = manifest(definition, &group, &version, namespace) else { continue };
-            if let Err(LiveError::Refused { refusal, doing }) = ports.live.dry_run_create(by, &manifest).await
-            {
+            // Applied and not created: for two seconds after a definition was established the API server keeps every
+            // creation of its kind waiting. Webhooks are called for the creation that it is, either way.
+            let asked = ports.live.apply(by, &manifest, Run::Dry, Contested::Refuse);
+            if let Err(LiveError::Refused { refusal, doing }) = asked.await {
                 let name = webhook.get("name").and_then(Value::as_str).unwrap_or_default();
                 match refusal.kind {
                     RefusalKind::Webhook => {

@@ -101,6 +101,11 @@ impl ManagementCluster for Gate {
         self.live.list(by, kind, namespace, labels).await
     }
 
+    async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let _place = self.place().await;
+        self.live.list_metadata(by, kind, namespace).await
+    }
+
     async fn apply(
         &self,
         by: &As,

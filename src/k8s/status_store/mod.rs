@@ -15,7 +15,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::watch::channel;
 
-use super::cluster::{KubeCluster, List};
+use super::cluster::{KubeCluster, List, Listed};
 use super::connect::Connection;
 use super::crd::{GROUP, VERSION};
 use super::events::{Events, Regarding, Saying};
@@ -72,7 +72,8 @@ impl KubeStatusStore {
         read: impl Fn(&Value) -> Option<Result<T, LiveError>> + Send + Sync,
     ) -> Result<Vec<T>, LiveError> {
         let kind = ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind);
-        let list = List { kind: &kind, namespace: Some(namespace), labels: &[], page: PAGE };
+        let list =
+            List { kind: &kind, namespace: Some(namespace), labels: &[], page: PAGE, part: Listed::Whole };
         let all = self.cluster.list_as(&As::Reconciler, &list, |object| read(&object)).await?;
         all.into_iter().collect()
     }

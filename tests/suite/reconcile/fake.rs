@@ -44,8 +44,6 @@ pub(crate) struct State {
     pub(crate) reads: BTreeSet<String>,
     /// What controllers make of an object once it was written for real.
     pub(crate) reactions: Vec<Defaults>,
-    /// What webhooks say to a dry-run creation.
-    pub(crate) creations: Vec<Webhook>,
     pub(crate) counter: u64,
     /// After so many real writes the server is gone, before it does the next one.
     pub(crate) dies_after: Option<usize>,
@@ -216,7 +214,11 @@ impl State {
         }
         for says in &self.webhooks {
             if let Some((status, message)) = says(before.as_ref(), &object) {
-                let reason = if status < 500 { "Invalid" } else { "InternalError" };
+                let reason = match status {
+                    403 => "Forbidden",
+                    ..500 => "Invalid",
+                    _ => "InternalError",
+                };
                 return Err((status, json!({"kind": "Status", "message": message, "reason": reason})));
             }
         }
@@ -390,6 +392,12 @@ impl ManagementCluster for FakeCluster {
         Ok(found.map(|(_, value)| value.clone()).collect())
     }
 
+    async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let found = self.list(by, kind, Some(namespace), &[]).await?;
+        let metadata = |one: Value| json!({"apiVersion": one["apiVersion"], "kind": one["kind"], "metadata": one["metadata"]});
+        Ok(found.into_iter().map(metadata).collect())
+    }
+
     async fn apply(
         &self,
         _by: &As,
@@ -459,13 +467,6 @@ impl ManagementCluster for FakeCluster {
         let mut created = manifest.clone();
         for fill in &state.defaults {
             fill(&mut created);
-        }
-        for says in &state.creations {
-            if let Some((status, message)) = says(None, &created) {
-                let reason = if status < 500 { "Forbidden" } else { "InternalError" };
-                let body = json!({"kind": "Status", "message": message, "reason": reason});
-                return Err(refused("creating", (status, body)));
-            }
         }
         Ok(created)
     }

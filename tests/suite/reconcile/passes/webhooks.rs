@@ -14,12 +14,12 @@ fn town() -> (Town, Arc<AtomicBool>) {
     }
     let silent = Arc::new(AtomicBool::new(true));
     let is_silent = Arc::clone(&silent);
-    town.live.state().creations.push(Box::new(move |_, created| {
-        let is_asked = created["apiVersion"] == "cluster-api.example/v1beta1";
+    town.live.webhook(move |_, asked| {
+        let is_asked = asked["apiVersion"] == "cluster-api.example/v1beta1";
         (is_asked && is_silent.load(Ordering::SeqCst)).then(|| {
             (500, "Internal error occurred: failed calling webhook \"boxes.cluster-api.example\": no endpoints available".to_owned())
         })
-    }));
+    });
     (town, silent)
 }
 
@@ -38,8 +38,10 @@ async fn a_provider_whose_webhook_is_silent_is_not_done() {
     silent.store(false, Ordering::SeqCst);
     assert!(!town.settle().await.is_waiting);
     assert_eq!([town.installed(CORE), town.installed(ACME)], ["v1.0.0", "v1.0.0"]);
-    let asked = town.live.state().log.iter().filter(|one| one.verb == "create").count();
-    assert!(asked >= 2, "each webhook was asked");
+    let log = town.live.state().log.iter().map(|one| one.object.clone()).collect::<Vec<_>>();
+    for namespace in ["core-system", "acme-system"] {
+        assert!(log.contains(&format!("Box {namespace}/capstan-asks")), "each webhook was asked: {log:?}");
+    }
 }
 
 /// What a webhook answers does not matter, only that it does.
@@ -47,9 +49,10 @@ async fn a_provider_whose_webhook_is_silent_is_not_done() {
 async fn a_webhook_that_says_no_has_answered() {
     let (mut town, silent) = town();
     silent.store(false, Ordering::SeqCst);
-    town.live.state().creations.push(Box::new(|_, _| {
-        Some((403, "admission webhook \"boxes.cluster-api.example\" denied the request: no name".to_owned()))
-    }));
+    town.live.webhook(|_, asked| {
+        let denied = "admission webhook \"boxes.cluster-api.example\" denied the request: no name";
+        (asked["apiVersion"] == "cluster-api.example/v1beta1").then(|| (403, denied.to_owned()))
+    });
     assert!(!town.settle().await.is_waiting, "{}", town.condition(CORE, "ProviderInstalled"));
     assert_eq!(town.installed(CORE), "v1.0.0");
 }
