@@ -7,6 +7,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement, not a product")]
 
+mod process;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +26,10 @@ use sqlx::{Connection, Row, SqliteConnection};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CONNECTIONS: usize = 16;
 const BODY_BYTES: usize = 12_288;
@@ -80,17 +86,18 @@ fn main() {
     let (sent, mut latencies) = clients.join().unwrap();
     stop.send(()).unwrap();
     runtime.block_on(serving).unwrap();
+    let (_, _, peak) = process::usage();
     let stored = runtime.block_on(count(&url));
     assert_eq!(stored, sent, "every 202 is in the database, and nothing else");
 
     latencies.sort_unstable();
     let at = |percent: usize| latencies[(latencies.len() - 1) * percent / 100].as_secs_f64() * 1000.0;
     println!(
-        "| webhooks stored (SQLite, {CONNECTIONS} connections, 12 kB signed) | per second | p50 ms | p99 ms |"
+        "| webhooks stored (SQLite, {CONNECTIONS} connections, 12 kB signed) | per second | p50 ms | p99 ms | peak MiB, the senders' included |"
     );
-    println!("|---|---|---|---|");
+    println!("|---|---|---|---|---|");
     println!(
-        "| {} in {seconds} s | {:.0} | {:.2} | {:.2} |",
+        "| {} in {seconds} s | {:.0} | {:.2} | {:.2} | {peak:.0} |",
         latencies.len(),
         latencies.len() as f64 / seconds as f64,
         at(50),

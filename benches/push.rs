@@ -1,5 +1,6 @@
 //! From the push of a release to the pull request, on the embedded forge: p50 and p99 over 200 releases,
-//! and the write calls that one proposal costs. `cargo bench --bench push [-- RELEASES]`
+//! and the write calls that one proposal costs; one cluster, then five concerned of a thousand.
+//! `cargo bench --bench push [-- RELEASES [CONCERNED CLUSTERS]]`
 //!
 //! The bot is the built program with SQLite in a temporary folder. Each round pushes a release, waits
 //! until the pull request names it and its check is there, and merges it.
@@ -29,7 +30,18 @@ impl Drop for Bot {
 }
 
 fn main() {
-    let rounds = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(200);
+    let asked: Vec<u32> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+    let rounds = asked.first().copied().unwrap_or(200);
+    match asked.get(1..) {
+        Some(&[concerned, clusters]) => measure(rounds, concerned, clusters),
+        _ => [(1, 1), (5, 1_000)]
+            .into_iter()
+            .for_each(|(concerned, clusters)| measure(rounds, concerned, clusters)),
+    }
+}
+
+/// A release concerns some of so many clusters; the others follow another provider.
+fn measure(rounds: u32, concerned: u32, clusters: u32) {
     let forge = Forge::start(Options::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     forge.create_organization("acme").unwrap();
@@ -39,9 +51,14 @@ fn main() {
     let settings = "upgrade:\n  proposals: {open: 10000, perHour: 10000}\n";
     let mut files = vec![Edit::write(".capstan.yaml", settings)];
     files.extend(release(0));
-    files.push(Edit::write("gauss/peu01/base/pool.yaml", pool("peu01", 0)));
-    files.push(Edit::write("gauss/peu01/capstan.yaml", "release: aws/v1.0.0\nvariables: {NAME: peu01}\n"));
-    forge.commit(REPOSITORY, "main", "ada", "A fleet of one", &files).unwrap();
+    files.push(Edit::write("gcp/v1.0.0/base/pool.yaml", pool("${NAME}", 0)));
+    for number in 0..clusters {
+        let (name, provider) = (format!("peu{number:04}"), if number < concerned { "aws" } else { "gcp" });
+        files.push(Edit::write(format!("gauss/{name}/base/pool.yaml"), pool(&name, 0)));
+        let record = format!("release: {provider}/v1.0.0\nvariables: {{NAME: {name}}}\n");
+        files.push(Edit::write(format!("gauss/{name}/capstan.yaml"), record));
+    }
+    forge.commit(REPOSITORY, "main", "ada", "A fleet", &files).unwrap();
     forge.install("acme", Selection::All).unwrap();
     let _bot = start_bot(&forge, folder.path());
 
@@ -50,28 +67,35 @@ fn main() {
     for round in 1..=rounds {
         let start = Instant::now();
         forge.commit(REPOSITORY, "main", "ada", "A release", &release(round)).unwrap();
-        let pull = wait(|| proposal(&forge, round));
+        let pulls = wait(|| Some(proposals(&forge, round)).filter(|pulls| pulls.len() == concerned as usize));
         latencies.push(start.elapsed());
         wait(|| {
-            let runs = forge.checks(REPOSITORY, &pull.head).unwrap();
-            runs.iter().any(|check| check.name == "capstan" && check.conclusion.is_some()).then_some(())
+            let is_checked = |pull: &PullView| {
+                let runs = forge.checks(REPOSITORY, &pull.head).unwrap();
+                runs.iter().any(|check| check.name == "capstan" && check.conclusion.is_some())
+            };
+            pulls.iter().all(is_checked).then_some(())
         });
         with_check.push(start.elapsed());
-        forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
+        for pull in pulls {
+            forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
+        }
     }
     // What the last merge brings is told by its own delivery; then all calls of all rounds are known.
     sleep(Duration::from_secs(1));
     let of_checks = |path: &str| path.contains("/check-runs");
     let writes = forge.count_requests(|exchange| exchange.is_write() && !of_checks(&exchange.path));
     let checks = forge.count_requests(|exchange| exchange.is_write() && of_checks(&exchange.path));
-    println!("push to pull request on the embedded forge, {rounds} releases");
+    println!(
+        "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters"
+    );
     println!("{:<28}  {:>8}  {:>8}", "", "p50 ms", "p99 ms");
-    print_row("until the pull request", &mut latencies);
-    print_row("until its check", &mut with_check);
+    print_row("until all pull requests", &mut latencies);
+    print_row("until their checks", &mut with_check);
     println!(
         "write calls a proposal: {:.2}, and {:.2} for its check",
-        f64::from(u32::try_from(writes).unwrap()) / f64::from(rounds),
-        f64::from(u32::try_from(checks).unwrap()) / f64::from(rounds)
+        f64::from(u32::try_from(writes).unwrap()) / f64::from(rounds * concerned),
+        f64::from(u32::try_from(checks).unwrap()) / f64::from(rounds * concerned)
     );
 }
 
@@ -81,10 +105,11 @@ fn print_row(name: &str, times: &mut [Duration]) {
     println!("{name:<28}  {:>8.0}  {:>8.0}", at(50), at(99));
 }
 
-fn proposal(forge: &Forge, round: u32) -> Option<PullView> {
+fn proposals(forge: &Forge, round: u32) -> Vec<PullView> {
     let version = format!("v1.{round}.0");
-    let pulls = forge.pulls(REPOSITORY).unwrap();
-    pulls.into_iter().find(|pull| pull.state == PullState::Open && pull.title.contains(&version))
+    let mut pulls = forge.pulls(REPOSITORY).unwrap();
+    pulls.retain(|pull| pull.state == PullState::Open && pull.title.ends_with(&version));
+    pulls
 }
 
 fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {

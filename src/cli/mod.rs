@@ -15,6 +15,7 @@ mod completions;
 mod context;
 mod crds;
 mod create;
+mod database;
 mod diff;
 mod explain;
 mod failure;
@@ -41,9 +42,11 @@ pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
 pub use arguments::{
-    Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, Format, Offline, PlannerProcess, Service,
+    Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, DatabaseArguments, DatabaseCommand, Format,
+    Offline, PlannerProcess, Service,
 };
 pub use crds::print_definitions;
+pub use database::{database_failure, print_database_check, print_exported, print_imported};
 pub use failure::{Failure, Outcome};
 
 use capstan_report::Refusal;

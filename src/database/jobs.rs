@@ -26,10 +26,19 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
 /// What is kept of a failure's reason, in characters.
 const REASON_CHARACTERS: usize = 512;
 
+/// Whether a dead job lives again. An event or a start (`$6` is [`REVIVE`]) begins anew; a resync lets it try once an hour,
+/// so that an outage of GitHub's leaves nothing behind, but not one that processes died of.
+macro_rules! is_tried_again {
+    () => {
+        "(jobs.state = 'dead' AND ($6 = 1 OR (jobs.dead_since_ms <= $5 - 3600000 AND jobs.lost_leases < 20)))"
+    };
+}
+
 /// `$1` repository, `$2` installation, `$3` name, `$4` cause, `$5` now, `$6` [`REVIVE`] or [`LEAVE`].
-/// A resync (`LEAVE`) neither revives a dead job nor makes a running one run again: it comes again soon.
-pub(super) const ENQUEUE: &str = "
-    INSERT INTO jobs (repository, installation, name, state, cause, requested, started, attempts,
+/// A resync (`LEAVE`) makes no running job run again: it comes again soon. A dead one that it lets try has had all its
+/// failures but one.
+pub(super) const ENQUEUE: &str = concat!(
+    "INSERT INTO jobs (repository, installation, name, state, cause, requested, started, attempts,
                       lost_leases, not_before_ms, queued_at_ms)
     VALUES ($1, $2, $3, 'queued', $4, 1, 0, 0, 0, $5, $5)
     ON CONFLICT (repository) DO UPDATE SET
@@ -37,17 +46,29 @@ pub(super) const ENQUEUE: &str = "
         name = excluded.name,
         cause = excluded.cause,
         requested = jobs.requested + CASE WHEN jobs.state = 'running' AND $6 = 0 THEN 0 ELSE 1 END,
-        attempts = CASE WHEN jobs.state = 'dead' AND $6 = 1 THEN 0 ELSE jobs.attempts END,
+        attempts = CASE WHEN NOT ",
+    is_tried_again!(),
+    " THEN jobs.attempts WHEN $6 = 1 THEN 0 ELSE 11 END,
         put_off = CASE WHEN $6 = 1 THEN 0 ELSE jobs.put_off END,
-        not_before_ms = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
-                                  OR (jobs.state = 'queued' AND jobs.put_off > 0 AND $6 = 1)
+        not_before_ms = CASE WHEN jobs.state = 'idle' OR ",
+    is_tried_again!(),
+    " OR (jobs.state = 'queued' AND jobs.put_off > 0 AND $6 = 1)
                              THEN excluded.not_before_ms ELSE jobs.not_before_ms END,
-        queued_at_ms = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
-                            THEN excluded.queued_at_ms ELSE jobs.queued_at_ms END,
-        state = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
-                     THEN 'queued' ELSE jobs.state END";
+        queued_at_ms = CASE WHEN jobs.state = 'idle' OR ",
+    is_tried_again!(),
+    " THEN excluded.queued_at_ms ELSE jobs.queued_at_ms END,
+        state = CASE WHEN jobs.state = 'idle' OR ",
+    is_tried_again!(),
+    " THEN 'queued' ELSE jobs.state END"
+);
 pub(super) const REVIVE: i64 = 1;
 const LEAVE: i64 = 0;
+
+/// A wait that ends later than so many milliseconds from now was given by a clock that has been set back since, or is far
+/// ahead: the longest that GitHub asks for is an hour. It is over at once.
+const LONGEST_NOT_BEFORE_MS: i64 = 2 * 3_600_000;
+/// Likewise a lease: they are renewed for a minute each.
+const LONGEST_LEASE_MS: i64 = 10 * 60_000;
 
 /// A job whose process died again and again while working on it. `$1` now, `$2` most lost leases.
 const BURY: &str = "
@@ -55,9 +76,29 @@ const BURY: &str = "
         reason = 'the process that worked on it stopped without an answer, again and again'
     WHERE state = 'running' AND lease_until_ms <= $1 AND lost_leases >= $2";
 
+/// Whether a job may be taken. `$now`, `$wait` and `$lease`: now, and the last moment that a wait and a lease may name.
+macro_rules! is_due {
+    ($now:literal, $wait:literal, $lease:literal) => {
+        concat!(
+            "((due.state = 'queued' AND (due.not_before_ms <= ",
+            $now,
+            " OR due.not_before_ms > ",
+            $wait,
+            " OR due.queued_at_ms > ",
+            $now,
+            "))
+             OR (due.state = 'running' AND (due.lease_until_ms <= ",
+            $now,
+            " OR due.lease_until_ms > ",
+            $lease,
+            ")))"
+        )
+    };
+}
+
 /// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now, `$5` most of one installation, `$6` repositories of which none
-/// is taken, as `,1,,2,`. Of PostgreSQL's workers each skips the row that another is just taking; SQLite has one writer,
-/// and no such words.
+/// is taken, as `,1,,2,`, `$7` and `$8` the last moments that a wait and a lease may name. Of PostgreSQL's workers each skips
+/// the row that another is just taking; SQLite has one writer, and no such words.
 macro_rules! claim {
     ($lock:literal) => {
         concat!(
@@ -71,8 +112,9 @@ macro_rules! claim {
                         SUM(CASE WHEN worker = $2 THEN 1 ELSE 0 END) AS here
                     FROM jobs WHERE state = 'running' AND lease_until_ms > $4 GROUP BY installation
                 ) AS busy ON busy.installation = due.installation
-                WHERE ((due.state = 'queued' AND due.not_before_ms <= $4)
-                        OR (due.state = 'running' AND due.lease_until_ms <= $4))
+                WHERE ",
+            is_due!("$4", "$7", "$8"),
+            "
                     AND COALESCE(busy.here, 0) < $5
                     AND $6 NOT LIKE '%,' || due.repository || ',%'
                 ORDER BY CASE WHEN due.lost_leases > 1 THEN 1 ELSE 0 END, COALESCE(busy.anywhere, 0),
@@ -306,6 +348,8 @@ impl Database {
                 .bind(now_ms)
                 .bind(most)
                 .bind(&none_of)
+                .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))
+                .bind(now_ms.saturating_add(LONGEST_LEASE_MS))
                 .fetch_optional(&mut *tx)
                 .await?;
             match row {
@@ -322,11 +366,17 @@ impl Database {
 
     /// A look before the leap: idle workers should not queue for the one writer.
     async fn anything_due(&self, now_ms: i64) -> Result<bool, sqlx::Error> {
-        let sql = "SELECT repository FROM jobs
-                   WHERE (state = 'queued' AND not_before_ms <= $1) OR (state = 'running' AND lease_until_ms <= $1)
-                   LIMIT 1";
-        let row: Option<(i64,)> =
-            read!(self, pool => sqlx::query_as(sql).bind(now_ms).fetch_optional(pool).await)?;
+        let sql = concat!(
+            "SELECT due.repository FROM jobs AS due WHERE ",
+            is_due!("$1", "$2", "$3"),
+            " AND due.state IN ('queued', 'running') LIMIT 1"
+        );
+        let row: Option<(i64,)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(now_ms)
+            .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))
+            .bind(now_ms.saturating_add(LONGEST_LEASE_MS))
+            .fetch_optional(pool)
+            .await)?;
         Ok(row.is_some())
     }
 

@@ -10,6 +10,7 @@
 //! Not here: what the records mean (`app`), and when jobs are run (`app`).
 
 mod agents;
+mod check;
 mod deliveries;
 mod fleet;
 mod jobs;
@@ -19,6 +20,8 @@ mod preflights;
 mod records;
 mod retention;
 mod rollouts;
+mod tables;
+mod transfer;
 
 use std::sync::Arc;
 
@@ -28,6 +31,7 @@ use tokio::sync::Notify;
 use crate::app::ports::{Clock, RecordsError};
 
 pub use open::OpenError;
+pub use transfer::TransferError;
 
 /// The records, in one of two engines.
 #[derive(Clone)]

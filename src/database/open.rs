@@ -6,10 +6,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::SqlSafeStr;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection as _, PgPool, SqlSafeStr, SqlitePool};
 
 use super::{Database, Engine};
 use crate::app::ports::Clock;
@@ -135,6 +135,20 @@ pub enum OpenError {
     Migrate(MigrateError),
 }
 
+/// What becomes of the tables of a database that is opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Tables {
+    /// They are made, or brought, up to this migration; none may be there that is newer.
+    UpTo(i64),
+    /// They stay as they are, and a file that does not exist is not made.
+    AsTheyAre,
+}
+
+/// The newest migration that this Capstan knows: its tables' schema.
+pub(super) fn newest_schema() -> i64 {
+    MIGRATIONS.iter().map(|(version, ..)| *version).max().unwrap_or_default()
+}
+
 impl Database {
     /// Opens the database behind a `sqlite:` or `postgres:` URL, creates it where it is a SQLite file
     /// that does not exist, and applies the migrations that it lacks.
@@ -142,13 +156,30 @@ impl Database {
     /// # Errors
     /// Where it cannot be reached or written, or was made by a newer Capstan. Never names the password.
     pub async fn open(url: &str, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Self::open_with(url, clock, Tables::UpTo(i64::MAX)).await
+    }
+
+    pub(super) async fn open_with(
+        url: &str,
+        clock: Arc<dyn Clock>,
+        tables: Tables,
+    ) -> Result<Self, OpenError> {
         let engine = match url.split_once(':').map(|(scheme, _)| scheme) {
-            Some("sqlite") => open_sqlite(url).await?,
-            Some("postgres" | "postgresql") => open_postgres(url).await?,
+            Some("sqlite") => open_sqlite(url, tables).await?,
+            Some("postgres" | "postgresql") => open_postgres(url, tables).await?,
             Some(other) => return Err(OpenError::Url(format!("`{other}:` is no engine that Capstan knows"))),
             None => return Err(OpenError::Url("it has no scheme".to_owned())),
         };
         Ok(Self { engine, clock, work: Arc::default(), arrived: Arc::default() })
+    }
+
+    /// Brings the tables of a database that was opened at an older schema up to date.
+    pub(super) async fn bring_up_to_date(&self) -> Result<(), OpenError> {
+        let all = Tables::UpTo(i64::MAX);
+        match &self.engine {
+            Engine::Sqlite { writer, .. } => migrate_sqlite(writer, all).await,
+            Engine::Postgres(pool) => migrate_postgres(pool, all).await,
+        }
     }
 
     /// The SQLite file that opening this URL would create; `None` where it is there, and of every other URL.
@@ -164,10 +195,10 @@ fn is_in_memory(url: &str) -> bool {
 }
 
 /// Opens the file and migrates it, one process at a time.
-async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
+async fn open_sqlite(url: &str, tables: Tables) -> Result<Engine, OpenError> {
     let options = SqliteConnectOptions::from_str(url)
         .map_err(|error| OpenError::Url(error.to_string()))?
-        .create_if_missing(true)
+        .create_if_missing(matches!(tables, Tables::UpTo(_)))
         .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would lose the last commits with the power: a 202 must mean stored.
         .synchronous(SqliteSynchronous::Full)
@@ -176,7 +207,7 @@ async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
     let path = Path::new(options.get_filename()).to_path_buf();
     let broken = |source| OpenError::Sqlite { path: path.clone(), source };
     let in_memory = is_in_memory(url);
-    if !in_memory {
+    if !in_memory && matches!(tables, Tables::UpTo(_)) {
         // SQLite gives what it puts beside the file the same mode.
         let private = || std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
         private().map_err(|error| broken(error.into()))?;
@@ -184,8 +215,20 @@ async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
     let turn = if in_memory { None } else { turn_to_open(&path).await };
     // Connections are never recycled: a file does not go away, and reopening one costs its cache.
     let pool = || SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false);
-    let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(broken)?;
-    migrator(|&(_, _, sqlite, _)| sqlite).run(&writer).await.map_err(refused)?;
+    let writer = pool()
+        .max_connections(1)
+        // Where the disk is full SQLite itself rolls back, and the connection, which does not know, takes no transaction
+        // any more: another one replaces it. The ping comes behind a rollback that is under way.
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        })
+        .connect_with(options.clone())
+        .await
+        .map_err(broken)?;
+    migrate_sqlite(&writer, tables).await?;
     drop(turn);
     if in_memory {
         // Each connection to memory would be a database of its own.
@@ -199,7 +242,7 @@ async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
     Ok(Engine::Sqlite { writer, reader })
 }
 
-async fn open_postgres(url: &str) -> Result<Engine, OpenError> {
+async fn open_postgres(url: &str, tables: Tables) -> Result<Engine, OpenError> {
     let options = PgConnectOptions::from_str(url)
         // The error may quote the URL, and with it the password.
         .map_err(|_| OpenError::Url("it is no PostgreSQL URL".to_owned()))?
@@ -220,9 +263,27 @@ async fn open_postgres(url: &str) -> Result<Engine, OpenError> {
         .connect_with(options.clone())
         .await
         .map_err(broken)?;
-    // sqlx holds PostgreSQL's advisory lock meanwhile.
-    migrator(|&(_, _, _, postgres)| postgres).run(&pool).await.map_err(refused)?;
+    migrate_postgres(&pool, tables).await?;
     Ok(Engine::Postgres(pool))
+}
+
+async fn migrate_sqlite(writer: &SqlitePool, tables: Tables) -> Result<(), OpenError> {
+    match tables {
+        Tables::UpTo(schema) => {
+            migrator(schema, |&(_, _, sqlite, _)| sqlite).run(writer).await.map_err(refused)
+        }
+        Tables::AsTheyAre => Ok(()),
+    }
+}
+
+/// sqlx holds PostgreSQL's advisory lock meanwhile.
+async fn migrate_postgres(pool: &PgPool, tables: Tables) -> Result<(), OpenError> {
+    match tables {
+        Tables::UpTo(schema) => {
+            migrator(schema, |&(_, _, _, postgres)| postgres).run(pool).await.map_err(refused)
+        }
+        Tables::AsTheyAre => Ok(()),
+    }
 }
 
 /// Waits until no other process opens this file, where a file beside it can be made to hold the turn by.
@@ -246,12 +307,16 @@ async fn turn_to_open(database: &Path) -> Option<std::fs::File> {
     tokio::task::spawn_blocking(take).await.ok().flatten()
 }
 
-/// The migrations, in the words that `of` takes from a row.
-fn migrator(of: fn(&(i64, &'static str, &'static str, &'static str)) -> &'static str) -> Migrator {
+/// The migrations up to a schema, in the words that `of` takes from a row.
+fn migrator(
+    schema: i64,
+    of: fn(&(i64, &'static str, &'static str, &'static str)) -> &'static str,
+) -> Migrator {
     let migration = |row: &(i64, &'static str, _, _)| {
         Migration::new(row.0, row.1.into(), MigrationType::Simple, of(row).into_sql_str(), false)
     };
-    let mut migrator = Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect());
+    let known = MIGRATIONS.iter().filter(|(version, ..)| *version <= schema);
+    let mut migrator = Migrator::with_migrations(known.map(migration).collect());
     // A table of its own, so that a database shared with another program that uses sqlx is no trap.
     migrator.dangerous_set_table_name("capstan_migrations");
     migrator

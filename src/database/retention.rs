@@ -9,7 +9,7 @@ use super::{Database, failed, read, timestamp, transaction};
 use crate::app::ports::{KeptRepository, RecordsError, Retention};
 
 /// Every table whose rows are a repository's, children first.
-const OF_A_REPOSITORY: &[&str] = &[
+pub(super) const OF_A_REPOSITORY: &[&str] = &[
     "DELETE FROM campaign_targets WHERE repository = $1",
     "DELETE FROM campaigns WHERE repository = $1",
     "DELETE FROM proposals WHERE repository = $1",
@@ -43,7 +43,7 @@ const OLD: &[&str] = &[
 ];
 
 /// The tables, and how many rows each has.
-const COUNTS: &[(&str, &str)] = &[
+pub(super) const COUNTS: &[(&str, &str)] = &[
     ("absent_repositories", "SELECT COUNT(*) FROM absent_repositories"),
     ("agent_tokens", "SELECT COUNT(*) FROM agent_tokens"),
     ("agents", "SELECT COUNT(*) FROM agents"),

@@ -16,8 +16,15 @@ pub enum Strike {
 pub enum Fault {
     /// This status, with GitHub's kind of error body.
     Status(u16),
+    /// 422 with this in its `errors`: what is asked for cannot be done as things are.
+    Unprocessable(String),
     /// 403 with `Retry-After`, as when too many requests are made at once.
     SecondaryLimit {
+        /// The value of `Retry-After`.
+        retry_after_seconds: u64,
+    },
+    /// 429 with `Retry-After`: GitHub's other way to say the same.
+    TooManyRequests {
         /// The value of `Retry-After`.
         retry_after_seconds: u64,
     },
@@ -83,10 +90,25 @@ struct Planned {
     times: u32,
 }
 
+/// A request as one that decides about faults sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Struck<'a> {
+    /// Its method, in capitals.
+    pub method: &'a str,
+    /// Its path, without the query.
+    pub path: &'a str,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+/// Decides of each request whether a fault strikes it.
+pub(crate) type Chooser = Box<dyn FnMut(Struck<'_>) -> Option<(Strike, Fault)> + Send>;
+
 /// Faults that still wait for their request.
 #[derive(Default)]
 pub(crate) struct Faults {
     planned: Vec<Planned>,
+    chooser: Option<Chooser>,
 }
 
 impl Faults {
@@ -101,11 +123,20 @@ impl Faults {
 
     pub(crate) fn clear(&mut self) {
         self.planned.clear();
+        self.chooser = None;
+    }
+
+    /// Asks for each request that no planned fault concerns.
+    pub(crate) fn choose_by(&mut self, chooser: Chooser) {
+        self.chooser = Some(chooser);
     }
 
     /// Takes the first fault planned for this request.
     pub(crate) fn strike(&mut self, method: &str, path: &str, body: &[u8]) -> Option<(Strike, Fault)> {
-        let index = self.planned.iter().position(|planned| planned.matching.matches(method, path, body))?;
+        let index = self.planned.iter().position(|planned| planned.matching.matches(method, path, body));
+        let Some(index) = index else {
+            return self.chooser.as_mut().and_then(|choose| choose(Struck { method, path, body }));
+        };
         let planned = self.planned.get_mut(index)?;
         planned.times = planned.times.saturating_sub(1);
         let struck = (planned.strike, planned.fault.clone());

@@ -84,7 +84,7 @@ mod views;
 
 pub use actions::NewPull;
 pub use error::ApiError;
-pub use faults::{Fault, Matching, Strike};
+pub use faults::{Fault, Matching, Strike, Struck};
 pub use forge::{
     AppCredentials, CheckView, CommentView, CommitView, Edit, Enterprise, Forge, ForgeError, IssueView,
     Options, PullState, PullView, StatusView,

@@ -36,6 +36,11 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// What the receiver answered; empty before the attempt.
+    pub fn answer(&self) -> &str {
+        &self.response
+    }
+
     /// The headers that it is sent with, signed with the webhook's secret.
     pub(crate) fn headers(&self, app_id: u64, secret: &str) -> Vec<(&'static str, String)> {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());

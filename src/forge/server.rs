@@ -294,6 +294,16 @@ fn faulty(fault: &Fault) -> HttpResponse {
             error.headers.push(("retry-after".to_owned(), retry_after_seconds.to_string()));
             HttpResponse::error(&error)
         }
+        Fault::Unprocessable(message) => {
+            let mut error = ApiError::unprocessable(message.clone());
+            error.errors = vec![serde_json::json!({"message": message})];
+            HttpResponse::error(&error)
+        }
+        Fault::TooManyRequests { retry_after_seconds } => {
+            let mut error = ApiError::new(429, "You have exceeded a secondary rate limit.");
+            error.headers.push(("retry-after".to_owned(), retry_after_seconds.to_string()));
+            HttpResponse::error(&error)
+        }
         Fault::PrimaryLimit { reset_after_seconds } => {
             let reset = now() + i64::try_from(*reset_after_seconds).unwrap_or(i64::MAX / 2);
             let mut error = ApiError::new(403, "API rate limit exceeded for installation ID 1.");

@@ -102,6 +102,8 @@ refusals! {
     Providers => "providers.md#what-is-read",
     /// A reconciler is not invited or revoked.
     Agents => "install-reconciler.md#3-enrol",
+    /// The bot's database is not well, or cannot be written to or read from a file.
+    Database => "database.md#check-export-import",
     /// A setting of the bot or the reconciler is missing or wrong, or something that it names is away.
     Starting => "troubleshooting.md#when-the-bot-starts",
 }

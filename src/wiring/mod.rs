@@ -2,6 +2,7 @@
 
 mod agents;
 mod bot;
+mod database;
 #[cfg(feature = "demo")]
 mod demo;
 mod names;
@@ -46,6 +47,7 @@ pub(crate) fn run(service: &Service) -> ExitCode {
         Service::Reconcile(options) => reconcile(options),
         Service::Crds(arguments) => print_definitions(arguments),
         Service::Agents(arguments) => agents::run(arguments),
+        Service::Database(arguments) => return database::run(arguments),
         Service::PlannerProcess(arguments) => planner_process::run(arguments),
         #[cfg(feature = "demo")]
         Service::Demo(options) => runtime().and_then(|runtime| runtime.block_on(demo::run(options))),

@@ -13,6 +13,7 @@ mod components;
 mod fleet;
 mod issue;
 mod leadership;
+mod maintenance;
 mod management_cluster;
 mod mirror;
 mod pages;
@@ -43,6 +44,7 @@ pub use components::{
 pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
 pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
 pub use leadership::{Fence, Leadership, NamespacedLeadership, Term};
+pub use maintenance::{DatabaseCheck, DatabaseFinding, Transferred};
 pub use management_cluster::{
     ApiKind, ApiObject, As, Change, Contested, Deleted, HeldRights, LiveChange, LiveChanges, LiveError,
     ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope, ServiceAccount, Watched,

@@ -50,6 +50,14 @@ impl Run<'_> {
             if request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal)) {
                 continue;
             }
+            // Answered now, it would count as done, and the next run would not hear it.
+            let decides = |command: &Command| {
+                self.proposals_of(request, command).iter().any(|one| outcome.undecided.contains(one))
+            };
+            if request.carried_out().any(|(_, command)| decides(command)) {
+                ending.look_again();
+                continue;
+            }
             if outcome.postponed.contains(&request.id()) {
                 ending.look_again();
                 continue;

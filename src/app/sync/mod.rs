@@ -159,6 +159,11 @@ impl SyncError {
         }
     }
 
+    /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
+    const fn may_pass(&self) -> bool {
+        matches!(self, Self::Mirror(_)) && !self.is_lasting()
+    }
+
     /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
     const fn is_lasting(&self) -> bool {
         matches!(

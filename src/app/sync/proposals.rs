@@ -60,6 +60,9 @@ impl Run<'_> {
                         Err(error) if error.is_of_one() => {
                             tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
                             let why = error.to_string();
+                            if error.may_pass() {
+                                outcome.undecided.extend(members.iter().cloned());
+                            }
                             outcome.ending.fail(error);
                             ProposalState::new("failed", why)
                         }

@@ -64,6 +64,8 @@ pub enum Service {
     Crds(Crds),
     /// Invite, list and revoke reconcilers; works on the bot's database
     Agents(Agents),
+    /// Check the bot's database, write it to a file, or read it from one
+    Database(DatabaseArguments),
     /// Run the whole bot on an embedded forge with sample data
     #[cfg(feature = "demo")]
     Demo(Demo),
@@ -133,6 +135,42 @@ pub enum AgentsCommand {
         /// Its id, as `list` prints it
         #[arg(value_name = "AGENT")]
         agent: String,
+    },
+}
+
+/// `capstan database`
+#[derive(Debug, Args)]
+pub struct DatabaseArguments {
+    /// The bot's YAML file with settings [env: CAPSTAN_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The bot's database [env: CAPSTAN_DATABASE_URL] [default: SQLite in the state directory]
+    #[arg(long, value_name = "URL", global = true)]
+    pub database_url: Option<String>,
+    /// The bot's state directory [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub state_dir: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: DatabaseCommand,
+}
+
+/// What can be done with the bot's database.
+#[derive(Debug, Subcommand)]
+pub enum DatabaseCommand {
+    /// Say whether it is well, and what to do where it is not; writes nothing
+    Check,
+    /// Write all of it to a new file, which either engine can read; the bot may go on meanwhile
+    Export {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Read all of a file that was exported into an empty database
+    Import {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
 }
 

@@ -10,7 +10,7 @@ use crate::app_key::AppKey;
 use crate::clock::now;
 use crate::deliver::deliver;
 use crate::error::ApiError;
-use crate::faults::{Fault, Faults, Matching, Strike};
+use crate::faults::{Fault, Faults, Matching, Strike, Struck};
 use crate::log::{Exchange, Log};
 use crate::outbox::{Delivery, Order, Outbox};
 use crate::random::random_secret;
@@ -199,6 +199,11 @@ impl Forge {
     /// Lets a fault strike the next so many matching requests.
     pub fn fail_next(&self, times: u32, matching: Matching, strike: Strike, fault: Fault) {
         self.shared.lock().faults.plan(times, matching, strike, fault);
+    }
+
+    /// Lets this decide of each request whether a fault strikes it, until faults are cleared. It must not call the forge.
+    pub fn fail_by(&self, choose: impl FnMut(Struck<'_>) -> Option<(Strike, Fault)> + Send + 'static) {
+        self.shared.lock().faults.choose_by(Box::new(choose));
     }
 
     /// How many faults have not struck.

@@ -1,12 +1,13 @@
 //! `capstan serve`, killed at random moments, with and without losing its database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use capstan_forge::{Forge, MergeMethod, PullState};
+use capstan_forge::{Delivery, Forge, MergeMethod, PullState};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use sqlx::Connection as _;
 
 use super::sample;
 use super::town::{REPOSITORY, forge};
@@ -14,7 +15,7 @@ use crate::canary;
 use crate::forge::conformance::assert_conforms;
 use crate::plane::process::lasting_port;
 
-const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
+pub(super) const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 
 pub(super) struct Process {
     child: Child,
@@ -64,7 +65,17 @@ impl Place {
     pub(super) fn start_with(&self, flags: &[&str]) -> Process {
         let file = |name: &str| self.folder.path().join(name);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(file("log")).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        let child = self.command(flags).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        let flags = std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap();
+        canary::assert_none_in("a flag", &flags);
+        Process { child }
+    }
+
+    /// The program as it is started here.
+    pub(super) fn command(&self, flags: &[&str]) -> Command {
+        let file = |name: &str| self.folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        command
             .arg("serve")
             .args(["--listen", &self.listen, "--internal-listen", &self.internal])
             .args(flags)
@@ -78,14 +89,20 @@ impl Place {
             .arg(file("key.pem"))
             .arg("--github-webhook-secret-file")
             .arg(file("secret"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let flags = std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap();
-        canary::assert_none_in("a flag", &flags);
-        Process { child }
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The ids of all deliveries that its database holds.
+    pub(super) fn stored_deliveries(&self) -> BTreeSet<String> {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let url = format!("sqlite://{}", self.state().join("capstan.sqlite").display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let guids: Vec<String> =
+                sqlx::query_scalar("SELECT guid FROM deliveries").fetch_all(&mut connection).await.unwrap();
+            guids.into_iter().collect()
+        })
     }
 
     /// Nothing that the programs said or kept shows a secret.
@@ -98,7 +115,27 @@ impl Place {
         self.folder.path().join("state")
     }
 
-    fn lose_database(&self) {
+    /// Until a process here takes deliveries.
+    pub(super) fn wait_until_listening(&self) {
+        let patience = Instant::now() + Duration::from_secs(60);
+        while std::net::TcpStream::connect(&self.listen).is_err() {
+            assert!(Instant::now() < patience, "it does not listen:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A minute passes for the jobs that are held.
+    pub(super) fn let_leases_run_out(&self) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let url = format!("sqlite://{}", self.state().join("capstan.sqlite").display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let held = "UPDATE jobs SET lease_until_ms = lease_until_ms - 60000 WHERE state = 'running'";
+            sqlx::query(held).execute(&mut connection).await.unwrap();
+        });
+    }
+
+    pub(super) fn lose_database(&self) {
         for entry in std::fs::read_dir(self.state()).unwrap().flatten() {
             if entry.file_type().unwrap().is_file() {
                 std::fs::remove_file(entry.path()).unwrap();
@@ -131,6 +168,11 @@ fn is_settled(forge: &Forge, release: &str) -> Result<(), String> {
     }
 }
 
+/// Whether a delivery was answered with a promise: 202, and not because it is of no interest.
+pub(super) fn is_kept(delivery: &Delivery) -> bool {
+    delivery.status_code == 202 && ["stored", "known"].contains(&delivery.answer().trim())
+}
+
 pub(super) fn wait_until_settled(forge: &Forge, place: &Place, release: &str, told: &str) {
     let patience = Instant::now() + Duration::from_secs(60);
     while let Err(why) = is_settled(forge, release) {
@@ -141,7 +183,7 @@ pub(super) fn wait_until_settled(forge: &Forge, place: &Place, release: &str, to
 
 #[test]
 fn sigkill_at_random_moments_leads_to_the_same_end() {
-    let kills: u32 = std::env::var("CAPSTAN_KILLS").ok().map_or(50, |kills| kills.parse().unwrap());
+    let kills: u32 = std::env::var("CAPSTAN_KILLS").ok().map_or(20, |kills| kills.parse().unwrap());
     let seed: u64 = std::env::var("CAPSTAN_SEED")
         .ok()
         .map_or_else(|| rand::rng().next_u64(), |seed| seed.parse().unwrap());
@@ -163,6 +205,7 @@ fn sigkill_at_random_moments_leads_to_the_same_end() {
     let mut process = place.start();
     wait_until_settled(&forge, &place, "v22.0.0", "at first");
     let mut expected = CLUSTERS.len();
+    let mut lost_with_database = 0;
 
     for round in 1..=kills {
         if round % 5 == 0 {
@@ -178,13 +221,22 @@ fn sigkill_at_random_moments_leads_to_the_same_end() {
         forge.commit(REPOSITORY, "main", "ada", "Release", &[edit]).unwrap();
         let moment = Duration::from_micros(random.random_range(0..400_000));
         std::thread::sleep(moment);
-        drop(process);
+        let told = format!("seed {seed}, round {round}, killed after {moment:?}");
         if round % 7 == 0 {
+            // Under its feet: it goes on with files that nobody will find again.
             place.lose_database();
         }
+        drop(process);
+        if round % 7 == 0 {
+            lost_with_database = forge.deliveries().len();
+        }
         process = place.start();
-        let told = format!("seed {seed}, round {round}, killed after {moment:?}");
         wait_until_settled(&forge, &place, &release, &told);
+        place.wait_until_listening();
+        let stored = place.stored_deliveries();
+        let taken = forge.deliveries().into_iter().skip(lost_with_database).filter(is_kept);
+        let lost: Vec<String> = taken.map(|one| one.guid).filter(|guid| !stored.contains(guid)).collect();
+        assert_eq!(lost, [""; 0], "{told}: answered with 202, and lost");
         assert_eq!(forge.pulls(REPOSITORY).unwrap().len(), expected, "{told}: never a second pull request");
     }
     drop(process);

@@ -107,7 +107,7 @@ fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Suppli
 }
 
 /// With which the bot seals its keys.
-const SEALING_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+pub(crate) const SEALING_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 /// The bot in this process.
 struct Bot {

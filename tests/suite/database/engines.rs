@@ -24,6 +24,10 @@ impl ManualClock {
     pub(crate) fn advance(&self, by: Duration) {
         *self.0.lock().unwrap() += by;
     }
+
+    pub(crate) fn set_back(&self, by: Duration) {
+        *self.0.lock().unwrap() -= by;
+    }
 }
 
 impl Clock for ManualClock {
@@ -82,6 +86,11 @@ pub(crate) async fn each_engine(test: impl AsyncFn(Bench)) {
             println!("SKIPPED: PostgreSQL is not installed; `apt-get install postgresql` to run this on it")
         }
     }
+}
+
+/// The URL of an empty database on PostgreSQL, where that is installed.
+pub(crate) async fn fresh_postgres() -> Option<String> {
+    Some(postgres()?.fresh_database().await)
 }
 
 /// A PostgreSQL server of this test process' own; it listens on a socket in a folder, not on a port.

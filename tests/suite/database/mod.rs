@@ -9,12 +9,16 @@
 )]
 
 mod agents;
+mod check;
+mod command;
 mod deliveries;
-mod engines;
+pub(crate) mod engines;
 mod migrations;
 mod open;
 mod pages;
 mod queue;
 mod records;
+mod retention;
+mod transfer;
 
 pub(crate) use engines::{Bench, each_engine, sqlite};

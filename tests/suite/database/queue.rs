@@ -280,10 +280,10 @@ async fn a_job_that_keeps_failing_is_dead_until_something_happens() {
         assert_eq!(job.attempt, 12);
         assert_eq!(jobs.fail(&job, "the mirror is broken", None).await.unwrap(), Fate::Dead);
 
-        bench.clock.advance(seconds(86_400));
+        bench.clock.advance(seconds(3_000));
         assert_eq!(claim(jobs).await, None);
         jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
-        assert_eq!(claim(jobs).await, None, "a resync does not revive it");
+        assert_eq!(claim(jobs).await, None, "a resync does not revive it at once");
         let dead = jobs.dead().await.unwrap();
         assert_eq!(dead.len(), 1);
         assert_eq!((dead[0].attempts, dead[0].reason.as_str()), (12, "the mirror is broken"));
@@ -406,4 +406,56 @@ async fn run_one(
     asked.lock().unwrap().entry(job.repository).or_default().1 = known;
     assert_eq!(jobs.complete(&job).await.unwrap(), Lease::Held);
     true
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_back_holds_no_job_up() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        // Far ahead: one job waits, one is held by a process that dies, one has failed.
+        bench.clock.advance(Duration::from_secs(10 * 86_400));
+        for repository in 1..=3 {
+            database.enqueue(&request(repository, Cause::Event)).await.unwrap();
+        }
+        let held = claim(database).await.unwrap();
+        let failed = claim(database).await.unwrap();
+        database.fail(&failed, "GitHub does not answer", Some(Duration::from_secs(3600))).await.unwrap();
+        bench.clock.set_back(Duration::from_secs(10 * 86_400));
+
+        let mut taken = Vec::new();
+        while let Some(job) = claim(database).await {
+            taken.push(job.repository);
+            database.complete(&job).await.unwrap();
+        }
+        taken.sort_unstable();
+        assert_eq!(taken, [1, 2, 3]);
+        assert_eq!(database.heartbeat(&held, LEASE).await.unwrap(), Lease::Lost);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_been_dead_for_an_hour_is_tried_once_by_a_resync() {
+    each_engine(async |bench| {
+        let (jobs, clock) = (&bench.database, &bench.clock);
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        while jobs.dead().await.unwrap().is_empty() {
+            clock.advance(seconds(3600));
+            let job = claim(jobs).await.unwrap();
+            jobs.fail(&job, "GitHub does not answer", None).await.unwrap();
+        }
+        clock.advance(seconds(3599));
+        jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
+        assert_eq!(claim(jobs).await, None);
+        clock.advance(seconds(1));
+        jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
+        let job = claim(jobs).await.unwrap();
+        assert_eq!(jobs.fail(&job, "GitHub does not answer", None).await.unwrap(), Fate::Dead, "one try");
+        clock.advance(seconds(3600));
+        jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
+        let job = claim(jobs).await.unwrap();
+        jobs.complete(&job).await.unwrap();
+        assert_eq!(jobs.dead().await.unwrap(), []);
+    })
+    .await;
 }

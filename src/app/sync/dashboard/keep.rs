@@ -202,7 +202,7 @@ impl Run<'_> {
         let record = DashboardRecord { edition, earlier, ..record };
         let body = record.body(&text, &self.ports.key, self.repository.id);
         let Some(issue) = &board.issue else {
-            return Ok((self.open_dashboard(record, body, labels).await?, None));
+            return Ok((self.open_dashboard(board, record, body, labels).await?, None));
         };
         match self.ports.host.issue(self.repository, issue.number).await {
             Ok(Some(now)) if now.state == issue.state && is_same(&now.body, &issue.body) => {}
@@ -228,11 +228,23 @@ impl Run<'_> {
 
     async fn open_dashboard(
         &self,
+        board: &Board,
         record: DashboardRecord,
         body: String,
         labels: &[String],
     ) -> Result<Kept, SyncError> {
         let title = record.title.clone();
+        // An earlier try may have opened one and not heard of it, or died of hearing it.
+        match self.list_dashboards(&title).await {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                let noted = board.known.as_ref().map(|known| known.record.clone()).unwrap_or_default();
+                self.remember_dashboard(Some(found.number), noted).await?;
+                return Ok(Kept::Later);
+            }
+            Err(SyncError::Host(error)) => return self.dashboard_refused(error).await,
+            Err(error) => return Err(error),
+        }
         let new = NewIssue { title: title.clone(), body, labels: labels.to_vec() };
         let opened = match self.ports.host.create_issue(self.repository, &new).await {
             Ok(opened) => opened,

@@ -1,0 +1,79 @@
+//! `capstan database check|export|import`: what is said of it. `main` opens the database and the files.
+
+use std::path::Path;
+
+use capstan_report::Refusal;
+
+use super::failure::{Failure, Outcome};
+use crate::app::ports::{DatabaseCheck, Transferred};
+
+/// A database that is not as it must be.
+pub fn database_failure(error: impl std::fmt::Display) -> Failure {
+    Failure::Failed(Refusal::Database, error.to_string())
+}
+
+/// Prints how a database is: findings with what to do.
+pub fn print_database_check(check: &DatabaseCheck) -> Outcome {
+    anstream::print!("{}", told(check));
+    if check.findings.is_empty() { Outcome::Done } else { Outcome::ErrorsStand }
+}
+
+fn told(check: &DatabaseCheck) -> String {
+    let schema = match check.schema {
+        Some(schema) => format!("schema {schema}"),
+        None => "no schema".to_owned(),
+    };
+    let rows = check.rows.map_or_else(String::new, |rows| format!(", {rows} rows"));
+    let mut text = format!("{}, {schema} (this Capstan's: {}){rows}\n", check.engine, check.known_schema);
+    for finding in &check.findings {
+        text.push_str(&format!("- {}.\n  {}\n", finding.what, finding.remedy));
+    }
+    if check.findings.is_empty() {
+        text.push_str("It is well.\n");
+    }
+    text
+}
+
+/// Says what was written where.
+pub fn print_exported(done: Transferred, file: &Path) {
+    anstream::eprintln!(
+        "exported {} rows of schema {} to {}; who reads it together with the key file has the bot's keys",
+        done.rows,
+        done.schema,
+        file.display()
+    );
+}
+
+/// Says what was read.
+pub fn print_imported(done: Transferred) {
+    anstream::eprintln!(
+        "imported {} rows of schema {}; give the bot this database, and the key file that it had before",
+        done.rows,
+        done.schema
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::ports::DatabaseFinding;
+
+    #[test]
+    fn what_is_not_well_is_told_with_what_to_do() {
+        let mut check = DatabaseCheck {
+            engine: "SQLite",
+            schema: Some(12),
+            known_schema: 12,
+            rows: Some(40),
+            findings: Vec::new(),
+        };
+        assert_eq!(told(&check), "SQLite, schema 12 (this Capstan's: 12), 40 rows\nIt is well.\n");
+        check
+            .findings
+            .push(DatabaseFinding { what: "2 rows dangle".to_owned(), remedy: "Restart.".to_owned() });
+        assert_eq!(
+            told(&check),
+            "SQLite, schema 12 (this Capstan's: 12), 40 rows\n- 2 rows dangle.\n  Restart.\n"
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! `capstan database`: the bot's database as a whole, and the files that it is written to and read from.
+
+use std::io::{BufReader, BufWriter, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use capstan::app::ports::SystemClock;
+use capstan::cli::{self, DatabaseArguments, DatabaseCommand, Failure, Outcome, database_failure as failed};
+use capstan::config::{ServeOptions, database_of};
+use capstan::database::Database;
+use capstan_report::Refusal;
+use secrecy::ExposeSecret;
+
+use super::runtime;
+
+/// Runs one command.
+pub(super) fn run(arguments: &DatabaseArguments) -> ExitCode {
+    match run_on_database(arguments) {
+        Ok(outcome) => outcome.report(),
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let options = ServeOptions {
+        config: arguments.config.clone(),
+        database_url: arguments.database_url.clone(),
+        state_dir: arguments.state_dir.clone(),
+        ..ServeOptions::default()
+    };
+    let url = database_of(&options, &environment)
+        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
+    let url = url.expose_secret();
+    let imports = matches!(arguments.command, DatabaseCommand::Import { .. });
+    if let Some(file) = Database::missing_file(url).filter(|_| !imports) {
+        return Err(Failure::Usage(
+            Refusal::Database,
+            format!(
+                "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
+                file.display()
+            ),
+        ));
+    }
+    let clock = Arc::new(SystemClock);
+    runtime()?.block_on(async {
+        match &arguments.command {
+            DatabaseCommand::Check => {
+                let check = Database::check(url, clock).await.map_err(failed)?;
+                Ok(cli::print_database_check(&check))
+            }
+            DatabaseCommand::Export { file } => {
+                let written = export(url, clock, file).await?;
+                cli::print_exported(written, file);
+                Ok(Outcome::Done)
+            }
+            DatabaseCommand::Import { file } => {
+                let opened = std::fs::File::open(file).map_err(|error| about(file, &error))?;
+                let mut from = BufReader::new(opened);
+                let read =
+                    Database::import(url, clock, &mut from).await.map_err(|error| about(file, &error))?;
+                cli::print_imported(read);
+                Ok(Outcome::Done)
+            }
+        }
+    })
+}
+
+/// Whole, on disk and readable by its owner alone when it has its name; never over another file.
+async fn export(
+    url: &str,
+    clock: Arc<SystemClock>,
+    file: &Path,
+) -> Result<capstan::app::ports::Transferred, Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if file.exists() {
+        return Err(failed(format!("{} is there already, and is not overwritten", file.display())));
+    }
+    // Made by `tempfile` with mode 0600.
+    let part = tempfile::NamedTempFile::new_in(folder).map_err(|error| about(file, &error))?;
+    let mut to = BufWriter::new(part);
+    let written = Database::export(url, clock, &mut to).await.map_err(failed)?;
+    to.flush().map_err(|error| about(file, &error))?;
+    let part = to.into_inner().map_err(|error| about(file, &error))?;
+    part.as_file().sync_all().map_err(|error| about(file, &error))?;
+    part.persist_noclobber(file).map_err(|error| about(file, &error))?;
+    Ok(written)
+}
+
+fn about(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    failed(format!("{}: {error}", file.display()))
+}
