@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod budget;
 mod deliveries;
 mod engines;
 mod migrations;
