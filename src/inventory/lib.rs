@@ -20,7 +20,7 @@
 //! | [`import`] | flat files of variables, as values | `context` |
 //! | [`expression`] | expressions in values | `braces`, `context`, `engine`, `merge`, `origin` |
 //! | [`check`] | values against the schema | `fields`, `merge`, `origin`, `schema` |
-//! | [`unknown`] | values that no release knows | `kinds`, `schema` |
+//! | [`unknown`] | values that no release knows | `kinds`, `origin`, `schema` |
 //! | [`values`] | the values of one cluster | `check`, `expression`, `kinds`, `membership`, `merge`, `origin`, `schema` |
 //! | [`templates`] | a release's templates, and what they come to (T1 to T8) | `context`, `engine`, `kinds`, `merge`, `origin`, `values` |
 //! | [`components`] | kustomize components over what templates come to | `kinds`, `origin`, `templates` |
@@ -54,4 +54,4 @@ mod unknown;
 pub mod values;
 
 pub use folder::FolderPattern;
-pub use unknown::unknown_values;
+pub use unknown::{ReleasesBelow, unknown_values};

@@ -16,7 +16,7 @@ use super::origin::{LevelKind, Origin};
 use super::record::{self, ValuesRecord};
 use super::schema::{self, ReleaseSchema};
 use super::templates::{self, Cluster, Rendered, Subordinate, Templates};
-use super::unknown::unknown_values;
+use super::unknown::ReleasesBelow;
 use super::values::{ClusterValues, Member};
 
 /// What only others know of clusters.
@@ -272,7 +272,7 @@ impl Survey {
         for parts in self.releases.values() {
             findings.extend(parts.findings.iter().cloned());
         }
-        let mut below: BTreeMap<(LevelKind, &str), Below<'_>> = BTreeMap::new();
+        let mut below = ReleasesBelow::default();
         let mut folders: BTreeMap<RepoPath, Place> = BTreeMap::new();
         let mut unused: BTreeMap<Place, (FieldPath, Origin)> = BTreeMap::new();
         let mut used: BTreeSet<Place> = BTreeSet::new();
@@ -285,12 +285,7 @@ impl Survey {
                 }
             };
             let release = self.release(&member);
-            for object in member.objects.iter().copied() {
-                let below = below
-                    .entry((object.level.kind, object.level.name.as_str()))
-                    .or_insert_with(|| Below { object, releases: BTreeSet::new() });
-                below.releases.extend(release.clone());
-            }
+            below.note(member.objects.iter().copied(), release.as_ref());
             match self.folder(&member) {
                 Ok(folder) => {
                     let place = definition.level.place(definition.offset);
@@ -326,11 +321,7 @@ impl Survey {
                 }
             }
         }
-        for below in below.values() {
-            let schemas: Option<Vec<&ReleaseSchema>> =
-                below.releases.iter().map(|release| self.releases.get(release)?.schema.as_ref()).collect();
-            findings.extend(schemas.iter().flat_map(|schemas| unknown_values(below.object, schemas)));
-        }
+        findings.extend(below.unknown_values(|release| self.releases.get(release)?.schema.as_ref()));
         for (place, (path, origin)) in unused.into_iter().filter(|(place, _)| !used.contains(place)) {
             let message =
                 format!("`{path}` of {} is read by no template of the releases below", origin.level);
@@ -351,12 +342,6 @@ pub fn folder_clash(definition: &Object, folder: &RepoPath, first: &Place) -> Fi
     );
     let place = definition.level.place(definition.offset);
     Finding::new(rules::INVENTORY_FOLDER_CLASH, message).place(place)
-}
-
-/// An object that says values, and the releases of the clusters below it.
-struct Below<'i> {
-    object: &'i Object,
-    releases: BTreeSet<ReleaseId>,
 }
 
 impl ReleaseParts {

@@ -1,12 +1,48 @@
 //! Values that no schema knows, found once a level: a name that one of the releases below a level knows is none.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use capstan_model::finding::{Finding, rules};
+use capstan_model::ids::ReleaseId;
 use capstan_model::object::FieldPath;
 use capstan_model::spelling::hint;
 use capstan_yaml::{Node, NodeKind};
 
 use super::kinds::Object;
+use super::origin::LevelKind;
 use super::schema::{ReleaseSchema, ValueSchema};
+
+/// Objects that say values, each with the releases of the clusters below it.
+#[derive(Debug, Default)]
+pub struct ReleasesBelow<'i>(BTreeMap<(LevelKind, &'i str), (&'i Object, BTreeSet<ReleaseId>)>);
+
+impl<'i> ReleasesBelow<'i> {
+    /// Notes the objects that a cluster belongs to, and its release.
+    pub fn note(&mut self, objects: impl IntoIterator<Item = &'i Object>, release: Option<&ReleaseId>) {
+        for object in objects {
+            let key = (object.level.kind, object.level.name.as_str());
+            let (_, releases) = self.0.entry(key).or_insert_with(|| (object, BTreeSet::new()));
+            releases.extend(release.cloned());
+        }
+    }
+
+    /// The releases of them all.
+    pub fn releases(&self) -> BTreeSet<&ReleaseId> {
+        self.0.values().flat_map(|(_, releases)| releases).collect()
+    }
+
+    /// What each of them says that no release below it knows. Where one has no schema, nobody can tell.
+    pub fn unknown_values<'s>(
+        &self,
+        schema: impl Fn(&ReleaseId) -> Option<&'s ReleaseSchema>,
+    ) -> Vec<Finding> {
+        let of = |(object, releases): &(&Object, BTreeSet<ReleaseId>)| {
+            let schemas: Option<Vec<&ReleaseSchema>> = releases.iter().map(&schema).collect();
+            schemas.map(|schemas| unknown_values(object, &schemas)).unwrap_or_default()
+        };
+        self.0.values().flat_map(of).collect()
+    }
+}
 
 /// What an object says that none of these releases knows. Without a release nobody can tell.
 pub fn unknown_values(object: &Object, schemas: &[&ReleaseSchema]) -> Vec<Finding> {

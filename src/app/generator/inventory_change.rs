@@ -1,14 +1,17 @@
 //! Whom a change of the inventory, of schemas or of templates may concern: told without rendering anything.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use capstan_inventory::ReleasesBelow;
 use capstan_inventory::components::no_component;
 use capstan_inventory::survey::folder_clash;
-use capstan_inventory::unknown_values;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::TreeId;
-use capstan_plan::inventory::{FleetInventory, InventoryChange, LevelName, Reach, Said, Stands, record_of};
+use capstan_plan::inventory::{
+    FleetInventory, InventoryChange, LevelName, Reach, ReleaseTemplates, Said, Stands, record_of,
+};
 
 use super::Fleet;
 use super::contents::Contents;
@@ -189,41 +192,25 @@ impl Fleet {
         self.settings.severities().settle(findings)
     }
 
-    fn schema_of(
-        &self,
-        release: &ReleaseId,
-    ) -> Option<std::sync::Arc<capstan_plan::inventory::ReleaseTemplates>> {
+    fn schema_of(&self, release: &ReleaseId) -> Option<Arc<ReleaseTemplates>> {
         let release = self.catalogue().find(release)?;
         self.shared.sources.templates_of(self.releases_tree(), release).ok()
     }
 
     /// Values of these objects that no release below them knows.
     fn unknown_in(&self, inventory: &FleetInventory, changed: &[LevelName]) -> Vec<Finding> {
-        let mut below: BTreeMap<LevelName, BTreeSet<ReleaseId>> = BTreeMap::new();
+        let mut below = ReleasesBelow::default();
         for (folder, definition) in inventory.clusters() {
             let Ok(member) = inventory.member(definition) else { continue };
-            let own: Vec<LevelName> = member
-                .objects
-                .iter()
-                .map(|object| name_of(object))
-                .filter(|name| changed.contains(name))
-                .collect();
-            if own.is_empty() {
-                continue;
-            }
-            let Some(release) = self.release_at(&ClusterId::new(folder.clone())) else { continue };
-            for name in own {
-                below.entry(name).or_default().insert(release.clone());
+            let own = || member.objects.iter().copied().filter(|object| changed.contains(&name_of(object)));
+            if own().next().is_some() {
+                below.note(own(), self.release_at(&ClusterId::new(folder.clone())).as_ref());
             }
         }
-        let mut findings = Vec::new();
-        for object in inventory.inventory.objects.values() {
-            let Some(releases) = below.get(&name_of(object)) else { continue };
-            let parts: Vec<_> = releases.iter().filter_map(|release| self.schema_of(release)).collect();
-            let schemas: Option<Vec<_>> = parts.iter().map(|one| one.parts.schema.as_ref()).collect();
-            findings.extend(schemas.iter().flat_map(|schemas| unknown_values(object, schemas)));
-        }
-        findings
+        let releases = below.releases().into_iter();
+        let parts: BTreeMap<&ReleaseId, Arc<ReleaseTemplates>> =
+            releases.filter_map(|release| Some((release, self.schema_of(release)?))).collect();
+        below.unknown_values(|release| parts.get(release)?.parts.schema.as_ref())
     }
 }
 

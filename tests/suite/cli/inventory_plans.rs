@@ -183,3 +183,20 @@ fn adopt_finds_the_release_of_a_cluster_that_the_inventory_defines() {
         all[0]["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert_eq!((&all[0]["basis"], files), (&json!("inferred"), vec!["acme/peu01/capstan-values.yaml"]));
 }
+
+#[test]
+fn a_record_that_was_edited_names_the_commit_that_it_can_be_taken_back_from() {
+    let checkout = checkout();
+    let fits = checkout.repository.commit_all("made");
+    let record = checkout.read("acme/peu01/capstan-values.yaml");
+    checkout.write("acme/peu01/capstan-values.yaml", &record.replace("replicas: 3", "replicas: 4"));
+    checkout.repository.commit_all("a slip");
+    checkout.write("README.md", "later\n");
+    checkout.repository.commit_all("later");
+    checkout.write("inventory/peu01.yaml", &DEFINITION.replace("replicas: 3", "replicas: 5"));
+    let back = format!("`git checkout {} -- acme/peu01/capstan-values.yaml`", &fits[..12]);
+    let told = checkout.capstan(&["plan"]);
+    assert!(told.out.contains(&back), "{told:?}");
+    let told = checkout.capstan(&["validate"]);
+    assert!(told.out.contains("values-edited") && told.out.contains(&back), "{told:?}");
+}
