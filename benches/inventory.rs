@@ -1,5 +1,5 @@
 //! An inventory of many clusters: reading it, values and renders of all clusters on two cores, the memory that this takes,
-//! where one value comes from, and the same clusters by a Python script and by Kapitan.
+//! where one value comes from, when the check of an edit of one site is there, and the same clusters by a Python script and by Kapitan.
 //! `cargo bench --bench inventory [-- CLUSTERS]`
 //!
 //! Kapitan and Python are what `benches/levels/prepare` builds; without them only Capstan's figures are printed.
@@ -56,6 +56,7 @@ fn main() {
         assert!(Command::new(alone).args([ALONE, &clusters.to_string()]).status().unwrap().success());
     }
     explain(clusters);
+    levels::checked::check(clusters);
     beside();
 }
 

@@ -1,6 +1,7 @@
 //! The inventory that is measured: five levels, and a release whose template makes eight objects of a cluster.
 
 pub(crate) mod beside;
+pub(crate) mod checked;
 
 /// Objects that the template makes of each cluster.
 pub(crate) const OBJECTS: usize = 8;

@@ -4,6 +4,7 @@
 //! database's own words gets past [`ports`].
 
 pub mod agents;
+pub mod budget;
 pub mod components;
 pub mod generator;
 pub mod intake;

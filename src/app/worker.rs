@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use super::budget::{Priority, at_priority};
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
 use super::sync::{Ports, SetUp, SyncError, Synced, notify_consumers, sync_and_consumers, tell_failure};
 
@@ -22,6 +23,9 @@ const LEASE: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(5);
 /// How long it takes to replace a worker: one that ends at once should not fill the log.
 const PAUSE: Duration = Duration::from_secs(1);
+/// What waits for the budget comes back after this at the soonest: a run reads before it writes, and several writes
+/// should be due by then.
+const SHORTEST_PUT_OFF: Duration = Duration::from_secs(20);
 /// How long deliveries are known by their id: GitHub redelivers for three days.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -303,6 +307,12 @@ pub async fn perform(
             tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
             jobs.put_off(job, "GitHub is still computing, or somebody wrote meanwhile").await?;
         }
+        // Nothing failed: there is no more to be asked just now. A person's word begins the job again before.
+        Ok(Ok(Synced::Partly(error)) | Err(error)) if error.budget().is_some() => {
+            let wait = error.budget().unwrap_or_default().max(SHORTEST_PUT_OFF);
+            tracing::info!(repository = %job.name, duration_ms, wait_ms = wait.as_millis(), error = %error, "repository waits for what may be asked of GitHub");
+            jobs.put_off_for(job, &error.to_string(), wait).await?;
+        }
         // What is wrong with one must not make the others wait: any event begins the job again, as if it had been done.
         Ok(Ok(Synced::Partly(error))) => {
             tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "part of a repository could not be brought up to date");
@@ -370,7 +380,9 @@ async fn run(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<Sy
             Ok(Synced::Done)
         }
         Ok(repository) => {
-            let (synced, consumers) = sync_and_consumers(ports, &repository, &job.hints).await?;
+            let priority = if job.hints.is_a_persons() { Priority::Command } else { Priority::Refresh };
+            let work = at_priority(priority, sync_and_consumers(ports, &repository, &job.hints));
+            let (synced, consumers) = work.await?;
             if let Some(consumers) = consumers {
                 notify_consumers(ports, jobs, repository.id, &consumers).await?;
             }

@@ -1,12 +1,13 @@
 //! What every command may use: the checkout, its fleet, and names that were typed.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::spelling;
-use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::tree::{CommitId, RepoPath, Tree};
 use capstan_plan::release::ReleaseContent;
 use capstan_report::Refusal;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,6 +16,7 @@ use jiff::tz::TimeZone;
 
 use super::{Failure, Offline, Open};
 use crate::app::generator::{Fleet, PastRelease, PlannedWithReasons};
+use crate::app::inventory;
 use crate::app::ports::{Clock, SystemClock, Workspace};
 
 /// The day in UTC: what holds are judged against.
@@ -206,6 +208,22 @@ impl Context<'_> {
                 );
             }
         }
+    }
+
+    /// The commits from which records of these clusters can be taken back that somebody edited.
+    pub(super) fn restores(
+        &self,
+        workspace: &dyn Workspace,
+        fleet: &Fleet,
+        clusters: &[ClusterId],
+    ) -> BTreeMap<RepoPath, CommitId> {
+        let edited = inventory::edited_records(fleet, clusters).into_iter();
+        edited
+            .filter_map(|path| {
+                let commit = workspace.last_fitting(&path, &|bytes| inventory::fits(&path, bytes))?;
+                Some((path, commit))
+            })
+            .collect()
     }
 
     /// Plans the clusters with a progress bar on a terminal.

@@ -15,6 +15,7 @@ use super::output::Elements;
 use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, explain, path, text};
 use crate::app::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
+use crate::app::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
@@ -30,17 +31,25 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
     let mut outcome = Outcome::Done;
+    let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
+    let told = |planned: Planned| {
+        planned.map(|mut upgrade| {
+            tell_restore(&mut upgrade, &restores);
+            upgrade
+        })
+    };
     fleet.plan_each(
         &clusters,
         target.as_ref(),
         |cluster, planned| {
             let (planned, explanation) = explained(planned, command.explain);
+            let planned = told(planned);
             let said_of = |planned: &Planned, explanation| {
                 said(command.output, cluster, planned, explanation, title.as_ref())
             };
             let mut all = vec![(said_of(&planned, explanation.as_ref()), outcome_of(&planned))];
             // Who asks for a release asks for nothing else.
-            let values = fleet.plan_values(cluster).filter(|_| target.is_none());
+            let values = fleet.plan_values(cluster).filter(|_| target.is_none()).map(told);
             all.extend(values.map(|planned| (said_of(&planned, None), outcome_of(&planned))));
             all
         },

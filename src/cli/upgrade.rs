@@ -11,6 +11,7 @@ use capstan_plan::upgrade::Explanation;
 use super::arguments::Upgrade;
 use super::{Context, Failure, Format, Outcome, explain, output, plan, text};
 use crate::app::generator::Planned;
+use crate::app::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
@@ -22,7 +23,13 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
             clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget_of_inventory(cluster));
         }
         clusters.extend(to_come);
-        let all = clusters.into_iter().filter_map(|cluster| Some((fleet.plan_values(&cluster)?, cluster)));
+        let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
+        let values = |cluster: &ClusterId| {
+            let mut planned = fleet.plan_values(cluster)?;
+            planned.iter_mut().for_each(|upgrade| tell_restore(upgrade, &restores));
+            Some(planned)
+        };
+        let all = clusters.into_iter().filter_map(|cluster| Some((values(&cluster)?, cluster)));
         let (planned, clusters): (Vec<Planned>, Vec<ClusterId>) = all.unzip();
         let unexplained = planned.iter().map(|_| None).collect();
         (clusters, planned, unexplained)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_model::finding::{Finding, Severity};
+use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::policy::{self, Scope, Snapshot};
@@ -14,6 +14,7 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::{self, today};
 use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
+use crate::app::inventory::{self, Difference};
 
 pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
@@ -29,7 +30,13 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         .iter()
         .map(|typed| context::path_in(&trees, typed))
         .collect::<Result<Vec<_>, Failure>>()?;
-    let checked = check(&now, before.as_ref());
+    let mut checked = check(&now, before.as_ref());
+    for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
+        let Some(path) = finding.file().cloned() else { continue };
+        if let Some(commit) = workspace.last_fitting(&path, &|bytes| inventory::fits(&path, bytes)) {
+            finding.message = format!("{}. {}", finding.message, inventory::restored_by(&path, &commit));
+        }
+    }
     let findings: Vec<&Finding> =
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
     print(command.output, &findings, &checked.looked_at)?;
@@ -58,14 +65,18 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         }
     };
     let settings = fleet.settings();
+    let mut reach = None;
     let before = before.map(|tree| {
         let before = Fleet::open(Arc::clone(tree), today());
+        if let (Ok(before), Some(inventory)) = (&before, &settings.inventory) {
+            reach = Difference::between(before, &fleet).beyond(inventory);
+        }
         let layout =
             before.map_or_else(|_| layout::discover(tree.as_ref(), settings), |fleet| fleet.layout().clone());
         (tree, layout)
     });
     let neighbours = Neighbours::read(now.as_ref(), fleet.layout(), settings, &mut |_, read| read());
-    let findings = policy::validate(
+    let mut findings = policy::validate(
         Snapshot {
             tree: now.as_ref(),
             layout: fleet.layout(),
@@ -88,6 +99,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         Scope::Everything,
         today(),
     );
+    findings.extend(settings.severities().settle(reach.into_iter().collect()));
     let (clusters, releases) = (fleet.layout().clusters().count(), fleet.layout().releases.len());
     let sets = match fleet.layout().targets.len() - clusters {
         0 => String::new(),

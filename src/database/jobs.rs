@@ -245,7 +245,16 @@ impl Jobs for Database {
     }
 
     async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError> {
-        self.put_off_row(job, reason).await.map_err(failed("putting a job off"))
+        self.put_off_row(job, reason, None).await.map_err(failed("putting a job off"))
+    }
+
+    async fn put_off_for(
+        &self,
+        job: &ClaimedJob,
+        reason: &str,
+        wait: Duration,
+    ) -> Result<Fate, RecordsError> {
+        self.put_off_row(job, reason, Some(wait)).await.map_err(failed("putting a job off"))
     }
 
     async fn reclaim(&self, worker: &str) -> Result<u64, RecordsError> {
@@ -458,7 +467,12 @@ impl Database {
         Ok(fate)
     }
 
-    async fn put_off_row(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, sqlx::Error> {
+    async fn put_off_row(
+        &self,
+        job: &ClaimedJob,
+        reason: &str,
+        wait: Option<Duration>,
+    ) -> Result<Fate, sqlx::Error> {
         let now_ms = self.clock.now().as_millisecond();
         let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
         let repository = job.repository.cast_signed();
@@ -475,7 +489,8 @@ impl Database {
                 None => Fate::Lost,
                 Some((before, asked_meanwhile)) => {
                     let times = if asked_meanwhile > 0 { 1 } else { before.saturating_add(1) };
-                    let not_before_ms = now_ms.saturating_add(milliseconds(backoff(times)));
+                    let wait = wait.unwrap_or_else(|| backoff(times));
+                    let not_before_ms = now_ms.saturating_add(milliseconds(wait));
                     sqlx::query(PUT_OFF)
                         .bind(repository)
                         .bind(&job.lease)

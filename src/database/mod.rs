@@ -10,6 +10,7 @@
 //! Not here: what the records mean (`app`), and when jobs are run (`app`).
 
 mod agents;
+mod budget;
 mod check;
 mod deliveries;
 mod fleet;

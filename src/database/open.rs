@@ -89,6 +89,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0012_ticks_and_holds.sql"),
         include_str!("../../migrations/postgres/0012_ticks_and_holds.sql"),
     ),
+    (
+        13,
+        "budgets and redeliveries",
+        include_str!("../../migrations/sqlite/0013_budgets_and_redeliveries.sql"),
+        include_str!("../../migrations/postgres/0013_budgets_and_redeliveries.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

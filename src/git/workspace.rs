@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
-use capstan_model::tree::{BlobId, RepoPath, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 
 use super::changed_tree::ChangedTree;
 use super::{Checkout, CheckoutError, write_all_or_nothing};
@@ -28,6 +28,10 @@ impl Workspace for Checkout {
 
     fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder> {
         self.last_with_folder(folders)
+    }
+
+    fn last_fitting(&self, file: &RepoPath, fits: &dyn Fn(&[u8]) -> bool) -> Option<CommitId> {
+        self.last_with_file(file, fits)
     }
 
     fn changed(

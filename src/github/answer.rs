@@ -7,6 +7,7 @@ use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 
 use super::words;
+use crate::app::budget::Primary;
 use crate::app::ports::CodeHostError;
 
 /// GitHub's messages are shown up to this length.
@@ -126,6 +127,17 @@ pub(super) fn asked_to_wait(
         return None;
     };
     Some(Duration::from_secs(u64::try_from(wait).unwrap_or_default().max(1)).min(LONGEST_WAIT))
+}
+
+/// What an answer's headers say of the primary limit.
+pub(super) fn primary_limit(headers: &HeaderMap) -> Option<Primary> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<i64>().ok();
+    let count = |name: &str| u32::try_from(number(name)?).ok();
+    Some(Primary {
+        limit: count("x-ratelimit-limit")?,
+        remaining: count("x-ratelimit-remaining")?,
+        reset_ms: number("x-ratelimit-reset")?.checked_mul(1_000)?,
+    })
 }
 
 fn is_secondary_limit(body: &[u8]) -> bool {

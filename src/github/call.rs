@@ -3,6 +3,7 @@
 use http::Method;
 
 use super::access::{Access, Task};
+use crate::app::budget::{Cost, Resource};
 use crate::app::ports::Repository;
 
 /// The route of GraphQL, for metrics and for finding its URL.
@@ -17,6 +18,17 @@ pub(super) enum CountedFor {
     Installation(u64),
     /// A person, by a digest of their token.
     Person(u64),
+}
+
+impl CountedFor {
+    /// What the budget calls it. A person's own limits are theirs.
+    pub(super) fn account(self) -> Option<String> {
+        match self {
+            Self::App => Some("app".to_owned()),
+            Self::Installation(id) => Some(format!("installation {id}")),
+            Self::Person(_) => None,
+        }
+    }
 }
 
 /// As whom a call is made.
@@ -59,8 +71,34 @@ impl Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads,
+    /// Doing it twice is doing it once.
+    WritesAgain,
+    /// Done twice it would be there twice: whoever makes the call looks whether it was done.
     Writes,
 }
+
+impl Effect {
+    pub(super) const fn writes(self) -> bool {
+        !matches!(self, Self::Reads)
+    }
+
+    pub(super) const fn may_be_repeated(self) -> bool {
+        !matches!(self, Self::Writes)
+    }
+}
+
+/// Routes whose `POST` (of merging, `PUT`) creates content. GitHub publishes no list for its limit; these are the ones that
+/// its description of the API marks as triggering notifications, as its own client libraries take it, and, since people
+/// see them too, checks and statuses.
+const CREATE_CONTENT: &[&str] = &[
+    "/repos/{owner}/{repo}/check-runs",
+    "/repos/{owner}/{repo}/issues",
+    "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+    "/repos/{owner}/{repo}/pulls",
+    "/repos/{owner}/{repo}/pulls/{pull_number}/merge",
+    "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+    "/repos/{owner}/{repo}/statuses/{sha}",
+];
 
 /// Whether the answer is kept, to ask only for changes the next time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +145,27 @@ impl Call {
         Self::new(identity, Method::GET, route, doing, Effect::Reads)
     }
 
+    /// What it takes of GitHub's limits.
+    pub(super) fn cost(&self) -> Cost {
+        let creates = self.method == Method::POST || self.method == Method::PUT;
+        match self.effect {
+            Effect::Reads => Cost::READ,
+            _ if creates && CREATE_CONTENT.contains(&self.route) => Cost::CONTENT,
+            _ => Cost::WRITE,
+        }
+    }
+
+    /// Against which of the primary limits it counts.
+    pub(super) fn resource(&self) -> Resource {
+        if self.route == GRAPHQL { Resource::Graphql } else { Resource::Core }
+    }
+
+    /// Doing it twice is doing it once.
+    pub(super) const fn repeatable(mut self) -> Self {
+        self.effect = Effect::WritesAgain;
+        self
+    }
+
     pub(super) fn post(identity: Identity, route: &'static str, doing: String) -> Self {
         Self::new(identity, Method::POST, route, doing, Effect::Writes)
     }
@@ -116,11 +175,11 @@ impl Call {
     }
 
     pub(super) fn patch(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::PATCH, route, doing, Effect::Writes)
+        Self::new(identity, Method::PATCH, route, doing, Effect::WritesAgain)
     }
 
     pub(super) fn delete(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::DELETE, route, doing, Effect::Writes)
+        Self::new(identity, Method::DELETE, route, doing, Effect::WritesAgain)
     }
 
     /// The path, a part each; parts are escaped where needed.

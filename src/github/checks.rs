@@ -131,12 +131,12 @@ fn first_part(check: &NewCheckRun) -> (&[Annotation], Body) {
 }
 
 impl GitHub {
-    pub(super) async fn list_check_runs(
+    async fn list_check_payloads(
         &self,
         repository: &Repository,
         head: &CommitId,
         name: &str,
-    ) -> Result<Vec<CheckRun>, CodeHostError> {
+    ) -> Result<Vec<CheckPayload>, CodeHostError> {
         let doing = format!("listing checks {name} on {head} of {}", repository.name);
         let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
@@ -144,7 +144,16 @@ impl GitHub {
             .query("check_name", name)
             .query("app_id", self.credentials.app_id().to_string())
             .conditional();
-        let found = self.pages(call, |page: CheckPage| page.check_runs).await?;
+        self.pages(call, |page: CheckPage| page.check_runs).await
+    }
+
+    pub(super) async fn list_check_runs(
+        &self,
+        repository: &Repository,
+        head: &CommitId,
+        name: &str,
+    ) -> Result<Vec<CheckRun>, CodeHostError> {
+        let found = self.list_check_payloads(repository, head, name).await?;
         Ok(found.into_iter().map(CheckPayload::into_check_run).filter(|check| check.name == name).collect())
     }
 
@@ -156,13 +165,37 @@ impl GitHub {
         let (first, part) = first_part(check);
         let mut body = body(check, first, part);
         body["head_sha"] = check.head.as_str().into();
+        let look = async || self.made_check_run(repository, check, &body["external_id"]).await;
+        let made = self.send_once(|| self.try_check_run(repository, check, &body), look).await?;
+        self.after_first(repository, made, check, first.len(), part).await
+    }
+
+    /// The newest check run of that name and content on the head.
+    async fn made_check_run(
+        &self,
+        repository: &Repository,
+        check: &NewCheckRun,
+        external_id: &Value,
+    ) -> Result<Option<CheckPayload>, CodeHostError> {
+        let found = self.list_check_payloads(repository, &check.head, &check.name).await?;
+        let own = found
+            .into_iter()
+            .filter(|known| known.name == check.name && known.external_id.as_deref() == external_id.as_str());
+        Ok(own.max_by_key(|known| known.id))
+    }
+
+    async fn try_check_run(
+        &self,
+        repository: &Repository,
+        check: &NewCheckRun,
+        body: &Value,
+    ) -> Result<CheckPayload, CodeHostError> {
         let doing = format!("reporting check {} on {} of {}", check.name, check.head, repository.name);
         let identity = Identity::doing(Task::Report, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/check-runs", doing)
             .in_repository(repository, &["check-runs"])
-            .body(body);
-        let made: CheckPayload = self.send(&call).await?.content()?;
-        self.after_first(repository, made, check, first.len(), part).await
+            .body(body.clone());
+        self.send(&call).await?.content()
     }
 
     pub(super) async fn write_check_run_again(

@@ -128,6 +128,8 @@ impl GitHub {
             "/repos/{owner}/{repo}/statuses/{sha}",
             doing,
         )
+        // The latest of a context counts.
+        .repeatable()
         .in_repository(repository, &["statuses", commit.as_str()])
         .body(body);
         self.send(&call).await?.content::<serde::de::IgnoredAny>().map(drop)

@@ -14,6 +14,8 @@ use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
 
 const BODY_CHARACTERS: usize = 65_536;
+/// A comment whose fate is unknown is looked for among those since then; clocks differ by less.
+const LOOKED_BACK: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
 #[derive(Deserialize)]
 struct CommentPayload {
@@ -150,11 +152,34 @@ impl GitHub {
         number: u64,
         body: &str,
     ) -> Result<Comment, CodeHostError> {
+        let body = cut_to(body, BODY_CHARACTERS);
+        let since = jiff::Timestamp::now() - LOOKED_BACK;
+        let look = async || {
+            let own = self.read_bot_login().await?;
+            let recent = self.list_recent_comments(repository, since).await?;
+            let made = recent.into_iter().find(|placed| {
+                let comment = &placed.comment;
+                placed.number == number
+                    && comment.author == own
+                    && comment.created_at >= since
+                    && comment.body.trim_end() == body.trim_end()
+            });
+            Ok(made.map(|placed| placed.comment))
+        };
+        self.send_once(|| self.try_comment(repository, number, &body), look).await
+    }
+
+    async fn try_comment(
+        &self,
+        repository: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
         let doing = format!("commenting on {number} of {}", repository.name);
         let identity = Identity::doing(Task::Answer, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
             .in_repository(repository, &["issues", &number.to_string(), "comments"])
-            .body(json!({"body": cut_to(body, BODY_CHARACTERS)}));
+            .body(json!({"body": body}));
         let made: CommentPayload = self.send(&call).await?.content()?;
         Ok(made.into_comment())
     }
@@ -171,6 +196,7 @@ impl GitHub {
         let (route, path) = reactions_to(comment);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let call = Call::post(identity, route, doing)
+            .repeatable()
             .in_repository(repository, &path)
             .body(json!({"content": content}));
         // 201, or 200 where the reaction stands already.

@@ -114,6 +114,7 @@ impl GitHub {
         let doing = format!("writing a tree in {}", repository.name);
         let identity = Identity::doing(Task::Commit, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/git/trees", doing)
+            .repeatable()
             .in_repository(repository, &["git", "trees"])
             .body(json!({"base_tree": base.as_str(), "tree": entries}));
         let made: NewTree = self.send(&call).await?.content()?;
@@ -128,7 +129,9 @@ impl GitHub {
         let parents: Vec<&str> = commit.parents.iter().map(CommitId::as_str).collect();
         let doing = format!("writing a commit in {}", repository.name);
         let identity = Identity::doing(Task::Commit, repository);
+        // Done twice it is another commit that nothing names.
         let call = Call::post(identity, "/repos/{owner}/{repo}/git/commits", doing)
+            .repeatable()
             .in_repository(repository, &["git", "commits"])
             .body(json!({"message": commit.message, "tree": commit.tree.as_str(), "parents": parents}));
         let made: NewCommit = self.send(&call).await?.content()?;

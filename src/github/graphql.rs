@@ -70,7 +70,8 @@ impl GitHub {
         self.graphql(identity, doing, query, variables, Effect::Reads).await
     }
 
-    /// Writes by GraphQL.
+    /// Writes by GraphQL. Every mutation that is made brings something into a state (a reference with its former commit
+    /// named, draft or ready, merged), so that doing it twice is doing it once.
     pub(super) async fn mutate<T: DeserializeOwned>(
         &self,
         identity: Identity,
@@ -78,7 +79,7 @@ impl GitHub {
         mutation: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, mutation, variables, Effect::Writes).await
+        self.graphql(identity, doing, mutation, variables, Effect::WritesAgain).await
     }
 
     async fn graphql<T: DeserializeOwned>(
@@ -91,14 +92,14 @@ impl GitHub {
     ) -> Result<GraphQl<T>, CodeHostError> {
         let mut call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
             .body(serde_json::json!({"query": query, "variables": variables}));
-        if effect == Effect::Writes {
+        if effect.writes() {
             call.accept = WITH_PREVIEWS;
         }
         let answer: GraphQl<T> = self.send(&call).await?.content()?;
         // GraphQL says so with 200.
         if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
             let retry_after = Duration::from_secs(60);
-            self.lane(identity).be_quiet(retry_after);
+            self.be_quiet(identity, retry_after);
             return Err(CodeHostError::RateLimited { doing: call.doing, retry_after });
         }
         Ok(answer)

@@ -95,6 +95,7 @@ impl GitHub {
             "/app/installations/{installation}/access_tokens",
             format!("getting a token of installation {installation}"),
         )
+        .repeatable()
         .path(&["app", "installations", &installation.to_string(), "access_tokens"])
         .body(body);
         self.send_as_app(&call).await

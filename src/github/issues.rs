@@ -212,6 +212,24 @@ impl GitHub {
         repository: &Repository,
         issue: &NewIssue,
     ) -> Result<Issue, CodeHostError> {
+        let look = async || {
+            let own = self.read_bot_login().await?;
+            let mut known = self.list_issues_by(repository, &own).await?;
+            known.retain(|known| {
+                known.state == IssueState::Open
+                    && known.title == cut_to(&issue.title, TITLE_CHARACTERS)
+                    && known.body.trim_end() == cut_to(&issue.body, BODY_CHARACTERS).trim_end()
+            });
+            Ok(known.pop())
+        };
+        self.send_once(|| self.try_open_issue(repository, issue), look).await
+    }
+
+    async fn try_open_issue(
+        &self,
+        repository: &Repository,
+        issue: &NewIssue,
+    ) -> Result<Issue, CodeHostError> {
         let doing = format!("opening an issue in {}", repository.name);
         let call = Call::post(Identity::doing(Task::Answer, repository), LIST, doing)
             .in_repository(repository, &["issues"])

@@ -14,7 +14,7 @@ use super::answer::cut;
 use super::call::{Call, Identity};
 use super::graphql::missing_node;
 use super::transport::GitHub;
-use crate::app::ports::{CodeHostError, MergeAnswer, MergeCall, PullRequest, Repository};
+use crate::app::ports::{CodeHostError, MergeAnswer, MergeCall, PullRequest, PullRequestState, Repository};
 
 /// Pull requests whose reviews one call reads, with a hundred reviewers each.
 const PULLS: usize = 50;
@@ -312,6 +312,20 @@ impl GitHub {
     }
 
     async fn merge_now(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        head: &CommitId,
+        method: MergeMethod,
+    ) -> Result<MergeAnswer, CodeHostError> {
+        let look = async || {
+            let now = self.read_pull_request(repository, pull.number).await?;
+            Ok((now.state == PullRequestState::Merged).then_some(MergeAnswer::Done))
+        };
+        self.send_once(|| self.try_merge(repository, pull, head, method), look).await
+    }
+
+    async fn try_merge(
         &self,
         repository: &Repository,
         pull: &PullRequest,

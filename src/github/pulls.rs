@@ -259,6 +259,24 @@ impl GitHub {
         repository: &Repository,
         pull: &NewPullRequest,
     ) -> Result<CreatedPullRequest, CodeHostError> {
+        let look = async || {
+            let open = self.list_open_pull_requests(repository).await?;
+            let mut own = open.into_iter().filter(|open| {
+                open.head_in_repository
+                    && open.head_branch == pull.head_branch
+                    && open.base_branch == pull.base_branch
+                    && open.body.trim_end() == cut_to(&pull.body, BODY_CHARACTERS).trim_end()
+            });
+            Ok(own.next().map(|made| CreatedPullRequest::Created(Box::new(made))))
+        };
+        self.send_once(|| self.try_open_pull_request(repository, pull), look).await
+    }
+
+    async fn try_open_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
         let call = |draft: bool| {
             let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
             Call::post(Identity::doing(Task::Propose, repository), LIST, doing)

@@ -67,6 +67,19 @@ impl GitHub {
         branch: &str,
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError> {
+        let look = async || {
+            let there = self.read_branch(repository, branch).await?;
+            Ok((there.as_ref() == Some(commit)).then_some(CreatedReference::Created))
+        };
+        self.send_once(|| self.try_new_branch(repository, branch, commit), look).await
+    }
+
+    async fn try_new_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<CreatedReference, CodeHostError> {
         let doing = format!("creating branch {branch} of {}", repository.name);
         let identity = Identity::doing(Task::Commit, repository);
         let call = Call::post(identity, "/repos/{owner}/{repo}/git/refs", doing)

@@ -54,6 +54,7 @@ impl GitHub {
         let (route, [kind, list], field, task) = place(part);
         let doing = format!("adding {field} to pull request {number} of {}", repository.name);
         let call = Call::post(Identity::doing(task, repository), route, doing)
+            .repeatable()
             .in_repository(repository, &[kind, &number.to_string(), list])
             .body(body(part, field, names));
         let answer = self.send(&call).await?;

@@ -1,12 +1,12 @@
-//! One way to talk to GitHub: authentication, time limits, retries of reads, rate limits, conditional
-//! reads, metrics. What is asked stands in `call`, GraphQL in `graphql`.
+//! One way to talk to GitHub: authentication, time limits, repeated calls, the budget, rate limits, conditional reads,
+//! metrics. What is asked stands in `call`, GraphQL in `graphql`.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use backon::{ExponentialBuilder, Retryable as _};
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_model::plain_http;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
@@ -17,10 +17,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
+use crate::app::budget::{Meter, Priority, present_priority};
 use crate::app::ports::CodeHostError;
 
-use super::answer::{Answer, asked_to_wait, cut};
-use super::call::{Call, CountedFor, Effect, GRAPHQL, Identity, Keep};
+use super::answer::{Answer, asked_to_wait, cut, primary_limit};
+use super::call::{Call, CountedFor, GRAPHQL, Identity, Keep};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
 use super::tokens::{Rights, Tokens};
@@ -32,8 +33,8 @@ pub(super) const API_VERSION: &str = "2022-11-28";
 pub struct GitHubLimits {
     /// How long one attempt may take, its answer's body included.
     pub timeout: Duration,
-    /// How often a read is repeated after a failure.
-    pub read_retries: usize,
+    /// How often a call is repeated that was not answered, where it may be.
+    pub retries: usize,
     /// The wait before the first repetition; doubled (with jitter) for each further one.
     pub first_retry_after: Duration,
     /// Calls under way at once, per installation.
@@ -50,7 +51,7 @@ impl Default for GitHubLimits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
-            read_retries: 3,
+            retries: 3,
             first_retry_after: Duration::from_millis(250),
             concurrent: 8,
             answer_bytes: 32 << 20,
@@ -89,6 +90,24 @@ pub struct GitHub {
     /// The server is older than merge queues: it was asked for one, and knows no such field.
     pub(super) lacks_merge_queues: AtomicBool,
     lanes: Mutex<HashMap<CountedFor, Arc<Lane>>>,
+    /// What may be asked, where that is counted.
+    meter: Option<Meter>,
+}
+
+/// A wait that GitHub asks for is waited for where the call is made, up to this.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
+/// After so many calls in a row that were not answered, each of them repeated, nothing is asked for a while.
+const UNANSWERED: u32 = 3;
+/// For so long.
+const DOWN: Duration = Duration::from_secs(5);
+
+/// How long a call waits for the budget where it is made.
+const fn patience(priority: Priority) -> Duration {
+    Duration::from_secs(match priority {
+        Priority::Command | Priority::Rollout => 10,
+        Priority::Refresh => 2,
+        Priority::Proposal => 1,
+    })
 }
 
 /// What all calls share that GitHub counts together: those of an installation, of a person, of the App.
@@ -98,6 +117,8 @@ pub(super) struct Lane {
     writes: Semaphore,
     /// GitHub asked to be left alone until then.
     quiet_until: Mutex<Option<Instant>>,
+    /// How many calls in a row were not answered, and when the last of them ended.
+    unanswered: Mutex<(u32, Option<Instant>)>,
 }
 
 impl GitHub {
@@ -122,8 +143,16 @@ impl GitHub {
             memory: Memory::new(limits.remembered_bytes),
             lacks_merge_queues: AtomicBool::new(false),
             lanes: Mutex::default(),
+            meter: None,
             limits,
         })
+    }
+
+    /// Counts what is asked as the App and its installations, and asks no more than there is.
+    #[must_use]
+    pub fn within(mut self, meter: Meter) -> Self {
+        self.meter = Some(meter);
+        self
     }
 
     pub(super) fn lane(&self, identity: Identity) -> Arc<Lane> {
@@ -142,6 +171,7 @@ impl GitHub {
                 concurrent: Semaphore::new(self.limits.concurrent),
                 writes: Semaphore::new(1),
                 quiet_until: Mutex::default(),
+                unanswered: Mutex::default(),
             })
         });
         Arc::clone(lane)
@@ -191,23 +221,120 @@ impl GitHub {
     /// Makes a call with a token that is given.
     pub(super) async fn send_with(&self, call: &Call, token: &SecretString) -> Result<Answer, CodeHostError> {
         let lane = self.lane(call.identity);
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(self.limits.first_retry_after)
+            .with_max_times(if call.effect.may_be_repeated() { self.limits.retries } else { 0 })
+            .with_jitter()
+            .build();
+        let mut short_waits = 0..self.limits.retries;
+        loop {
+            self.admit(call).await?;
+            let error = match self.in_turn(call, token, &lane).await {
+                Ok(answer) => {
+                    lane.answered();
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            let pause = match &error {
+                CodeHostError::Unreachable { .. } => pauses.next().map(|pause| ("unreachable", pause)),
+                // Refused, hence not done, whatever it is.
+                CodeHostError::RateLimited { retry_after, .. } if *retry_after <= SHORT_WAIT => {
+                    short_waits.next().map(|_| ("short-wait", *retry_after))
+                }
+                _ => None,
+            };
+            let Some((reason, pause)) = pause else {
+                if matches!(error, CodeHostError::Unreachable { .. }) {
+                    lane.was_unreachable();
+                }
+                return Err(error);
+            };
+            metrics::counter!("capstan_github_repeated_total", "reason" => reason).increment(1);
+            tracing::debug!(error = %error, pause_ms = pause.as_millis(), "a call is repeated");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Waits until a call is within the budget; not for long, since whoever has work may do other work meanwhile.
+    async fn admit(&self, call: &Call) -> Result<(), CodeHostError> {
+        let (Some(meter), Some(account)) = (&self.meter, call.identity.counted_for().account()) else {
+            return Ok(());
+        };
+        let priority = present_priority();
+        let mut patience = patience(priority);
+        loop {
+            let Err(wait) = meter.admit(&account, priority, call.resource(), call.cost()).await else {
+                return Ok(());
+            };
+            let retry_after = meter.until(&wait);
+            metrics::counter!(
+                "capstan_github_budget_waits_total", "priority" => priority.as_str(), "limit" => wait.limit.as_str()
+            )
+            .increment(1);
+            metrics::gauge!("capstan_github_budget_wait_seconds", "priority" => priority.as_str())
+                .set(retry_after.as_secs_f64());
+            let Some(left) = patience.checked_sub(retry_after) else {
+                let limit = wait.limit.in_words();
+                tracing::info!(
+                    budget = account,
+                    priority = priority.as_str(),
+                    limit,
+                    wait_ms = retry_after.as_millis(),
+                    doing = call.doing,
+                    "it waits"
+                );
+                return Err(CodeHostError::BudgetSpent { doing: call.doing.clone(), retry_after, limit });
+            };
+            patience = left;
+            tokio::time::sleep(retry_after).await;
+        }
+    }
+
+    async fn in_turn(&self, call: &Call, token: &SecretString, lane: &Lane) -> Result<Answer, CodeHostError> {
         let closed =
             |_| CodeHostError::Unreachable { doing: call.doing.clone(), reason: "shutting down".to_owned() };
-        let _turn = match call.effect {
-            Effect::Writes => Some(lane.writes.acquire().await.map_err(closed)?),
-            Effect::Reads => None,
-        };
+        let _turn =
+            if call.effect.writes() { Some(lane.writes.acquire().await.map_err(closed)?) } else { None };
         let _place = lane.concurrent.acquire().await.map_err(closed)?;
-        let attempt = || self.attempt(call, token, &lane);
-        match call.effect {
-            Effect::Writes => attempt().await,
-            Effect::Reads => {
-                let waits = ExponentialBuilder::default()
-                    .with_min_delay(self.limits.first_retry_after)
-                    .with_max_times(self.limits.read_retries)
-                    .with_jitter();
-                attempt.retry(waits).when(|error| matches!(error, CodeHostError::Unreachable { .. })).await
+        self.attempt(call, token, lane).await
+    }
+
+    /// GitHub asked to be left alone for so long.
+    pub(super) fn be_quiet(&self, identity: Identity, wait: Duration) {
+        self.lane(identity).be_quiet(wait);
+        if let (Some(meter), Some(account)) = (&self.meter, identity.counted_for().account()) {
+            meter.asked_to_wait(&account, wait);
+        }
+    }
+
+    /// Makes a write that would be there twice if it were done twice: where its fate is unknown, `look` finds what it
+    /// made, if it did; else it is made again.
+    pub(super) async fn send_once<T, Sent, Looked>(
+        &self,
+        send: impl Fn() -> Sent,
+        look: impl Fn() -> Looked,
+    ) -> Result<T, CodeHostError>
+    where
+        Sent: Future<Output = Result<T, CodeHostError>>,
+        Looked: Future<Output = Result<Option<T>, CodeHostError>>,
+    {
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(self.limits.first_retry_after)
+            .with_max_times(self.limits.retries)
+            .with_jitter()
+            .build();
+        loop {
+            let error = match send().await {
+                Err(error @ CodeHostError::Unreachable { .. }) => error,
+                sent => return sent,
+            };
+            let Some(pause) = pauses.next() else { return Err(error) };
+            tokio::time::sleep(pause).await;
+            if let Some(made) = look().await? {
+                return Ok(made);
             }
+            metrics::counter!("capstan_github_repeated_total", "reason" => "looked").increment(1);
         }
     }
 
@@ -217,6 +344,9 @@ impl GitHub {
         }
         let unreachable =
             |reason: String| CodeHostError::Unreachable { doing: call.doing.clone(), reason: cut(&reason) };
+        if lane.is_down() {
+            return Err(unreachable("the calls before were not answered either".to_owned()));
+        }
         let url = self.url(call);
         let key = match call.identity.counted_for() {
             CountedFor::App => format!("app {url}"),
@@ -241,8 +371,13 @@ impl GitHub {
         };
         count(call, result.as_ref().ok().map(|(status, ..)| *status));
         let (status, headers, body) = result.map_err(unreachable)?;
+        if let (Some(meter), Some(account)) = (&self.meter, call.identity.counted_for().account())
+            && let Some(primary) = primary_limit(&headers)
+        {
+            meter.heard_primary(&account, call.resource(), primary);
+        }
         if let Some(retry_after) = asked_to_wait(status, &headers, &body, jiff::Timestamp::now()) {
-            lane.be_quiet(retry_after);
+            self.be_quiet(call.identity, retry_after);
             return Err(CodeHostError::RateLimited { doing: call.doing.clone(), retry_after });
         }
         let mut answer = Answer { doing: call.doing.clone(), status, body, more: more_pages(&headers) };
@@ -355,7 +490,7 @@ fn build_request(
     };
     let request = match &call.body {
         Some(body) => json(request, body.to_string()),
-        None if call.effect == Effect::Writes => json(request, "{}".to_owned()),
+        None if call.effect.writes() => json(request, "{}".to_owned()),
         None => request.body(Body::default()),
     };
     Ok(request?.try_into()?)
@@ -430,6 +565,21 @@ pub(super) fn explain(error: &reqwest::Error) -> String {
 }
 
 impl Lane {
+    fn answered(&self) {
+        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = (0, None);
+    }
+
+    fn was_unreachable(&self) {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        *unanswered = (unanswered.0.saturating_add(1), Some(Instant::now()));
+    }
+
+    /// Whether it is no use to ask: so that of a thousand things of which each fails alone, not each waits by itself.
+    fn is_down(&self) -> bool {
+        let (times, last) = *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        times >= UNANSWERED && last.is_some_and(|last| last.elapsed() < DOWN)
+    }
+
     fn still_quiet(&self) -> Option<Duration> {
         let until = *self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
         until?.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())

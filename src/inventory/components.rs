@@ -18,6 +18,7 @@ use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, 
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit, write};
 
 use super::kinds::SourceText;
+use super::origin::Origin;
 use super::templates::{Rendered, RenderedFile, RenderedObject};
 
 /// A component, as a snapshot has it.
@@ -42,6 +43,30 @@ impl Component {
             .collect();
         (!files.is_empty()).then(|| Self { path: path.clone(), tree: tree.folder_id(path), files })
     }
+
+    /// Whether all of its files could be read.
+    pub fn is_whole(&self) -> bool {
+        self.files.iter().all(|file| file.bytes.is_ok())
+    }
+
+    /// Reads a component from its folder alone, as that once was; `None` where it is empty.
+    pub fn read_alone(folder: &dyn Tree, path: &RepoPath, tree: &TreeId) -> Option<Self> {
+        let entries = folder.entries().iter().filter(|entry| entry.is_file());
+        let files: Vec<SourceText> = entries
+            .filter_map(|entry| {
+                let bytes = folder.read(entry).map_err(|unreadable| unreadable.reason);
+                Some(SourceText { path: path.join(entry.path.as_str()).ok()?, bytes })
+            })
+            .collect();
+        (!files.is_empty()).then(|| Self { path: path.clone(), tree: Some(tree.clone()), files })
+    }
+}
+
+/// The finding that a level names a folder that is not there.
+pub fn no_component(path: &RepoPath, said_in: &Origin) -> Finding {
+    let message =
+        format!("there is no component `{path}`: it is a folder with a kustomization.yaml of kind Component");
+    Finding::new(rules::INVENTORY_REFERENCE, message).place(said_in.place())
 }
 
 /// Applies components to a render, in their order.

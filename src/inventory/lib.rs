@@ -23,11 +23,10 @@
 //! | [`unknown`] | values that no release knows | `kinds`, `schema` |
 //! | [`values`] | the values of one cluster | `check`, `expression`, `kinds`, `membership`, `merge`, `origin`, `schema` |
 //! | [`templates`] | a release's templates, and what they come to (T1 to T8) | `context`, `engine`, `kinds`, `merge`, `origin`, `values` |
-//! | [`components`] | kustomize components over what templates come to | `kinds`, `templates` |
+//! | [`components`] | kustomize components over what templates come to | `kinds`, `origin`, `templates` |
 //! | [`record`] | the values that a base was made from (I9) | `kinds`, `merge`, `origin`, `values` |
 //! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
 //! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |
-//! | [`reach`] | which clusters a change of the inventory changes | `kinds`, `origin`, `survey`, `templates`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 
 mod braces;
@@ -44,7 +43,6 @@ pub mod kinds;
 pub mod membership;
 pub mod merge;
 pub mod origin;
-pub mod reach;
 pub mod record;
 pub mod schema;
 pub mod survey;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::{FileError, Finding, Place, Severity, rules};
 use capstan_model::ids::ReleaseId;
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
+use capstan_yaml::Node;
 
 use super::components::{self, Component};
 use super::kinds::{Inventory, Object, SourceText};
@@ -167,8 +168,18 @@ impl Survey {
         if !parts.findings.is_empty() {
             return Err(parts.findings.clone());
         }
-        let components = self.components(member)?;
-        let Some(templates) = &parts.templates else { return Ok(Rendered::default()) };
+        self.render_with(member, values, &self.components(member)?)
+    }
+
+    /// The same with these of its components alone.
+    fn render_with(
+        &self,
+        member: &Member<'_>,
+        values: &ClusterValues,
+        components: &[&Component],
+    ) -> Result<Rendered, Vec<Finding>> {
+        let templates = self.parts(member).and_then(|parts| parts.templates.as_ref());
+        let Some(templates) = templates else { return Ok(Rendered::default()) };
         let folder = self.folder(member).map_err(|error| vec![Finding::from(&error)])?;
         let clusters = self.subordinates(member);
         let cluster = Cluster {
@@ -177,7 +188,29 @@ impl Survey {
             levels: &member.levels,
             clusters: self.is_management(member).then_some(clusters.as_slice()),
         };
-        components::apply(templates.render(cluster, values)?, &components)
+        components::apply(templates.render(cluster, values)?, components)
+    }
+
+    /// The component that has the last word on a field of an object, and the level that names it; `None` where that is
+    /// the template.
+    pub fn component_of(
+        &self,
+        member: &Member<'_>,
+        values: &ClusterValues,
+        object: &ObjectId,
+        path: &FieldPath,
+    ) -> Option<(RepoPath, Origin)> {
+        let components = self.components(member).ok()?;
+        let at = |count: usize| {
+            let rendered = self.render_with(member, values, components.get(..count)?).ok()?;
+            let objects = rendered.files.into_iter().flat_map(|file| file.objects);
+            let found = objects.into_iter().find(|one| one.id == *object)?;
+            found.node.at(path).map(Node::value)
+        };
+        let last = at(components.len());
+        let by = (1..=components.len()).rev().find(|count| at(count - 1) != last)?;
+        let (path, origin) = member.wishes.components.get(by - 1)?;
+        Some((path.clone(), origin.clone()))
     }
 
     /// The components of a cluster, in their order.
@@ -187,12 +220,7 @@ impl Survey {
         for (path, origin) in &member.wishes.components {
             match self.components.get(path) {
                 Some(component) => found.push(component),
-                None => {
-                    let message = format!(
-                        "there is no component `{path}`: it is a folder with a kustomization.yaml of kind Component"
-                    );
-                    missing.push(Finding::new(rules::INVENTORY_REFERENCE, message).place(origin.place()));
-                }
+                None => missing.push(components::no_component(path, origin)),
             }
         }
         if missing.is_empty() { Ok(found) } else { Err(missing) }
@@ -205,18 +233,8 @@ impl Survey {
         known.filter_map(|component| Some((component.path.clone(), component.tree.clone()?))).collect()
     }
 
-    /// What a render of a cluster sees besides its values, levels and folder: the release and its
-    /// content, components.
-    pub(crate) fn sees(
-        &self,
-        member: &Member<'_>,
-    ) -> (Option<ReleaseId>, Option<&TreeId>, Vec<(RepoPath, TreeId)>) {
-        let tree = self.parts(member).and_then(|parts| parts.tree.as_ref());
-        (self.release(member), tree, self.components_of(member.name()))
-    }
-
     /// Whether its templates see other clusters, too.
-    pub(crate) fn is_management(&self, member: &Member<'_>) -> bool {
+    fn is_management(&self, member: &Member<'_>) -> bool {
         member.definition.level.kind == LevelKind::ManagementClusterDefinition
     }
 

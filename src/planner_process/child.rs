@@ -18,6 +18,8 @@ use crate::app::planner::process::{Response, SentUpgrade, frame};
 
 /// So many bundles of messages may wait to be taken: one that may be large, and small ones that came with it.
 const WAITING: usize = 4;
+/// Room in the pipe of its answers, in bytes: what anybody may have on Linux.
+const PIPE: usize = 1 << 20;
 /// The exit code of a Rust program that panics.
 const PANIC: i32 = 101;
 
@@ -71,6 +73,9 @@ impl Process {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the planning process has no pipes"));
         };
+        // Where it has little room, whoever plans waits for whoever reads, a plan or two at a time. It is as good without.
+        #[cfg(target_os = "linux")]
+        let _more_room = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
         let (requests, asked) = mpsc::sync_channel(1);
         let (said, answers) = mpsc::sync_channel(WAITING);
         thread::Builder::new().name("planner-in".to_owned()).spawn(move || write(input, &asked))?;

@@ -4,9 +4,9 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording::{few, list};
 use capstan_plan::inventory::{InventoryOutlook, LevelReach};
 
+use super::field_diff;
 use super::markdown::{Page, code, prose};
 use super::outlook::one_upgrade;
-use super::{tables, values};
 
 /// Clusters that are named in a sentence.
 const NAMED: usize = 10;
@@ -30,13 +30,17 @@ fn count(number: usize, one: &str, many: &str) -> String {
 }
 
 /// `214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked`
-pub(super) fn reach(level: &LevelReach) -> String {
+pub fn reach(level: &LevelReach) -> String {
     let number = |number: usize| grouped(u64::try_from(number).unwrap_or(u64::MAX));
     let verb = if level.changed == 1 { "changes" } else { "change" };
     let mut text = format!("{} of {} {verb}", number(level.changed), count(level.all, "cluster", "clusters"));
     let machines = if level.machines == 1 { "machine" } else { "machines" };
     match level.rolling {
         0 => text.push_str(", no machine is replaced"),
+        _ if level.machines == 0 => {
+            let (clusters, roll) = (number(level.rolling), if level.rolling == 1 { "rolls" } else { "roll" });
+            text.push_str(&format!(", {clusters} {roll} machines, and Git does not say how many"));
+        }
         1 => text.push_str(&format!(", 1 rolls {} {machines}", grouped(level.machines))),
         rolling => {
             text.push_str(&format!(", {} roll {} {machines}", number(rolling), grouped(level.machines)))
@@ -92,11 +96,7 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
             });
         }
         one_upgrade(page, upgrade, budget / 8);
-        let rows = values::change_rows(upgrade)
-            .unwrap_or_else(|| tables::change_rows(&upgrade.changes, &upgrade.brought_by()));
-        page.section(&format!("\n{}", tables::CHANGES_HEAD), &rows, budget / 8, |left| {
-            format!("\n… and {left} more changes.\n")
-        });
+        page.push(&field_diff::changes(upgrade, budget / 8));
     }
     page.push("\nMerged, each of these clusters gets a proposal of its own, within the limits of `upgrade.proposals`.\n");
 }
@@ -115,6 +115,10 @@ mod tests {
             "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked"
         );
         assert_eq!(level(1, 1, 1, 1, 0), "1 of 1 cluster changes, 1 rolls 1 machine");
+        assert_eq!(
+            level(2, 2, 2, 0, 0),
+            "2 of 2 clusters change, 2 roll machines, and Git does not say how many"
+        );
         assert_eq!(level(12, 2, 0, 0, 0), "2 of 12 clusters change, no machine is replaced");
         assert_eq!(
             level(1_234_567, 1_000, 0, 0, 1),

@@ -25,10 +25,11 @@
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
 //! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
+//! | [`field_diff`] | changes of fields as a diff | `markdown`, `values` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
-//! | [`inventory_outlook`] | whom a change of the inventory reaches | `markdown`, `outlook`, `tables`, `values` |
+//! | [`inventory_outlook`] | whom a change of the inventory reaches | `field_diff`, `markdown`, `outlook` |
 //! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `tables` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
 //! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
@@ -57,6 +58,7 @@ mod comment;
 mod commit;
 mod dashboard;
 mod excerpt;
+mod field_diff;
 mod fingerprint;
 mod group;
 mod head_lines;
@@ -111,6 +113,7 @@ pub use fingerprint::{
 };
 pub use group::{GroupProposal, group_body, group_commit_message, group_title, visible_group_text};
 pub use head_lines::{HeadFile, HeadLines};
+pub use inventory_outlook::reach as inventory_reach;
 pub use merging::{
     approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,
     obstacle_in_words, undo_in_words,

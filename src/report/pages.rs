@@ -56,6 +56,8 @@ refusals! {
     NotCreated => "create-cluster.md#by-comment",
     /// A cluster is not retired by comment.
     NotRetired => "create-cluster.md#retire-one",
+    /// What a change of the inventory comes to is not put on its own branch.
+    NotRenderedInline => "inventory.md#on-the-authors-branch",
     /// A live cluster was not asked, does not answer, or cannot tell.
     NoPreflight => "pull-requests.md#with-a-reconciler",
 

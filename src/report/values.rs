@@ -1,5 +1,6 @@
 //! What is said of a proposal that the inventory brings: other values, a cluster that comes, a cluster that goes.
 
+use capstan_model::finding::Place;
 use capstan_model::wording::count;
 use capstan_plan::upgrade::{Basis, Upgrade, ValueOrigin, ValuesCourse, ValuesStep};
 
@@ -105,6 +106,11 @@ pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
 
 /// `Environment prod` in `inventory/prod.yaml:9:16`
 fn places(origins: &[ValueOrigin]) -> String {
+    origins_in_words(origins, |place| code(&place.to_string(), 200))
+}
+
+/// The same with the places as `quoted` shows them.
+pub(super) fn origins_in_words(origins: &[ValueOrigin], quoted: impl Fn(&Place) -> String) -> String {
     const MOST: usize = 3;
     let told = origins.iter().take(MOST).map(|origin| {
         let name = if origin.level == "default" {
@@ -112,7 +118,7 @@ fn places(origins: &[ValueOrigin]) -> String {
         } else {
             format!("{} {}", origin.level, origin.name)
         };
-        format!("{} in {}", plain(&name, 120), code(&origin.place.to_string(), 200))
+        format!("{} in {}", plain(&name, 120), quoted(&origin.place))
     });
     let mut told: Vec<String> = told.collect();
     if origins.len() > MOST {

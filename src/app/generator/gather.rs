@@ -18,7 +18,9 @@ use capstan_providers::{Supply, Wanted};
 
 use super::Fleet;
 use super::fleet_inputs::{ReleasesIn, read_releases};
-use super::inputs::{Conditions, FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, Used};
+use super::inputs::{
+    Conditions, FleetInputs, OldComponentInput, OldReleaseInput, PlanInputs, Provided, StepInputs, Used,
+};
 use super::planning::{Contents, Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
 use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
@@ -36,6 +38,8 @@ pub(super) struct Gathered {
     folder: Option<TreeId>,
     /// What the inventory says of it.
     said: Option<String>,
+    /// The components of its old render.
+    components: Vec<OldComponentInput>,
 }
 
 /// What a step is given, and whether that may be something else next time because a file could not be had.
@@ -56,6 +60,7 @@ impl Gathered {
             old: self.offered.old.clone(),
             brought_by: self.offered.brought_by.clone(),
             said: self.said.clone(),
+            components: self.components.clone(),
             step: self.step.clone(),
         }
     }
@@ -110,14 +115,18 @@ impl Fleet {
         let id = offered.reading.cluster.id.clone();
         let folder = self.tree.folder_id(id.folder());
         let said = self.said_of(&id);
+        let record = offered.reading.valued.record.as_ref();
+        let components = self.old_components(
+            record.into_iter().flat_map(|record| record.components.iter().map(|(path, tree)| (path, tree))),
+        );
         let Some(step) = offered.step() else {
             let made = offered.nothing(self.conditions(), self);
-            return Ok(Gathered { made, offered, step: None, folder, said });
+            return Ok(Gathered { made, offered, step: None, folder, said, components });
         };
         let plan = |given: &_, prepared: &_| step.plan(self.conditions(), self, given, prepared);
         let (made, answers) = self.answering(step, plan)?;
         let made = Made { failed: made.failed || answers.failed, ..made };
-        Ok(Gathered { made, step: Some(answers.given), offered, folder, said })
+        Ok(Gathered { made, step: Some(answers.given), offered, folder, said, components })
     }
 
     /// What the inventory says of a cluster, in a digest; `None` where it says nothing. Of one that cannot be read it
@@ -128,6 +137,23 @@ impl Fleet {
             return Some(format!("{place}: {why}"));
         }
         Some(inventory.digest_of(inventory.definition_in(id.folder())?))
+    }
+
+    /// Whether components are at hand as they were when a cluster's base was made.
+    fn old_components<'c>(
+        &self,
+        recorded: impl Iterator<Item = (&'c RepoPath, &'c TreeId)>,
+    ) -> Vec<OldComponentInput> {
+        let one = |(path, tree): (&RepoPath, &TreeId)| {
+            let is_given = self.provided.contains_key(&tree.clone().into());
+            OldComponentInput {
+                stands: self.tree.folder_id(path).as_ref() == Some(tree),
+                provided: if is_given { Provided::Yes } else { Provided::No },
+                path: path.clone(),
+                tree: tree.clone(),
+            }
+        };
+        recorded.map(one).collect()
     }
 
     /// Asks something of a step, and answers what it asks back, until there is an answer.
@@ -298,6 +324,7 @@ impl Fleet {
             old: given.old.as_ref().map(|old| self.old_release_now(old)),
             brought_by: given.brought_by.clone(),
             said: self.said_of(&given.cluster),
+            components: self.old_components(given.components.iter().map(|one| (&one.path, &one.tree))),
             step: match &given.step {
                 Some(step) => Some(self.step_now(&given.brought_by, &given.cluster, step)?),
                 None => None,

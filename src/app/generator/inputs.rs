@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::source::SourceKind;
-use capstan_model::tree::{Tree, TreeId};
+use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::classes::Classes;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::layout::ReleaseFolder;
@@ -69,6 +69,8 @@ pub(super) struct PlanInputs {
     pub(super) old: Option<OldReleaseInput>,
     /// What kind of source would bring the change.
     pub(super) brought_by: SourceKind,
+    /// The components that its old render was made with, and whether each is at hand.
+    pub(super) components: Vec<OldComponentInput>,
     /// Tells what the inventory says of it from anything else; `None` where it says nothing.
     pub(super) said: Option<String>,
     /// What is asked only where it is offered a release.
@@ -85,6 +87,17 @@ pub(super) struct OldReleaseInput {
     pub(super) provided: Provided,
     /// Its folder as history last had it, and where that was found.
     pub(super) past: Option<(TreeId, String)>,
+}
+
+/// A component as it was when a cluster's base was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OldComponentInput {
+    pub(super) path: RepoPath,
+    pub(super) tree: TreeId,
+    /// Whether it is still so in the snapshot.
+    pub(super) stands: bool,
+    /// Whether it was found elsewhere.
+    pub(super) provided: Provided,
 }
 
 /// Whether the content of an old release was found and given.

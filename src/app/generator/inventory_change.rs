@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_inventory::components::no_component;
 use capstan_inventory::survey::folder_clash;
 use capstan_inventory::unknown_values;
 use capstan_model::finding::{Finding, rules};
@@ -49,6 +50,40 @@ impl Fleet {
             levels,
             totals,
         })
+    }
+
+    /// How many clusters the inventory defines.
+    pub fn defined_clusters(&self) -> usize {
+        Contents::inventory(self).map_or(0, |inventory| inventory.inventory.clusters().count())
+    }
+
+    /// Definitions of which nothing can be planned any more: those that have no folder, and those that are gone though
+    /// their clusters are there. Each with the folder or, without one, its name.
+    pub fn lost_definitions(&self, before: &Self) -> Vec<(String, Finding)> {
+        let (old, new) = (Contents::inventory(before), Contents::inventory(self));
+        let mut lost = Vec::new();
+        for (definition, findings) in new.into_iter().flat_map(FleetInventory::homeless) {
+            let first = findings.into_iter().next();
+            lost.extend(first.map(|finding| (definition.level.name.clone(), finding)));
+        }
+        if new.is_some_and(|new| new.unreadable().is_some()) {
+            return lost;
+        }
+        for (folder, definition) in old.into_iter().flat_map(FleetInventory::clusters) {
+            if new.is_some_and(|new| new.inventory.cluster(&definition.level.name).is_some())
+                || self.layout.target(folder.as_str()).is_none()
+            {
+                continue;
+            }
+            let record = record_of(self.tree.as_ref(), folder).ok().flatten();
+            let finding = match Said::of(new, folder, record.as_ref()) {
+                Err(Stands::Removed(finding)) => *finding,
+                Ok(Said::Nothing) => gone(definition),
+                Ok(Said::Defined(_)) | Err(Stands::Unreadable { .. }) => continue,
+            };
+            lost.push((folder.to_string(), finding));
+        }
+        lost
     }
 
     /// Releases that use values, before or after, and have another content or are new.
@@ -113,6 +148,7 @@ impl Fleet {
         if let Some(inventory) = inventory {
             findings.extend(inventory.inventory.findings.iter().cloned());
             findings.extend(clashes(inventory));
+            findings.extend(inventory.homeless().into_iter().flat_map(|(_, findings)| findings));
         }
         let mut lost = 0_usize;
         for id in clusters {
@@ -129,6 +165,9 @@ impl Fleet {
                             let values =
                                 member.values(schema.as_ref().and_then(|one| one.parts.schema.as_ref()));
                             findings.extend(values.findings);
+                            let missing = member.wishes.components.iter();
+                            let missing = missing.filter(|(path, _)| self.tree.folder_id(path).is_none());
+                            findings.extend(missing.map(|(path, origin)| no_component(path, origin)));
                             findings.extend(schema.iter().flat_map(|one| one.parts.findings.iter().cloned()));
                         }
                         None => {}
@@ -192,9 +231,22 @@ fn name_of(object: &capstan_inventory::kinds::Object) -> LevelName {
     (object.level.kind.kind().to_owned(), object.level.name.clone())
 }
 
+/// That a definition is gone of a cluster that records none.
+fn gone(definition: &capstan_inventory::kinds::Object) -> Finding {
+    let message = format!(
+        "{} stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
+        definition.level
+    );
+    Finding::new(rules::DEFINITION_REMOVED, message).place(definition.level.place(definition.offset))
+}
+
 fn same_findings(old: Option<&FleetInventory>, new: Option<&FleetInventory>) -> bool {
     let findings = |inventory: Option<&FleetInventory>| -> Vec<Finding> {
-        inventory.map(|inventory| inventory.inventory.findings.clone()).unwrap_or_default()
+        let all = |inventory: &FleetInventory| {
+            let homeless = inventory.homeless().into_iter().flat_map(|(_, findings)| findings);
+            inventory.inventory.findings.iter().cloned().chain(homeless).collect()
+        };
+        inventory.map(all).unwrap_or_default()
     };
     findings(old) == findings(new)
 }

@@ -299,15 +299,19 @@ impl Fleet {
         self.layout.targets.iter().map(|folder| &folder.id)
     }
 
-    /// Contents that these clusters record of their old release and that no release of the snapshot has now.
+    /// Contents that these clusters record of their old release, and of the components of their values, and that the
+    /// snapshot does not have there now.
     /// Clusters that cannot be read are passed over: planning them says why.
     pub fn missing_contents<'a>(
         &self,
         clusters: impl IntoIterator<Item = &'a ClusterId>,
     ) -> BTreeSet<ContentId> {
-        clusters
-            .into_iter()
-            .filter_map(|id| self.record_of(id)?.content)
+        let records = clusters.into_iter().filter_map(|id| self.record_of(id));
+        records
+            .flat_map(|record| {
+                let components: Vec<ContentId> = record.moved_components(self.tree.as_ref()).collect();
+                record.content.into_iter().chain(components)
+            })
             .filter(|content| self.find_content(content) == Presence::Missing)
             .collect()
     }

@@ -11,7 +11,7 @@ use super::cached_plan::CachedPlan;
 use super::cached_snapshot::FromOutside;
 use super::gather::Gathered;
 use super::plan_each::on_all_cores;
-use super::record::{Record, settings_of};
+use super::record::{Record, settings_of, values_with_components};
 use super::{Fleet, Presence, Refused};
 
 impl Fleet {
@@ -110,7 +110,10 @@ impl Fleet {
             return Ok((upgrade, None));
         }
         let cluster = &offered.reading.cluster;
-        let (record, classes_used) = (Record::of(cluster.settings.as_ref()), classes_used(cluster));
+        let (record, classes_used) = (
+            Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()),
+            classes_used(cluster),
+        );
         let kept = known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
         Ok((upgrade, Some(kept)))
     }
@@ -139,14 +142,14 @@ impl Fleet {
         let mut contents = BTreeSet::new();
         let mut last = None;
         for (at, folder) in self.layout.targets.iter().enumerate() {
-            let content = match known.get(at).and_then(Weak::upgrade) {
-                Some(kept) => kept.record.content.clone(),
-                None => self.record_of(&folder.id).and_then(|record| record.content),
-            };
+            let kept = known.get(at).and_then(Weak::upgrade);
+            let read = if kept.is_none() { self.record_of(&folder.id) } else { None };
+            let Some(record) = kept.as_deref().map(|kept| &kept.record).or(read.as_ref()) else { continue };
+            contents.extend(record.moved_components(self.tree.as_ref()));
             // Most clusters of a fleet are at the same release.
-            if content != last {
-                contents.extend(content.clone());
-                last = content;
+            if record.content != last {
+                contents.extend(record.content.clone());
+                last.clone_from(&record.content);
             }
         }
         contents.retain(|content| self.find_content(content) == Presence::Missing);
@@ -165,7 +168,8 @@ impl Fleet {
             Some(kept) => Some(kept.record.clone()),
             None => {
                 let settings = settings_of(self.tree.as_ref(), self.layout.target(id.as_str())?)?;
-                Some(Record::of(Some(&settings)))
+                let values = values_with_components(self.tree.as_ref(), id.folder());
+                Some(Record::of(Some(&settings), values.as_ref()))
             }
         }
     }

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_inventory::components::Component;
 use capstan_inventory::survey::ReleaseParts;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
-use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 use capstan_plan::inventory::ReleaseTemplates;
 use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
@@ -26,8 +27,12 @@ pub(super) type ReadSource = Result<Box<dyn ChangeSource>, Refused>;
 pub(super) struct Sources {
     read: Mutex<BTreeMap<Key, Arc<ReadSource>>>,
     templates: Mutex<BTreeMap<Key, Arc<ReleaseTemplates>>>,
+    components: Mutex<BTreeMap<(RepoPath, TreeId), Arc<Component>>>,
     renders: AtomicUsize,
 }
+
+/// So many components are kept: those that are in use, and a past of each.
+const MOST_COMPONENTS: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
@@ -108,6 +113,29 @@ impl Sources {
         let templates = Arc::new(read()?);
         known.insert(key, Arc::clone(&templates));
         Ok(templates)
+    }
+
+    /// A component by its folder and that folder's tree, read as it is said here where it is not kept.
+    pub(super) fn component(
+        &self,
+        (path, tree): (&RepoPath, &TreeId),
+        read: impl FnOnce() -> Option<Component>,
+    ) -> Option<Arc<Component>> {
+        let key = (path.clone(), tree.clone());
+        let known = || self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(component) = known().get(&key) {
+            return Some(Arc::clone(component));
+        }
+        let component = Arc::new(read()?);
+        // What could not be read now may be readable the next time.
+        if component.is_whole() {
+            let mut known = known();
+            if known.len() >= MOST_COMPONENTS {
+                known.clear();
+            }
+            known.insert(key, Arc::clone(&component));
+        }
+        Some(component)
     }
 
     /// Notes that templates are rendered for a cluster.

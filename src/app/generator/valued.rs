@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use capstan_inventory::components::{Component, no_component};
 use capstan_inventory::kinds::Object;
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
@@ -10,11 +11,11 @@ use capstan_inventory::templates::{Cluster as SeenCluster, Subordinate};
 use capstan_inventory::unknown_values;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::{FileError, Finding, Severity};
+use capstan_model::finding::{FileError, Finding, Place, Severity};
 use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
-use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::inventory::{
     FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, record_of, without_pending,
@@ -131,14 +132,19 @@ impl<'i> Subject<'i> {
         self.member.definition.level.kind == LevelKind::ManagementClusterDefinition
     }
 
-    fn seen<'s>(&'s self, values: &'s ClusterValues, record: &'s ValuesRecord) -> Seen<'s> {
+    fn seen<'s>(
+        &'s self,
+        values: &'s ClusterValues,
+        record: &'s ValuesRecord,
+        components: &'s [&'s Component],
+    ) -> Seen<'s> {
         let cluster = SeenCluster {
             name: &record.definition,
             folder: &self.folder,
             levels: &record.levels,
             clusters: self.is_management().then_some(self.subordinates.as_slice()),
         };
-        Seen { cluster, values, record }
+        Seen { cluster, values, record, components }
     }
 
     /// The values under a release, with what is wrong with them, and their record.
@@ -149,14 +155,17 @@ impl<'i> Subject<'i> {
     ) -> (ClusterValues, ValuesRecord) {
         let mut values = self.member.values(release.parts.schema.as_ref());
         values.findings.extend(self.inventory.severities.settle(self.unknown_values(contents, release)));
-        let components = self.member.wishes.components.iter().filter_map(|(path, _)| {
-            let tree = contents.repository().folder_id(path)?;
-            Some((path.clone(), tree))
-        });
+        let mut components = Vec::new();
+        for (path, origin) in &self.member.wishes.components {
+            match contents.repository().folder_id(path) {
+                Some(tree) => components.push((path.clone(), tree)),
+                None => values.findings.push(no_component(path, origin)),
+            }
+        }
         let record = ValuesRecord {
             definition: self.member.name().to_owned(),
             levels: self.member.levels.clone(),
-            components: components.collect(),
+            components,
             values: values.value(),
         };
         (values, record)
@@ -187,7 +196,35 @@ impl<'i> Subject<'i> {
         (values, record): (&ClusterValues, &ValuesRecord),
     ) -> Result<ReleaseWithValues, Refused> {
         contents.sources().count_render();
-        release.render(self.seen(values, record), contents.schemas()).map_err(|findings| refused(&findings))
+        let components = record.components.iter().map(|(path, tree)| self.component(contents, path, tree));
+        let components: Vec<Arc<Component>> = components.collect::<Result<_, _>>()?;
+        let components: Vec<&Component> = components.iter().map(AsRef::as_ref).collect();
+        let seen = self.seen(values, record, &components);
+        release.render(seen, contents.schemas()).map_err(|findings| refused(&findings))
+    }
+
+    /// A component as it is, or as it was when the cluster's base was made.
+    fn component(
+        &self,
+        contents: &dyn Contents,
+        path: &RepoPath,
+        tree: &TreeId,
+    ) -> Result<Arc<Component>, Refused> {
+        let repository = contents.repository();
+        let found = contents.sources().component((path, tree), || {
+            if repository.folder_id(path).as_ref() == Some(tree) {
+                return Component::read(repository, path);
+            }
+            let given = contents.provided(&tree.clone().into())?;
+            Component::read_alone(given.folder.as_ref(), path, tree)
+        });
+        found.ok_or_else(|| Refused {
+            message: format!(
+                "the base was made with the component `{path}` as Git's tree {tree} has it, and no commit at hand has that tree: nobody knows what the component said then. Push a branch that has it, or remove {} to have the values recorded anew",
+                record::FILE
+            ),
+            place: self.folder.join(record::FILE).ok().map(Place::whole),
+        })
     }
 
     /// The releases of these providers as the cluster's values have them, as far as they can be rendered: what its base

@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use capstan_inventory::kinds::Object;
+use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record;
 use capstan_model::digest::sha256;
 use capstan_model::file_change::FileChange;
@@ -102,12 +104,14 @@ impl Fleet {
             .collect()
     }
 
-    /// Whether a cluster is defined and has no folder.
+    /// Whether a cluster is defined and has no folder. Of a management cluster none is made: Cluster API does not make it.
     fn is_to_come(&self, id: &ClusterId) -> bool {
         let inventory = Contents::inventory(self).filter(|inventory| inventory.unreadable().is_none());
         let definition = inventory.and_then(|inventory| inventory.definition_in(id.folder()));
-        definition.is_some_and(|definition| definition.retire.is_none())
-            && self.layout.target(id.as_str()).is_none()
+        let is_of_cluster_api = |definition: &Object| {
+            definition.retire.is_none() && definition.level.kind == LevelKind::ClusterDefinition
+        };
+        definition.is_some_and(is_of_cluster_api) && self.layout.target(id.as_str()).is_none()
     }
 
     /// What the inventory brings to a cluster; `None` where that is nothing.
@@ -207,7 +211,10 @@ impl Fleet {
         let upgrade = Arc::new(made.upgrade);
         if !made.failed {
             let cluster = &offered.reading.cluster;
-            let (record, classes_used) = (Record::of(cluster.settings.as_ref()), classes_used(cluster));
+            let (record, classes_used) = (
+                Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()),
+                classes_used(cluster),
+            );
             known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
         }
         Ok(Some(upgrade))

@@ -121,9 +121,8 @@ impl Wide {
             let _ = wide.workloads.set(Arc::clone(workloads));
         }
         if let Some(inventory) = self.inventory.get() {
-            let may_change = |inventory: &Arc<FleetInventory>| {
-                next.changed.iter().any(|path| FleetInventory::may_change(inventory.home(), path))
-            };
+            let may_change =
+                |inventory: &Arc<FleetInventory>| next.changed.iter().any(|path| inventory.may_change(path));
             if !inventory.as_ref().is_some_and(may_change) {
                 let _ = wide.inventory.set(inventory.clone());
             }

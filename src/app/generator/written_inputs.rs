@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
-use capstan_model::tree::{OutsidePath, Tree};
+use capstan_model::tree::{OutsidePath, Tree, TreeId};
 use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::release::{Catalogue, ReleaseContent};
@@ -34,6 +34,9 @@ pub struct WrittenInputs {
     releases: Option<WrittenTree>,
     provided: Option<ProvidedRelease>,
     past: Option<WrittenTree>,
+    /// Components of the old render that were found elsewhere, by their trees.
+    #[serde(default)]
+    components: BTreeMap<TreeId, WrittenTree>,
     #[serde(default)]
     supplies: Supplies,
 }
@@ -71,6 +74,9 @@ impl Fleet {
         if let Some(inventory) = &self.settings.inventory {
             repository.take_folder(tree, inventory.path.path());
         }
+        let named = Contents::inventory(self).into_iter().flat_map(FleetInventory::components);
+        let recorded = given.components.iter().map(|component| &component.path);
+        named.chain(recorded).for_each(|component| repository.take_folder(tree, component));
         let mut releases = None;
         match given.fleet.elsewhere {
             None => repository.take_releases(tree, &given.fleet),
@@ -90,7 +96,12 @@ impl Fleet {
                     .collect(),
             });
         let past = old.and_then(|old| self.past.get(&old.release));
+        let components = given.components.iter().filter_map(|component| {
+            let content = self.provided.get(&component.tree.clone().into())?;
+            Some((component.tree.clone(), WrittenTree::whole(content.folder.as_ref())))
+        });
         Ok(WrittenInputs {
+            components: components.collect(),
             past: past.map(|past| WrittenTree::whole(past.content.as_ref())),
             folder: gathered.offered.reading.cluster.folder,
             supplies: match &given.step {
@@ -108,7 +119,8 @@ impl Fleet {
 impl WrittenInputs {
     /// Tells one input from another. The same in every process; another release of Capstan may give another one.
     pub fn digest(&self) -> String {
-        let PlanInputs { fleet, cluster, folder, asked, old, brought_by, said, step } = &self.given;
+        let PlanInputs { fleet, cluster, folder, asked, old, brought_by, said, components, step } =
+            &self.given;
         // Values that are written out can be written: JSON has all their shapes.
         fn json(value: &impl Serialize) -> String {
             serde_json::to_string(value).unwrap_or_default()
@@ -121,6 +133,7 @@ impl WrittenInputs {
             .field("old", json(old))
             .field("brought by", brought_by)
             .maybe("said", said.as_ref())
+            .field("components", json(components))
             .field("step", json(step))
             .finish()
     }
@@ -146,14 +159,20 @@ impl WrittenInputs {
     /// # Errors
     /// As [`Fleet::plan`]; a file that was not given.
     pub fn plan(self) -> Planned {
-        let Self { given, folder, repository, releases, provided, past, supplies } = self;
+        let Self { given, folder, repository, releases, provided, past, components, supplies } = self;
         let tree: &dyn Tree = releases.as_ref().unwrap_or(&repository);
         let layout = Layout { releases: given.fleet.releases.clone(), ..Layout::default() };
         let read = |(path, Content(bytes)): (OutsidePath, Content)| Some((path, bytes.ok()?));
-        let provided = provided.map(|content| ReleaseContent {
+        let release = provided.map(|content| ReleaseContent {
             folder: Arc::new(content.folder),
             reads: content.reads.into_iter().filter_map(read).collect(),
         });
+        let old = given.old.as_ref().and_then(|old| old.content.clone());
+        let mut provided: BTreeMap<ContentId, ReleaseContent> = old.zip(release).into_iter().collect();
+        provided.extend(components.into_iter().map(|(tree, folder)| {
+            let folder: Arc<dyn Tree> = Arc::new(folder);
+            (tree.into(), folder.into())
+        }));
         let past = past.zip(given.old.as_ref().and_then(|old| old.past.clone()));
         let contents = ReadBack {
             catalogue: Catalogue::read(tree, &layout),
@@ -190,7 +209,7 @@ struct ReadBack<'a> {
     catalogue: Catalogue,
     sources: Sources,
     schemas: &'a Schemas,
-    provided: Option<ReleaseContent>,
+    provided: BTreeMap<ContentId, ReleaseContent>,
     past: Option<PastRelease>,
     supplies: Supplies,
     inventory: Option<FleetInventory>,
@@ -221,8 +240,8 @@ impl Contents for ReadBack<'_> {
         self.schemas
     }
 
-    fn provided(&self, _: &ContentId) -> Option<&ReleaseContent> {
-        self.provided.as_ref()
+    fn provided(&self, id: &ContentId) -> Option<&ReleaseContent> {
+        self.provided.get(id)
     }
 
     fn past(&self, _: &ReleaseId) -> Option<&PastRelease> {

@@ -220,6 +220,16 @@ pub enum CodeHostError {
         /// How long to wait.
         retry_after: Duration,
     },
+    /// Not asked: what may be asked of GitHub is used up, or left for what is more important.
+    #[error("it waits {} s for {limit} ({doing})", retry_after.as_secs().max(1))]
+    BudgetSpent {
+        /// What was to be done.
+        doing: String,
+        /// When there is more.
+        retry_after: Duration,
+        /// What is used up, in words.
+        limit: &'static str,
+    },
     /// Not there, or not visible to this installation.
     #[error("GitHub knows nothing of it, or the installation may not see it ({doing})")]
     NotFound {
@@ -260,14 +270,17 @@ impl CodeHostError {
     pub const fn is_refusal(&self) -> bool {
         match self {
             Self::NotFound { .. } | Self::Forbidden { .. } | Self::Unexpected { .. } => true,
-            Self::Unreachable { .. } | Self::RateLimited { .. } | Self::Unauthenticated { .. } => false,
+            Self::Unreachable { .. }
+            | Self::RateLimited { .. }
+            | Self::BudgetSpent { .. }
+            | Self::Unauthenticated { .. } => false,
         }
     }
 }
 
 /// GitHub, as far as Capstan needs it. Every method is one call (two where it says so), honours
-/// `Retry-After`, retries reads on 5xx a few times with backoff and jitter, and never retries a write
-/// whose fate is unknown: the caller reads what exists and decides again.
+/// `Retry-After`, and is repeated a few times with backoff and jitter where GitHub does not answer: a write only where
+/// doing it twice is doing it once, or after looking whether it was done.
 #[async_trait]
 pub trait CodeHost: Send + Sync {
     /// The App's own login, as author of pull requests and comments: `capstan[bot]`.

@@ -7,6 +7,7 @@
 mod agents;
 mod app_manifest;
 mod arrivals;
+mod budgets;
 mod check_run;
 mod code_host;
 mod components;
@@ -16,6 +17,7 @@ mod leadership;
 mod maintenance;
 mod management_cluster;
 mod mirror;
+mod missed_deliveries;
 mod pages;
 mod pull_request;
 mod queue;
@@ -32,6 +34,7 @@ pub use agents::{
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use arrivals::{Arrivals, Press, Ticks};
+pub use budgets::{Budgets, Kept, KeptBudget};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatus, NewCheckRun};
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
@@ -50,6 +53,7 @@ pub use management_cluster::{
     ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope, ServiceAccount, Watched,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
+pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
     Again, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Extent, PageRecords, Part,
     ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownTarget, Sight,

@@ -87,6 +87,16 @@ pub struct Hints {
     pub ticks: Vec<Ticks>,
 }
 
+impl Hints {
+    /// Whether a person said something, and waits for an answer.
+    pub const fn is_a_persons(&self) -> bool {
+        !self.comments.is_empty()
+            || !self.issues.is_empty()
+            || !self.presses.is_empty()
+            || !self.ticks.is_empty()
+    }
+}
+
 /// A new comment on a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommentHint {
@@ -181,6 +191,10 @@ pub trait Jobs: Send + Sync {
     /// Not failed, not finished either (GitHub still computes): the job waits, longer each time in a
     /// row, and anything new ends the wait. Its hints are given again to the next claim.
     async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError>;
+
+    /// The same where it is known for how long there is nothing to be done: what may be asked of GitHub is used up.
+    async fn put_off_for(&self, job: &ClaimedJob, reason: &str, wait: Duration)
+    -> Result<Fate, RecordsError>;
 
     /// Gives back what an earlier process of that name still held, so that a restart need not wait for
     /// leases to run out. Only for a name that no living process uses.

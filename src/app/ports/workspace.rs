@@ -40,6 +40,9 @@ pub trait Workspace {
     /// The newest of the commits before this one that had one of these folders, with what it held then;
     /// the search is bounded. `None` where none of them had.
     fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder>;
+    /// The newest of the commits before this one in which a file's content `fits`; the search is bounded. `None` where it
+    /// did in none of them.
+    fn last_fitting(&self, file: &RepoPath, fits: &dyn Fn(&[u8]) -> bool) -> Option<CommitId>;
     /// A snapshot as it would be after changes, with the ids that Git would give.
     fn changed(
         &self,

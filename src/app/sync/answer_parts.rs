@@ -120,6 +120,7 @@ impl Run<'_> {
                 Command::Retry => self.retry(request).await?,
                 Command::Preflight => self.preflight_text(request, planned).await?,
                 Command::Create(_) | Command::Destroy(_) => self.cluster_text(request, at, planned).await?,
+                Command::Render => self.render_text(request, planned).await?,
                 Command::Approve(_) | Command::Unapprove => self.approval_text(request, at, planned, outcome),
                 Command::Merge(_) => {
                     outcome.merges.get(&request.id()).cloned().unwrap_or_else(no_open_proposal)

@@ -101,6 +101,7 @@ impl Run<'_> {
                 Err(failed) => return Err(failed.into()),
             }
         }
+        self.tell_restores(&mut plans).await?;
         Ok((Ok(plans), fleet))
     }
 }

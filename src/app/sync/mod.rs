@@ -26,6 +26,7 @@ mod earlier;
 mod elsewhere;
 mod facts;
 mod heads;
+mod inline;
 mod intent;
 mod listening;
 mod merging;
@@ -39,6 +40,7 @@ mod refusals;
 mod reporters;
 mod request;
 mod requests;
+mod restores;
 mod rights;
 mod rollbacks;
 mod shown;
@@ -147,10 +149,23 @@ impl SyncError {
         }
     }
 
+    /// How long what may be asked of GitHub is used up, where that is all there is to it.
+    pub const fn budget(&self) -> Option<Duration> {
+        match self {
+            Self::Host(CodeHostError::BudgetSpent { retry_after, .. }) => Some(*retry_after),
+            _ => None,
+        }
+    }
+
     /// Whether it is about one thing that was looked at, so that others may go on.
     const fn is_of_one(&self) -> bool {
         match self {
-            Self::Host(error) => error.is_refusal(),
+            // What was repeated in vain may be this one's trouble; where it is everybody's, the others are told at once.
+            // What is left for the more important is enough for them.
+            Self::Host(error) => {
+                error.is_refusal()
+                    || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
+            }
             Self::Mirror(error) => !matches!(error, MirrorError::Disk { .. }),
             Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
             Self::Records(_) | Self::Outside(_) | Self::Planning(_) => false,
@@ -175,6 +190,7 @@ impl SyncError {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Host(CodeHostError::RateLimited { .. }) => "rate-limited",
+            Self::Host(CodeHostError::BudgetSpent { .. }) => "budget",
             Self::Host(CodeHostError::Unreachable { .. }) => "github-unreachable",
             Self::Host(_) => "github",
             Self::Mirror(_) => "git",

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_model::tree::CommitId;
 use capstan_plan::command::{
     self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, is_just_after, unseen,
 };
@@ -384,6 +385,12 @@ impl Run<'_> {
     /// The first branch of which the author of a request had not seen all; `None` where that cannot be told yet.
     async fn unseen_by(&self, request: &Request) -> Result<Option<Option<UnseenBranch>>, SyncError> {
         let own = self.ports.host.bot_login().await?;
+        if let Some(pull) = own_branch(request) {
+            match self.unseen_on(request, &pull.head_branch, &pull.head, &own).await? {
+                Some(None) => {}
+                found => return Ok(found),
+            }
+        }
         for proposal in &request.rewritten {
             let proposal = self.facts.carrier(proposal).unwrap_or(proposal);
             let Some(head) = self.facts.branches.get(proposal) else { continue };
@@ -391,19 +398,39 @@ impl Run<'_> {
             if self.facts.record_of(proposal, head).is_some_and(|record| record.head == *head) {
                 continue;
             }
-            let branch = proposal.branch();
-            let found = match self.ports.host.pushes(self.repository, &branch).await {
-                Ok(pushes) => unseen(&pushes, head, request.given_at, &own, self.ports.clock.now()),
-                Err(error) if error.is_refusal() => Unseen::NotTold,
-                Err(error) => return Err(error.into()),
-            };
-            match found {
-                Unseen::Nothing => {}
-                Unseen::NotYetNoted => return Ok(None),
-                Unseen::Pushes(pushes) => return Ok(Some(Some(UnseenBranch { branch, pushes }))),
-                Unseen::NotTold => return Ok(Some(Some(UnseenBranch { branch, pushes: Vec::new() }))),
+            match self.unseen_on(request, &proposal.branch(), head, &own).await? {
+                Some(None) => {}
+                found => return Ok(found),
             }
         }
         Ok(Some(None))
     }
+
+    /// What the author of a request had not seen of a branch; `None` where that cannot be told yet.
+    async fn unseen_on(
+        &self,
+        request: &Request,
+        branch: &str,
+        head: &CommitId,
+        own: &str,
+    ) -> Result<Option<Option<UnseenBranch>>, SyncError> {
+        let found = match self.ports.host.pushes(self.repository, branch).await {
+            Ok(pushes) => unseen(&pushes, head, request.given_at, own, self.ports.clock.now()),
+            Err(error) if error.is_refusal() => Unseen::NotTold,
+            Err(error) => return Err(error.into()),
+        };
+        let unseen = |pushes| UnseenBranch { branch: branch.to_owned(), pushes };
+        Ok(match found {
+            Unseen::Nothing => Some(None),
+            Unseen::NotYetNoted => None,
+            Unseen::Pushes(pushes) => Some(Some(unseen(pushes))),
+            Unseen::NotTold => Some(Some(unseen(Vec::new()))),
+        })
+    }
+}
+
+/// The pull request on whose own branch something is to be put.
+fn own_branch(request: &Request) -> Option<&PullRequest> {
+    let is_open = |pull: &&PullRequest| pull.state == PullRequestState::Open && pull.head_in_repository;
+    request.pull.as_ref().filter(is_open).filter(|_| request.carries_out(Verb::Render))
 }

@@ -142,6 +142,14 @@ fn explain_object(
             "object": object.id, "path": placed.path, "template": place(&placed.template), "values": values,
         }));
     }
+    if let Some((component, said)) = survey.component_of(member, values, &object.id, path) {
+        if command.output == Format::Text {
+            output::print(&format!("{} {path} by the component {component}, named by {said}\n", object.id))?;
+        }
+        told.push(json!({
+            "object": object.id, "path": path, "component": component, "origin": origin(&said),
+        }));
+    }
     match command.output {
         Format::Text if told.is_empty() => {
             output::print(&format!(

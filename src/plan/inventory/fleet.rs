@@ -7,9 +7,9 @@ use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::Subordinate;
 use capstan_inventory::values::Member;
 use capstan_model::digest::sha256;
-use capstan_model::finding::{Finding, Place, Severities};
+use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 
 use crate::settings::RepositorySettings;
 
@@ -24,6 +24,8 @@ pub struct FleetInventory {
     folder: RepoPath,
     /// What its files are.
     files: BTreeMap<RepoPath, BlobId>,
+    /// The folders of components that its objects name, as they are.
+    components: BTreeMap<RepoPath, Option<TreeId>>,
     /// Definitions by the folder that they say, that is recorded for them, or that the pattern makes.
     by_folder: BTreeMap<RepoPath, String>,
     folders: BTreeMap<String, RepoPath>,
@@ -69,6 +71,8 @@ impl FleetInventory {
         });
         let inventory = Inventory::read(&texts.collect::<Vec<_>>());
         let files = files.iter().map(|entry| (entry.path.clone(), entry.blob.clone())).collect();
+        let named = inventory.objects.values().flat_map(|object| &object.components);
+        let components = named.map(|said| (said.value.clone(), tree.folder_id(&said.value))).collect();
         let records = Records {
             tree,
             entries: tree
@@ -82,6 +86,7 @@ impl FleetInventory {
             severities: settings.severities(),
             folder,
             files,
+            components,
             by_folder: BTreeMap::new(),
             folders: BTreeMap::new(),
             clashing: BTreeMap::new(),
@@ -93,8 +98,15 @@ impl FleetInventory {
     }
 
     /// Whether the inventory may be another one where this file is.
-    pub fn may_change(folder: &RepoPath, file: &RepoPath) -> bool {
-        file.is_in(folder) || file.name() == record::FILE
+    pub fn may_change(&self, file: &RepoPath) -> bool {
+        file.is_in(&self.folder)
+            || file.name() == record::FILE
+            || self.components.keys().any(|component| file.is_in(component))
+    }
+
+    /// The folders of components that its objects name.
+    pub fn components(&self) -> impl Iterator<Item = &RepoPath> {
+        self.components.keys()
     }
 
     /// The folder that holds it.
@@ -168,6 +180,27 @@ impl FleetInventory {
         self.by_folder.iter().filter_map(|(folder, name)| Some((folder, self.inventory.cluster(name)?)))
     }
 
+    /// Definitions of which nobody knows a folder, because what they belong to is wrong or says too little, and what is
+    /// wrong.
+    pub fn homeless(&self) -> Vec<(&Object, Vec<Finding>)> {
+        let is_homeless = |definition: &&Object| {
+            let name = &definition.level.name;
+            !self.folders.contains_key(name) && !self.clashing.contains_key(name)
+        };
+        let why = |definition: &Object| match self.member(definition) {
+            Err(findings) => findings,
+            Ok(member) => match self.inventory.settings.folder.folder(member.name(), &member.levels) {
+                Ok(_) => Vec::new(),
+                Err(message) => {
+                    let place = definition.level.place(definition.offset);
+                    vec![Finding::new(rules::INVENTORY_REFERENCE, message).place(place)]
+                }
+            },
+        };
+        let homeless = self.inventory.clusters().filter(is_homeless);
+        homeless.map(|definition| (definition, why(definition))).collect()
+    }
+
     /// Definitions whose folder is another one's, and that folder.
     pub fn clashing(&self) -> impl Iterator<Item = (&str, &RepoPath)> {
         self.clashing.iter().map(|(name, folder)| (name.as_str(), folder))
@@ -192,12 +225,16 @@ impl FleetInventory {
     }
 
     /// Tells what it says of a definition from anything else that it might say: the files of all objects that have a
-    /// say, and the folders that it gives.
+    /// say, the components that they name, and the folders that it gives.
     pub fn digest_of(&self, definition: &Object) -> String {
         let mut text = format!("{:?}\n", self.inventory.settings.levels);
         let mut add = |object: &Object| {
             let blob = self.files.get(&object.level.path).map(BlobId::as_str).unwrap_or_default();
             text.push_str(&format!("{} {} {blob}\n", object.level, object.level.path));
+            for component in &object.components {
+                let tree = self.components.get(&component.value).and_then(Option::as_ref);
+                text.push_str(&format!("with {} {}\n", component.value, tree.map_or("", TreeId::as_str)));
+            }
         };
         match self.member(definition) {
             Ok(member) => member.objects.iter().for_each(|object| add(object)),

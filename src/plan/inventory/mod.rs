@@ -13,6 +13,7 @@
 //! ([`crate::merge`]).
 
 mod fleet;
+mod inline;
 mod outlook;
 mod pending;
 mod reach;
@@ -22,6 +23,7 @@ mod said;
 mod tests;
 
 pub use fleet::FleetInventory;
+pub use inline::Inline;
 pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, PlansOfCluster};
 pub use pending::without_pending;
 pub use reach::{Reach, beyond};

@@ -54,6 +54,8 @@ pub struct InventoryOutlook {
     pub whole: LevelReach,
     /// The same by level, in the order of the levels.
     pub levels: Vec<(LevelName, LevelReach)>,
+    /// Clusters that get other values, or another release.
+    pub changed: Vec<ClusterId>,
     /// Clusters that come.
     pub created: Vec<ClusterId>,
     /// Clusters that go.
@@ -62,7 +64,7 @@ pub struct InventoryOutlook {
     pub errors: Vec<(ClusterId, String)>,
     /// Clusters of which something else is said and that were not planned: there are too many.
     pub unplanned: usize,
-    /// The upgrades to look at first.
+    /// The upgrades to look at: as many as somebody wanted.
     pub worst: Vec<Arc<Upgrade>>,
 }
 
@@ -106,6 +108,9 @@ impl InventoryOutlook {
             match one.course {
                 ValuesCourse::Comes => outlook.created.push(cluster.clone()),
                 ValuesCourse::Goes => outlook.retired.push(cluster.clone()),
+                ValuesCourse::Changes if new.iter().any(|plan| plan.is_ok()) => {
+                    outlook.changed.push(cluster.clone())
+                }
                 ValuesCourse::Changes => {}
             }
             one.add_to(&mut outlook.whole);
@@ -125,14 +130,12 @@ impl InventoryOutlook {
 }
 
 /// Whether a plan asks for something that the plans before did not.
-fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, String>]) -> bool {
+pub(super) fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, String>]) -> bool {
     let upgrade: &Upgrade = match plan {
         Ok(upgrade) if upgrade.to.is_some() => upgrade.borrow(),
         Ok(_) => return false,
         Err(why) => return !known.iter().any(|known| known.as_ref().err() == Some(why)),
     };
-    let does =
-        |one: &Upgrade| !one.blocked.is_empty() || one.files.iter().any(|file| file.before != file.after);
     let is_it = |one: &Upgrade| {
         let after = |one: &Upgrade| -> Vec<_> {
             one.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect()
@@ -141,7 +144,12 @@ fn is_new(plan: &Result<Arc<Upgrade>, String>, known: &[Result<Arc<Upgrade>, Str
             && one.blocked == upgrade.blocked
             && after(one) == after(upgrade)
     };
-    does(upgrade) && !known.iter().flatten().any(|known| is_it(known))
+    does_something(upgrade) && !known.iter().flatten().any(|known| is_it(known))
+}
+
+/// Whether an upgrade writes anything, or says why it does not.
+pub(super) fn does_something(upgrade: &Upgrade) -> bool {
+    !upgrade.blocked.is_empty() || upgrade.files.iter().any(|file| file.before != file.after)
 }
 
 /// What becomes of one cluster.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use capstan_inventory::components::{self, Component};
 use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::ReleaseParts;
 use capstan_inventory::templates::{self, Cluster, Placement, Rendered};
 use capstan_inventory::values::ClusterValues;
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{Finding, Severity, rules};
+use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::{SourceContent, SourceId};
@@ -41,8 +42,10 @@ pub struct Seen<'s> {
     pub cluster: Cluster<'s>,
     /// Its values.
     pub values: &'s ClusterValues,
-    /// What is recorded of both.
+    /// What is recorded of all of it.
     pub record: &'s ValuesRecord,
+    /// The components that the record names, as they are or were.
+    pub components: &'s [&'s Component],
 }
 
 /// A release under one cluster's values.
@@ -79,17 +82,11 @@ impl ReleaseTemplates {
         if !self.parts.findings.is_empty() {
             return Err(self.parts.findings.clone());
         }
-        if let [(component, _), ..] = seen.record.components.as_slice() {
-            // Better none than one that leaves out what the levels say.
-            let message = format!(
-                "a level of this cluster names components (`{component}`), which proposals do not apply yet: nothing of the inventory is proposed to it. `capstan inventory render` shows what they come to"
-            );
-            return Err(vec![Finding::new(rules::TEMPLATE_ERROR, message)]);
-        }
         let rendered = match &self.parts.templates {
             Some(templates) => templates.render(seen.cluster, seen.values)?,
             None => Rendered::default(),
         };
+        let rendered = components::apply(rendered, seen.components)?;
         let folder = self.folder.join(templates::FOLDER).unwrap_or_default();
         let files = rendered.files.iter().filter_map(|file| {
             let path = folder.join(&file.name).ok()?;

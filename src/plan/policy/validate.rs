@@ -16,7 +16,7 @@ use super::{reads_other_cluster, release_breaks_requests, release_reads_outside,
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
-use crate::inventory::{FleetInventory, Reach, Said, Stands, beyond, record_of};
+use crate::inventory::{FleetInventory, Said, Stands, record_of};
 use crate::layout::{Layout, TargetFolder, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
@@ -117,9 +117,6 @@ pub fn validate(
     if let Scope::Everything = scope {
         checked.definitions(now);
         checked.inventory(now, settings);
-        if let Some(before) = before {
-            checked.reach(now, before, settings);
-        }
     }
     checked.finish(&severities)
 }
@@ -175,18 +172,6 @@ impl Checked<'_> {
                 self.findings.push(Finding::new(rules::INVENTORY_FOLDER_DIFFERS, message).place(place));
             }
         }
-    }
-
-    /// How far a change of the inventory reaches, as far as values tell.
-    fn reach(&mut self, now: Snapshot<'_>, before: Snapshot<'_>, settings: &RepositorySettings) {
-        let Some(limits) = settings.inventory.as_ref().map(|inventory| inventory.limits) else { return };
-        let read = |tree| FleetInventory::read(tree, settings);
-        let (Some(old), Some(new)) = (read(before.tree), read(now.tree)) else { return };
-        if old.unreadable().is_some() || new.unreadable().is_some() {
-            return;
-        }
-        let reach = Reach::of(&old, &new);
-        self.findings.extend(beyond(&limits, reach.definitions.len(), None, reach.place(&new)));
     }
 }
 

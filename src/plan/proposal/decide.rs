@@ -111,6 +111,19 @@ pub struct Offer {
     pub draft: Draft,
     /// What kind of source brings it.
     pub brought_by: SourceKind,
+    /// What it changes.
+    pub writes: Writes,
+}
+
+/// What an offer changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Writes {
+    /// Objects.
+    #[default]
+    Objects,
+    /// Only what Capstan records of values that all stand in the base: where a record is gone that was merged before,
+    /// nobody took a change back.
+    RecordAlone,
 }
 
 impl Offer {
@@ -457,7 +470,9 @@ pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Opt
         PullState::Merged if pull.leaves.as_ref() == Some(&offer.source.source().to_string()) => {
             Some(Standing::RolledBack { pull: pull.number })
         }
-        PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
+        PullState::Merged
+            if pull.source.as_ref() == Some(&offer.source) && offer.writes == Writes::Objects =>
+        {
             Some(Standing::Merged { pull: pull.number })
         }
         _ => None,

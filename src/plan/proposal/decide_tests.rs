@@ -18,6 +18,7 @@ fn offer(release: &str, digit: char) -> Wanted {
         plan: plan(digit),
         draft: Draft::Ready,
         brought_by: SourceKind::RELEASE,
+        writes: Writes::Objects,
     })
 }
 

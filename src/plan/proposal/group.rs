@@ -15,7 +15,7 @@ use capstan_model::target::Target;
 use super::decide::{ended_against, is_skipped};
 use super::{
     Command, Decisions, Draft, Leaving, Offer, OnHold, PlanDigest, ProposalId, Pull, Skipped, SourceState,
-    Standing, Wanted,
+    Standing, Wanted, Writes,
 };
 use crate::settings::GroupPattern;
 
@@ -251,6 +251,7 @@ fn together(source: SourceState, carried: &[(&Member<'_>, &Offer)]) -> Offer {
         source,
         plan: PlanDigest::of_contents(changed),
         draft: if is_draft { Draft::Draft } else { Draft::Ready },
+        writes: Writes::Objects,
         brought_by: carried.first().map_or(SourceKind::RELEASE, |(_, offer)| offer.brought_by.clone()),
     }
 }

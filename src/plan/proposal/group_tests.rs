@@ -20,6 +20,7 @@ fn offer(release: &str, draft: Draft) -> Wanted {
         plan: PlanDigest::of(&[]),
         draft,
         brought_by: SourceKind::RELEASE,
+        writes: Writes::Objects,
     })
 }
 
@@ -164,6 +165,7 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
         plan: PlanDigest::of(&files(&both)),
         draft: Draft::Ready,
         brought_by: SourceKind::RELEASE,
+        writes: Writes::Objects,
     };
     assert_eq!((found.wanted, found.hold), (Wanted::Offer(whole), None));
 

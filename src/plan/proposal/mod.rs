@@ -44,7 +44,7 @@ pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, ProposalId};
 pub use buttons::{Stage, buttons};
 pub use decide::{
     Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Leaving, Mergeable, Offer, Pull,
-    PullState, Question, Reviewed, Standing, Wanted, decide,
+    PullState, Question, Reviewed, Standing, Wanted, Writes, decide,
 };
 pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Skipped, Unsettled, find_conflict};
 pub use draft::{Draft, Drafted};

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use super::{Draft, Offer, PlanDigest, SourceState, Wanted};
+use super::{Draft, Offer, PlanDigest, SourceState, Wanted, Writes};
 use crate::upgrade::{Basis, Upgrade};
 use capstan_model::finding::rules;
 use capstan_model::rest::Rest;
@@ -34,6 +34,7 @@ pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) ->
         source: SourceState::new(source.clone(), upgrade.to_content.clone()),
         plan: PlanDigest::of(&upgrade.files),
         draft,
+        writes: if upgrade.records_alone() { Writes::RecordAlone } else { Writes::Objects },
         brought_by: upgrade.brought_by(),
     })
 }

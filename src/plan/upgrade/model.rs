@@ -88,6 +88,14 @@ impl Upgrade {
         let of_source = || self.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());
         self.values.as_ref().map_or_else(of_source, |values| values.brought_by.clone())
     }
+
+    /// Whether it records values and changes nothing else: all that they come to stands in the base.
+    pub fn records_alone(&self) -> bool {
+        self.brought_by() == SourceKind::INVENTORY
+            && self.basis == Basis::Inferred
+            && self.changes.is_empty()
+            && self.conflicts.is_empty()
+    }
 }
 
 /// What an upgrade does to the values that a target's base is made from.

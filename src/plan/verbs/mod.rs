@@ -149,6 +149,8 @@ verbs! {
     Destroy(Gone) = "destroy", Owner, Rewrites: "opens a pull request that has the reconciler delete this cluster, with all its machines, once it is merged; nothing happens before";
     /// Lets the upgrade edit the names of rotated templates in the overlay.
     Retarget(OfCluster) = "retarget", Owner, Overwrites: "lets the upgrade edit, in this cluster's overlay, the names of templates that get a new name, and nothing else there";
+    /// Puts what a change of the inventory comes to on the branch of the pull request that makes it.
+    Render = "render", Write, Overwrites: "on a pull request that changes the inventory: puts what that comes to in the clusters' folders on its own branch, within `inventory.inline`; a fork's branch is never written";
     /// Settles a conflict: the cluster's value stays.
     Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal: the cluster's value stays. It is forgotten when one of the three values changes";
     /// Settles a conflict: the release's value is taken.
@@ -211,7 +213,13 @@ impl Verb {
     pub const fn is_of_pull_request(self) -> bool {
         matches!(
             self,
-            Self::Approve | Self::Unapprove | Self::Merge | Self::Replan | Self::Retry | Self::Preflight
+            Self::Approve
+                | Self::Unapprove
+                | Self::Merge
+                | Self::Render
+                | Self::Replan
+                | Self::Retry
+                | Self::Preflight
         )
     }
 

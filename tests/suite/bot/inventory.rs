@@ -5,13 +5,13 @@ use capstan_forge::{CheckView, Edit, MergeMethod};
 
 use super::town::{REPOSITORY, Town};
 
-const SETTINGS: &str = "\
+pub(super) const SETTINGS: &str = "\
 mode: propose
 dashboard: {enabled: false}
 inventory: {path: inventory}
 ";
 const CLAIMED: &str = "managementClusters:\n  - {name: mc-eu, uid: 6f1c0000-0000-0000-0000-000000000000, clusters: [\"acme/*\"]}\n";
-const LEVELS: &str = "\
+pub(super) const LEVELS: &str = "\
 apiVersion: capstan.dev/v1alpha1
 kind: Inventory
 metadata: {name: inventory}
@@ -20,27 +20,27 @@ spec:
   folder: acme/{name}
 ";
 
-fn level(kind: &str, name: &str, spec: &str) -> Edit {
+pub(super) fn level(kind: &str, name: &str, spec: &str) -> Edit {
     Edit::write(
         format!("inventory/{}-{name}.yaml", kind.to_lowercase()),
         format!("apiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n{spec}"),
     )
 }
 
-fn environment(name: &str, release: &str, replicas: u32) -> Edit {
+pub(super) fn environment(name: &str, release: &str, replicas: u32) -> Edit {
     level("Environment", name, &format!("  release: {release}\n  values: {{replicas: {replicas}}}\n"))
 }
 
-fn site(name: &str, pods: &str) -> Edit {
+pub(super) fn site(name: &str, pods: &str) -> Edit {
     level("Site", name, &format!("  values: {{network: {{pods: {pods}}}}}\n"))
 }
 
-fn definition(name: &str, environment: &str, site: &str) -> Edit {
+pub(super) fn definition(name: &str, environment: &str, site: &str) -> Edit {
     level("ClusterDefinition", name, &format!("  in: {{environment: {environment}, site: {site}}}\n"))
 }
 
 /// A release with a version of Kubernetes by default.
-fn release(version: &str, kubernetes: &str) -> Vec<Edit> {
+pub(super) fn release(version: &str, kubernetes: &str) -> Vec<Edit> {
     let folder = format!("openstack/{version}");
     vec![
         Edit::write(
@@ -107,7 +107,7 @@ spec:
 }
 
 /// Two clusters, defined and not made yet.
-async fn town() -> Town {
+pub(super) async fn town() -> Town {
     let mut files = vec![
         Edit::write(".capstan.yaml", SETTINGS),
         Edit::write("inventory/inventory.yaml", LEVELS),
@@ -122,15 +122,15 @@ async fn town() -> Town {
     Town::with(&files, None).await
 }
 
-fn branch(kind: &str, cluster: &str) -> String {
+pub(super) fn branch(kind: &str, cluster: &str) -> String {
     format!("capstan/{kind}/acme/{cluster}")
 }
 
-fn heads(town: &Town) -> Vec<String> {
+pub(super) fn heads(town: &Town) -> Vec<String> {
     town.open_pulls().into_iter().map(|pull| pull.head_branch).collect()
 }
 
-async fn merge_all(town: &Town) {
+pub(super) async fn merge_all(town: &Town) {
     for pull in town.open_pulls() {
         town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Squash).unwrap();
     }
@@ -138,7 +138,7 @@ async fn merge_all(town: &Town) {
 }
 
 /// Both clusters, made and merged.
-async fn made() -> Town {
+pub(super) async fn made() -> Town {
     let town = town().await;
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01"), branch("inventory", "peu02")]);
@@ -148,7 +148,7 @@ async fn made() -> Town {
 }
 
 /// How it stands with what the inventory brings to a cluster: its state, and why.
-async fn brought(town: &Town, cluster: &str) -> (String, String) {
+pub(super) async fn brought(town: &Town, cluster: &str) -> (String, String) {
     let all = Extent { skip: 0, take: u32::MAX };
     let targets = town.database().targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
     let found = targets.into_iter().find(|row| row.target == cluster && row.kind == "inventory").unwrap();
@@ -156,13 +156,13 @@ async fn brought(town: &Town, cluster: &str) -> (String, String) {
 }
 
 /// File, line and message of the annotation of a rule.
-fn annotated(check: &CheckView, rule: &str) -> Option<(String, u64, String)> {
+pub(super) fn annotated(check: &CheckView, rule: &str) -> Option<(String, u64, String)> {
     let found = check.annotations.iter().find(|one| one["title"] == rule)?;
     let text = |key: &str| found[key].as_str().unwrap().to_owned();
     Some((text("path"), found["start_line"].as_u64().unwrap(), text("message")))
 }
 
-fn line(text: &str, line: &str) -> bool {
+pub(super) fn line(text: &str, line: &str) -> bool {
     text.lines().any(|known| known.trim() == line)
 }
 
@@ -424,7 +424,7 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
 async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     let town = made().await;
     let record = town.file("main", "acme/peu01/capstan-values.yaml");
-    let made_in = town.forge.commits(REPOSITORY, "main").unwrap()[1].id.clone();
+    let fits_in = town.forge.commits(REPOSITORY, "main").unwrap()[0].id.clone();
     town.push(
         "main",
         &[Edit::write("acme/peu01/capstan-values.yaml", record.replace("replicas: 3", "replicas: 4"))],
@@ -438,7 +438,13 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
         state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"),
         "{state:?}"
     );
-    let _ = made_in;
+    let (commit, path) = (&fits_in[..12], "acme/peu01/capstan-values.yaml");
+    assert!(
+        state.1.contains(&format!(
+            "It was last as Capstan wrote it in commit {commit}: `git checkout {commit} -- {path}`"
+        )),
+        "{state:?}"
+    );
     town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record)]);
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
@@ -502,12 +508,21 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     ] {
         assert!(line(&summary, expected), "{expected}\n{summary}");
     }
-    assert!(
-        summary.contains(
-            "the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |"
-        ),
-        "{summary}"
-    );
+    // What changes is a diff, with the place that it comes from.
+    let diff = "```diff
+# acme/peu01/base/workers.yaml
+@@ line 18, MachineDeployment org-acme/peu01-md-0 /spec/template/spec/infrastructureRef/name @@
+-peu01-md-0
++peu01-md-0-3b127a06
+@@ line 23, OpenStackMachineTemplate org-acme/peu01-md-0 /metadata/name @@
+-peu01-md-0
++peu01-md-0-3b127a06
+@@ line 28, OpenStackMachineTemplate org-acme/peu01-md-0 /spec/template/spec/flavor @@
+# Environment prod in inventory/environment-prod.yaml:6:33
+-small
++large
+```";
+    assert!(summary.contains(diff), "{summary}");
 
     for number in [nobody, note] {
         let check = town.check(number);

@@ -143,3 +143,39 @@ async fn a_poisoned_folder_is_told_and_its_neighbour_is_upgraded() {
     assert_eq!(open, ["capstan/upgrade/gauss/peu01", PLANNED]);
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_was_started_ahead_is_the_one_that_plans() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let state = tempfile::tempdir().unwrap();
+    let (program, started) = (state.path().join("capstan"), state.path().join("started"));
+    let limits = processes(1 << 30);
+    let script = format!(
+        "#!/bin/sh\necho started >> '{}'\nexec '{}' \"$@\"\n",
+        started.display(),
+        limits.program.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let count = || std::fs::read_to_string(&started).unwrap_or_default().lines().count();
+
+    let town = Town::new("mode: propose\n", &[NEIGHBOUR]).await;
+    let planner = ProcessPlanner::new(Processes { program, count: 1, ..limits });
+    planner.start_ahead();
+    planner.start_ahead();
+    // Nothing was asked of it, and it is there.
+    for _ in 0..1_000 {
+        if count() > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(count(), 1);
+    town.push("main", &[sample::release("v22.0.0", "v1.22.7")]);
+    town.sync_with(&Ports { planner: Arc::new(planner), ..town.ports().clone() }).await.unwrap();
+    let open: Vec<String> = town.pulls().into_iter().map(|pull| pull.head_branch).collect();
+    assert_eq!(open, [PLANNED]);
+    assert_eq!(count(), 1, "no other was started");
+    town.done();
+}

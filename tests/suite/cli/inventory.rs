@@ -170,16 +170,8 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
         ("openstack/v1.4.0/templates/cluster.yaml", TEMPLATE),
         ("openstack/v1.4.0/templates/machines.yaml", MACHINES),
     ]);
-    for name in ["peu01", "peu02"] {
-        checkout.capstan(&["inventory", "render", name, "--out", "."]).ended(0);
-        std::fs::create_dir(checkout.at(&format!("acme/{name}/base"))).unwrap();
-        for file in ["cluster.yaml", "machines.yaml"] {
-            std::fs::rename(
-                checkout.at(&format!("acme/{name}/{file}")),
-                checkout.at(&format!("acme/{name}/base/{file}")),
-            )
-            .unwrap();
-        }
+    for name in ["peu01", "peu02", "gone"] {
+        checkout.capstan(&["upgrade", &format!("acme/{name}"), "--inventory", "--write"]).ended(0);
     }
     // Somebody has more machines than the inventory says.
     let machines = checkout.read("acme/peu01/base/machines.yaml");
@@ -207,28 +199,28 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
             told["errors"]
         ]),
         json!([
-            ["acme/peu01", "acme/peu03"],
-            ["acme/peu04"],
+            ["acme/peu01"],
+            ["acme/peu03", "acme/peu04"],
             [],
             1,
             {"clusters": 1, "machines": 5},
             [
-                {"level": "Environment", "name": "prod", "changed": 2, "rolling": 1, "machines": 5},
-                {"level": "Site", "name": "fra1", "changed": 2, "rolling": 1, "machines": 5},
+                {"level": "Environment", "name": "prod", "changed": 3, "rolling": 1, "machines": 5},
+                {"level": "Site", "name": "fra1", "changed": 3, "rolling": 1, "machines": 5},
             ],
             [
                 {"cluster": "acme/gone", "error": {
-                    "message": "ClusterDefinition gone stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
-                    "file": "inventory/gone.yaml", "line": 1, "column": 1,
+                    "message": "acme/gone was made from the definition gone, and the inventory says nothing of it any more: nothing is proposed, and nothing is deleted. Bring the definition back; to have the cluster deleted, write `retire: true` in it; to keep it without an inventory, remove capstan-values.yaml",
+                    "file": "acme/gone/capstan-values.yaml", "line": 1, "column": 1,
                 }},
-                {"cluster": "peu05", "error": {
-                    "message": "there is no Site `frr1`; did you mean `fra1`?",
+                {"cluster": "acme/peu05", "error": {
+                    "message": "there is no Site `frr1`; did you mean `fra1`? [inventory-reference]",
                     "file": "inventory/peu05.yaml", "line": 5, "column": 33,
                 }},
             ],
         ])
     );
-    assert_eq!(told["plans"].as_array().unwrap().len(), 1, "peu03 has no base yet");
+    assert_eq!(told["plans"].as_array().unwrap().len(), 3);
     assert_eq!(
         json!([plan["cluster"], plan["source"], plan["from"], plan["to"], plan["basis"], plan["conflicts"]]),
         json!(["acme/peu01", "inventory", "openstack/v1.4.0", "openstack/v1.4.0", "known", []])
@@ -259,11 +251,10 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
     let text = &text.ended(1).out;
     assert!(
         text.starts_with(
-            "2 of 6 clusters change, 1 cluster rolls 5 machines\nEnvironment prod: 2 of 5 change, 1 roll 5 machines\nSite fra1: 2 of 4 change, 1 roll 5 machines\ncreated: acme/peu04\n"
+            "4 of 5 clusters change, 1 rolls 5 machines, 1 blocked\nEnvironment prod: 3 of 4 clusters change, 1 rolls 5 machines\nSite fra1: 3 of 3 clusters change, 1 rolls 5 machines\ncreated: acme/peu03\ncreated: acme/peu04\nacme/gone: "
         ),
         "{text}"
     );
-    assert!(text.ends_with("\nacme/peu03 has no base yet\n"), "{text}");
     checkout.repository.commit_all("edited");
     let two = checkout.capstan(&["inventory", "diff", "--from", "HEAD~1", "--to", "HEAD", "-o", "json"]);
     assert_eq!(two.json(1), told);
@@ -355,7 +346,11 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
             "spec: {topology: {version: v1.33.4}} # from the inventory",
         ]
     );
-    checkout.write("acme/peu01/base/cluster.yaml", &rendered);
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    assert_eq!(
+        checkout.read("acme/peu01/base/cluster.yaml"),
+        rendered.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>()
+    );
     checkout.write(
         "acme/peu01/overlay/cluster.yaml",
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01, namespace: org, labels: {said: customer}}\n",
@@ -363,6 +358,15 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
     checkout.repository.commit_all("base and overlay");
     let applied = checkout.capstan(&["render", "acme/peu01", "-o", "json"]).json(0);
     assert_eq!(applied[0]["metadata"]["labels"]["said"], "customer");
+    // Where a field comes from that a component sets, and where one that a template does.
+    let label = ["inventory", "explain", "peu01", "/metadata/labels/said", "--object", "Cluster/peu01"];
+    assert_eq!(
+        checkout.capstan(&label).ended(0).out,
+        "Cluster org/peu01 /metadata/labels/said by the component components/own, named by ClusterDefinition peu01, inventory/peu01.yaml:5:16\n"
+    );
+    let version = ["inventory", "explain", "peu01", "/spec/topology/version", "--object", "Cluster/peu01"];
+    let told = &checkout.capstan(&version).ended(0).out.clone();
+    assert!(!told.contains("component") && told.contains("said by Environment prod"), "{told}");
     // What a level's component says anew reaches the base, and the overlay hides it.
     checkout.write("components/own/kustomization.yaml", &component("other"));
     let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(0);
@@ -376,5 +380,39 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
         ]),
         json!([["acme/peu01"], "/metadata/labels/said", "other", null])
     );
+    // The record names what its component was: in Git's history it is found again.
+    checkout.repository.commit_all("another component");
+    let plan = checkout.capstan(&["plan", "acme/peu01", "-o", "json"]).json(0)[1].clone();
+    assert_eq!(
+        json!([plan["source"], plan["basis"], plan["changes"][0]["old"], plan["changes"][0]["new"]]),
+        json!(["inventory", "known", "own", "other"])
+    );
     assert_eq!(plan["findings"][0]["rule"], "overlay-hides-change", "{plan}");
+}
+
+#[test]
+fn a_component_that_is_nowhere_and_a_reach_beyond_the_limits_are_told_before_anything_is_pushed() {
+    let checkout = checkout();
+    checkout.write(".capstan.yaml", "inventory: {path: inventory, limits: {clusters: 0}}\n");
+    checkout.write("openstack/v1.4.0/templates/machines.yaml", &MACHINES.replace("{{ replicas }}", "4"));
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    checkout.repository.commit_all("made");
+    checkout.write("inventory/prod.yaml", &PROD.replace("v1.33.4", "v1.33.5"));
+    let told = checkout.capstan(&["validate", "--from", "HEAD", "-o", "json"]).json(3);
+    let reach: Vec<&serde_json::Value> =
+        told.as_array().unwrap().iter().filter(|one| one["rule"] == "inventory-reach").collect();
+    let [reach] = reach.as_slice() else { panic!("{told}") };
+    let message = reach["message"].as_str().unwrap();
+    assert!(message.contains("1 clusters change and 0 may"), "{message}");
+    assert_eq!(reach["file"], "inventory/prod.yaml");
+    checkout.write(".capstan.yaml", "inventory: {path: inventory, limits: {machines: 3}}\n");
+    let told = checkout.capstan(&["validate", "--from", "HEAD"]);
+    assert!(told.ended(3).out.contains("4 machines are replaced and 3 may"), "{}", told.out);
+
+    checkout.write(
+        "inventory/prod.yaml",
+        &PROD.replace("spec:\n", "spec:\n  components: [components/nowhere]\n"),
+    );
+    let told = checkout.capstan(&["plan", "-o", "json"]).json(1);
+    assert!(told.to_string().contains("there is no component `components/nowhere`"), "{told}");
 }

@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod budget;
 mod check;
 mod command;
 mod deliveries;

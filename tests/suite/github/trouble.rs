@@ -119,8 +119,7 @@ async fn a_silent_server_is_given_up() {
     let app = fleet.forge.app();
     let credentials =
         AppCredentials::from_pem(app.id, &SecretString::from(app.private_key), "the key").unwrap();
-    let limits =
-        GitHubLimits { timeout: Duration::from_millis(50), read_retries: 0, ..GitHubLimits::default() };
+    let limits = GitHubLimits { timeout: Duration::from_millis(50), retries: 0, ..GitHubLimits::default() };
     let impatient = GitHub::connect(&fleet.forge.url().parse().unwrap(), credentials, limits).unwrap();
     fleet.forge.fail_next(1, Matching::any(), Strike::Before, Fault::Hang(Duration::from_secs(5)));
     let error = impatient.installations().await.unwrap_err();

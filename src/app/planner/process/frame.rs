@@ -24,7 +24,8 @@ const MOST_NESTED: usize = 2_000;
 /// # Errors
 /// A message that is too long.
 pub fn encode(message: &impl Serialize, longest: u32) -> io::Result<Vec<u8>> {
-    let mut frame = vec![0; 4];
+    let mut frame = Vec::with_capacity(16 << 10);
+    frame.extend([0; 4]);
     rmp_serde::encode::write_named(&mut frame, message).map_err(io::Error::other)?;
     let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= longest);
     let length = length.ok_or_else(|| {

@@ -25,6 +25,13 @@ const MOST_SHOWN: usize = 3;
 /// What is to be said of the inventory: whom a change concerns, what becomes of them, and whether it reaches too far.
 type OfInventory = (InventoryChange, InventoryOutlook, Option<Finding>);
 
+/// A change of the inventory with the plans of those that it concerns.
+pub(in super::super) struct InventoryPlans {
+    pub(in super::super) change: InventoryChange,
+    pub(in super::super) before: BTreeMap<ClusterId, PlansOfCluster>,
+    pub(in super::super) after: BTreeMap<ClusterId, PlansOfCluster>,
+}
+
 impl Run<'_> {
     /// Whom a change may concern; `None` where it changes nothing of the inventory.
     pub(super) async fn inventory_change(
@@ -42,6 +49,25 @@ impl Run<'_> {
         Ok(self.ask_planner(ask).await??)
     }
 
+    /// Whom a change concerns, and their plans before and after it. The inner error is why these cannot be seen, as a
+    /// sentence.
+    pub(in super::super) async fn inventory_plans(
+        &self,
+        comparison: &Comparison,
+        judging: Judging<'_>,
+    ) -> Result<Option<Result<InventoryPlans, String>>, SyncError> {
+        let settings = judging.settings;
+        let change = self.inventory_change(&comparison.before, &comparison.after, settings).await?;
+        let Some(change) = change else { return Ok(None) };
+        let looked_at: BTreeSet<ClusterId> = change.clusters.iter().take(MOST_PLANNED).cloned().collect();
+        let after = self.all_plans_of(&comparison.after, judging, &looked_at).await?;
+        let before = self.all_plans_of(&comparison.before, judging, &looked_at).await?;
+        Ok(Some(match (before, after) {
+            (Ok(before), Ok(after)) => Ok(InventoryPlans { change, before, after }),
+            (Err(why), _) | (_, Err(why)) => Err(why),
+        }))
+    }
+
     /// What becomes of the clusters that a change concerns. The inner error is why that cannot be seen, as a sentence.
     pub(super) async fn inventory_outlook(
         &self,
@@ -49,14 +75,11 @@ impl Run<'_> {
         judging: Judging<'_>,
     ) -> Result<Option<Result<OfInventory, String>>, SyncError> {
         let settings = judging.settings;
-        let change = self.inventory_change(&comparison.before, &comparison.after, settings).await?;
-        let Some(change) = change else { return Ok(None) };
-        let looked_at: BTreeSet<ClusterId> = change.clusters.iter().take(MOST_PLANNED).cloned().collect();
-        let after = self.all_plans_of(&comparison.after, judging, &looked_at).await?;
-        let before = self.all_plans_of(&comparison.before, judging, &looked_at).await?;
-        let (before, after) = match (before, after) {
-            (Ok(before), Ok(after)) => (before, after),
-            (Err(why), _) | (_, Err(why)) => return Ok(Some(Err(why))),
+        let InventoryPlans { change, before, after } = match self.inventory_plans(comparison, judging).await?
+        {
+            None => return Ok(None),
+            Some(Err(why)) => return Ok(Some(Err(why))),
+            Some(Ok(plans)) => plans,
         };
         let outlook = InventoryOutlook::of(&change, &before, &after, |all| worst(all, MOST_SHOWN));
         let limits = settings.inventory.as_ref().map(|inventory| inventory.limits);

@@ -319,7 +319,7 @@ impl Run<'_> {
 
     /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
     /// own test merge; in a conflict the head alone. `None` while GitHub computes.
-    pub(super) async fn comparison(&self, pull: &Subject) -> Result<Option<Comparison>, SyncError> {
+    pub(in super::super) async fn comparison(&self, pull: &Subject) -> Result<Option<Comparison>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {

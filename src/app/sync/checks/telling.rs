@@ -36,7 +36,14 @@ impl Run<'_> {
 
 /// Whether there is a point in telling: where GitHub is not there, or asks to be left alone, nobody could.
 pub(in super::super) const fn is_told(error: &SyncError) -> bool {
-    !matches!(error, SyncError::Host(CodeHostError::RateLimited { .. } | CodeHostError::Unreachable { .. }))
+    !matches!(
+        error,
+        SyncError::Host(
+            CodeHostError::RateLimited { .. }
+                | CodeHostError::BudgetSpent { .. }
+                | CodeHostError::Unreachable { .. }
+        )
+    )
 }
 
 /// Whether a repository has settings: without them nothing is written there.

@@ -2,7 +2,7 @@
 //!
 //! `killed` and `drifting` have a server of their own each, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
 //! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
-//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `poisoned`, `leading`,
+//! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `moved_site` applies what the inventory proposes. `poisoned`, `leading`,
 //! `interrupted` and `provider_sets` have a server of their own each.
 
 mod adopted;
@@ -13,6 +13,7 @@ mod fleets;
 mod interrupted;
 mod killed;
 mod leading;
+mod moved_site;
 mod poisoned;
 mod provider_sets;
 mod sources;
@@ -48,6 +49,7 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     let Some(town) = Town::found(Parts::Kinds).await else { return };
     attempts::settle(&town);
     deletions::settle(&town);
+    moved_site::settle(&town);
     let by_ssh = sources::settle(&town);
     town.commit("Everything as it should be", &[]);
     town.until("everything is applied", &["pool", "plane-renamed", "plane-lost"], |name, status| {
@@ -58,10 +60,12 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     let _second = fleets::settle(&town);
     deletions::prepare(&town).await;
     let aims = attempts::aims(&town).await;
+    let uid = moved_site::uid(&town).await;
 
     let since = Timestamp::now();
     attempts::make(&town);
     deletions::make(&town);
+    moved_site::make(&town);
     town.commit("What folders try, and what becomes of them", &deletions::claims());
     town.opened().await;
     let begun = town.kill_while_applying(since).await;
@@ -71,13 +75,14 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
         .wait(async || {
             let statuses = town.statuses().await;
             let wrong = attempts::wrong(&statuses).into_iter().chain(deletions::wrong(&statuses));
-            wrong.chain(fleets::wrong(&statuses)).collect()
+            wrong.chain(fleets::wrong(&statuses)).chain(moved_site::wrong(&statuses)).collect()
         })
         .await;
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), tail(&town.reconciler.log(), 20));
     // Whoever changes its mind about a deletion has had time to.
     town.look_again().await;
     attempts::judge(&town, &aims, since).await;
+    moved_site::judge(&town, &uid).await;
     deletions::judge(&town, since);
     deletions::finish(&town, since).await;
     deletions::empty_tree(&town).await;

@@ -1,0 +1,4 @@
+//! The budget under a virtual clock.
+
+mod properties;
+mod simulation;

@@ -1,0 +1,38 @@
+//! What is left of GitHub's limits, as all processes that share a database know it.
+
+use async_trait::async_trait;
+
+use super::RecordsError;
+
+/// A budget as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptBudget {
+    /// Goes up by one with each write.
+    pub version: u64,
+    /// JSON.
+    pub ledger: String,
+}
+
+/// Whether a budget was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// It was.
+    Written,
+    /// Another process wrote it since it was read: read it again, and decide again.
+    Overtaken,
+}
+
+/// Where budgets are kept. Nobody holds a lock: whoever writes names the version that was read.
+#[async_trait]
+pub trait Budgets: Send + Sync {
+    /// The budget of those whom GitHub counts together (`installation 17`); `None` where nobody has called yet.
+    async fn budget(&self, counted_for: &str) -> Result<Option<KeptBudget>, RecordsError>;
+
+    /// Writes it over the version that was read; `None` is for the first.
+    async fn keep_budget(
+        &self,
+        counted_for: &str,
+        read: Option<u64>,
+        ledger: &str,
+    ) -> Result<Kept, RecordsError>;
+}

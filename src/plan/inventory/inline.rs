@@ -1,0 +1,113 @@
+//! What of a change of the inventory may be put on its author's own branch, in the same pull request.
+//!
+//! *Guarantee*: all of what may be is, or nothing. What somebody should see first (edits that the change meets, a base that
+//! nobody recorded, machines that go, a step to another release) is left for a proposal of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
+use capstan_model::wording::count;
+
+use super::outlook::{InventoryChange, PlansOfCluster, does_something, is_new};
+use crate::settings::InlineLimits;
+use crate::upgrade::{Basis, Effect, Upgrade, ValuesCourse};
+
+/// What is put on the branch.
+#[derive(Debug, Default)]
+pub struct Inline {
+    /// One upgrade a cluster, in the order of their ids.
+    pub upgrades: Vec<Arc<Upgrade>>,
+    /// Clusters that get a proposal of their own instead, and why, as the rest of a sentence that begins with them.
+    pub left: Vec<(ClusterId, &'static str)>,
+}
+
+impl Inline {
+    /// What of a change may be put on the branch, by the plans before and after it.
+    ///
+    /// # Errors
+    /// Why nothing is, in sentences without their full stops.
+    pub fn of(
+        limits: &InlineLimits,
+        change: &InventoryChange,
+        before: &BTreeMap<ClusterId, PlansOfCluster>,
+        after: &BTreeMap<ClusterId, PlansOfCluster>,
+    ) -> Result<Self, Vec<String>> {
+        let mut inline = Self::default();
+        let mut against = Vec::new();
+        for id in &change.clusters {
+            let Some(plans) = after.get(id) else {
+                against.push(format!("{id} was not planned, because the change concerns so many clusters"));
+                break;
+            };
+            let known = before.get(id).map(Vec::as_slice).unwrap_or_default();
+            let mut new = Vec::new();
+            for plan in plans.iter().filter(|plan| is_new(plan, known)) {
+                match plan {
+                    Ok(upgrade) => new.push(upgrade),
+                    Err(why) => against.push(format!("{id} cannot be planned: {why}")),
+                }
+            }
+            let Some(first) = new.first() else { continue };
+            let own = match new.as_slice() {
+                [_] => reason_for_own(first, known),
+                _ => Some("its release and its values change, and its proposals bring one after the other"),
+            };
+            match own {
+                Some(why) => inline.left.push((id.clone(), why)),
+                None if !first.blocked.is_empty() => {
+                    against
+                        .push(format!("{id} is blocked: {}", first.blocked.join(" ").trim_end_matches('.')));
+                }
+                None => inline.upgrades.push(Arc::clone(first)),
+            }
+        }
+        against.extend(beyond(limits, &inline.upgrades));
+        if against.is_empty() { Ok(inline) } else { Err(against) }
+    }
+}
+
+/// Why an upgrade is brought by a proposal of its own, wherever it comes from.
+fn reason_for_own(upgrade: &Upgrade, known: &[Result<Arc<Upgrade>, String>]) -> Option<&'static str> {
+    let is_waiting = |one: &&Arc<Upgrade>| one.brought_by() == SourceKind::INVENTORY && does_something(one);
+    if known.iter().flatten().any(|one| is_waiting(&one)) {
+        return Some("an earlier change of the inventory waits in its proposal, and the two are never mixed");
+    }
+    if upgrade.values.as_ref().is_some_and(|values| values.course == ValuesCourse::Goes) {
+        return Some("it is to go, with its machines");
+    }
+    let comes = upgrade.values.as_ref().is_some_and(|values| values.course == ValuesCourse::Comes);
+    if !comes && upgrade.from != upgrade.to {
+        return Some("it is a step to another release");
+    }
+    if !comes && upgrade.basis != Basis::Known {
+        return Some("nobody recorded what its base was made from");
+    }
+    (!upgrade.conflicts.is_empty()).then_some("the change meets edits of its base, which its proposal shows")
+}
+
+/// Why these are too many.
+fn beyond(limits: &InlineLimits, upgrades: &[Arc<Upgrade>]) -> Option<String> {
+    let mut parts = Vec::new();
+    if u32::try_from(upgrades.len()).unwrap_or(u32::MAX) > limits.clusters {
+        parts.push(format!(
+            "{} and {} may",
+            count(upgrades.len(), "cluster changes", "clusters change"),
+            limits.clusters
+        ));
+    }
+    let rolls = || {
+        let rollouts = upgrades.iter().flat_map(|upgrade| &upgrade.rollouts);
+        rollouts.filter(|rollout| rollout.course.effect == Effect::Replaces)
+    };
+    let machines: u64 = rolls().map(|rollout| u64::from(rollout.machines.unwrap_or(1))).sum();
+    // Of a pool that an autoscaler sizes nobody knows how many machines it is.
+    let is_unknown = rolls().any(|rollout| rollout.machines.is_none());
+    if machines > u64::from(limits.machines) || is_unknown {
+        let number = if is_unknown { "an unknown number of".to_owned() } else { machines.to_string() };
+        parts.push(format!("{number} machines are replaced and {} may be", limits.machines));
+    }
+    let why = format!("{}: the limits are those of `inventory.inline` in .capstan.yaml", parts.join(", "));
+    (!parts.is_empty()).then_some(why)
+}
