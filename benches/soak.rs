@@ -151,6 +151,9 @@ fn look(bot: &Bot, folder: &Path) -> Sight {
     Sight { server, planners, handles: bot.handles(), deliveries: count(&["deliveries"]), others }
 }
 
+/// One of the figures of a sight.
+type Figure = fn(&Sight) -> f64;
+
 /// What was more in the last quarter of a process' life than in its second by a tenth and something.
 fn grown(life: usize, sights: &[Sight]) -> Vec<String> {
     let quarter = sights.len() / 4;
@@ -158,9 +161,8 @@ fn grown(life: usize, sights: &[Sight]) -> Vec<String> {
         return Vec::new();
     }
     let (early, late) = (&sights[quarter..2 * quarter], &sights[sights.len() - quarter..]);
-    let mean =
-        |sights: &[Sight], of: fn(&Sight) -> f64| sights.iter().map(of).sum::<f64>() / sights.len() as f64;
-    let looked: [(&str, fn(&Sight) -> f64, f64); 4] = [
+    let mean = |sights: &[Sight], of: Figure| sights.iter().map(of).sum::<f64>() / sights.len() as f64;
+    let looked: [(&str, Figure, f64); 4] = [
         ("server MiB", |sight| sight.server, 8.0),
         ("planner MiB", |sight| sight.planners, 32.0),
         ("handles", |sight| sight.handles as f64, 10.0),
