@@ -11,7 +11,9 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
+#[expect(dead_code, reason = "each bench uses a part of it")]
 mod bot;
+#[expect(dead_code, reason = "each bench uses a part of it")]
 mod fleet;
 
 use std::time::{Duration, Instant};

@@ -23,7 +23,7 @@ use super::sample;
 use super::town::{REPOSITORY, Town};
 
 /// How many `make test` runs.
-const SCHEDULES: u64 = 24;
+const SCHEDULES: u64 = 20;
 /// How many run beside one another: most of their time they wait.
 const AT_ONCE: usize = 6;
 /// So many turns may pass until people see what they wait for.
@@ -109,7 +109,7 @@ impl Schedule {
         self.town.pass(self.random.random_range(30..300));
         if self.day == Day::Troubled && self.random.random_bool(0.05) {
             // Somebody sets the clock.
-            self.town.pass(self.random.random_range(-90_000..90_000));
+            self.town.pass(self.random.random_range(-7_000..7_000));
         }
         if self.turns.is_multiple_of(4) {
             // GitHub may not list repositories just now; the next one comes.
