@@ -83,15 +83,44 @@ struct Planned {
     times: u32,
 }
 
+/// Faults that strike every so many requests.
+struct Recurring {
+    matching: Matching,
+    every: u32,
+    seen: u32,
+    faults: Vec<(Strike, Fault)>,
+    next: usize,
+}
+
 /// Faults that still wait for their request.
 #[derive(Default)]
 pub(crate) struct Faults {
     planned: Vec<Planned>,
+    recurring: Option<Recurring>,
 }
 
 impl Faults {
     pub(crate) fn plan(&mut self, times: u32, matching: Matching, strike: Strike, fault: Fault) {
         self.planned.push(Planned { matching, fault, strike, times });
+    }
+
+    /// Every so many matching requests one of these strikes, each in its turn, until faults are cleared.
+    pub(crate) fn recur(&mut self, every: u32, matching: Matching, faults: Vec<(Strike, Fault)>) {
+        self.recurring = Some(Recurring { matching, every: every.max(1), seen: 0, faults, next: 0 });
+    }
+
+    fn recurring(&mut self, method: &str, path: &str, body: &[u8]) -> Option<(Strike, Fault)> {
+        let recurring = self.recurring.as_mut()?;
+        if !recurring.matching.matches(method, path, body) {
+            return None;
+        }
+        recurring.seen += 1;
+        if !recurring.seen.is_multiple_of(recurring.every) {
+            return None;
+        }
+        let struck = recurring.faults.get(recurring.next % recurring.faults.len().max(1)).cloned();
+        recurring.next += 1;
+        struck
     }
 
     /// How many have not struck.
@@ -101,11 +130,13 @@ impl Faults {
 
     pub(crate) fn clear(&mut self) {
         self.planned.clear();
+        self.recurring = None;
     }
 
     /// Takes the first fault planned for this request.
     pub(crate) fn strike(&mut self, method: &str, path: &str, body: &[u8]) -> Option<(Strike, Fault)> {
-        let index = self.planned.iter().position(|planned| planned.matching.matches(method, path, body))?;
+        let index = self.planned.iter().position(|planned| planned.matching.matches(method, path, body));
+        let Some(index) = index else { return self.recurring(method, path, body) };
         let planned = self.planned.get_mut(index)?;
         planned.times = planned.times.saturating_sub(1);
         let struck = (planned.strike, planned.fault.clone());

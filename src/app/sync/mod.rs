@@ -76,6 +76,7 @@ use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
 use self::request::{Request, retargeted};
 use super::agents::Reconcilers;
+use super::budget::{Priority, at_priority};
 use super::components::Supplier;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
@@ -160,14 +161,16 @@ impl SyncError {
         match self {
             // What was repeated in vain may be this one's trouble; where it is everybody's, the others are told at once.
             // What is left for the more important is enough for them.
-            Self::Host(error) => {
-                error.is_refusal()
-                    || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
-            }
+            Self::Host(error) => Self::is_lone(error),
             Self::Mirror(error) => !matches!(error, MirrorError::Disk { .. }),
             Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
             Self::Records(_) | Self::Outside(_) | Self::Planning(_) => false,
         }
+    }
+
+    const fn is_lone(error: &CodeHostError) -> bool {
+        error.is_refusal()
+            || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
     }
 
     /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
@@ -457,7 +460,8 @@ impl Run<'_> {
         let settings = fleet.settings().clone();
         self.components.allow(&settings);
         let mut ending = Ending::default();
-        let mut commands = self.unanswered_commands(&settings.commands, &mut ending).await?;
+        let listed = self.unanswered_commands(&settings.commands, &mut ending);
+        let mut commands = at_priority(Priority::Command, listed).await?;
         let (board, ticks) = self.read_dashboard(&settings).await?;
         commands.extend(ticks);
         commands.extend(self.pressed_buttons(&settings.commands).await?);
@@ -517,7 +521,8 @@ impl Run<'_> {
         self.judge_proposals(planned, &commands, open, &mut outcome).await?;
         let checked = this.report_checks(judging, open, &outcome).await?;
         self.merge_proposals(planned, &commands, &mut outcome).await?;
-        let answered = self.answer_commands(planned, &commands, &outcome, &kept).await?;
+        let answers = self.answer_commands(planned, &commands, &outcome, &kept);
+        let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
         self.remember(planned, &outcome).await?;
         self.report_tree(&plans).await?;

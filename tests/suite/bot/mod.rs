@@ -14,6 +14,7 @@ mod decisions;
 mod dry_run;
 mod elsewhere;
 mod enterprise;
+mod failing_calls;
 mod fetched_components;
 mod grouping;
 mod inventory;
