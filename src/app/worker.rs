@@ -460,6 +460,8 @@ pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, 
         match resync(ports, jobs, cause).await {
             Ok(repositories) => {
                 tracing::info!(repositories, cause = cause.as_str(), "resync");
+                metrics::gauge!("capstan_last_look_timestamp_seconds", "what" => "repositories")
+                    .set(ports.clock.now().as_duration().as_secs_f64());
                 cause = Cause::Resync;
             }
             Err(error) => tracing::warn!(error.kind = error.kind(), error = %error, "resync failed"),

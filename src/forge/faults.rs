@@ -116,6 +116,19 @@ impl Faults {
         self.planned.push(Planned { matching, fault, strike, times });
     }
 
+    /// Every so many matching requests one of these strikes, each in its turn, until faults are cleared.
+    pub(crate) fn recur(&mut self, every: u32, matching: Matching, faults: Vec<(Strike, Fault)>) {
+        let mut seen: u32 = 0;
+        let mut turns = faults.into_iter().cycle();
+        self.choose_by(Box::new(move |Struck { method, path, body }| {
+            if !matching.matches(method, path, body) {
+                return None;
+            }
+            seen = seen.wrapping_add(1);
+            if seen.is_multiple_of(every.max(1)) { turns.next() } else { None }
+        }));
+    }
+
     /// How many have not struck.
     pub(crate) fn left(&self) -> usize {
         self.planned.len()

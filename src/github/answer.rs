@@ -26,6 +26,8 @@ pub(super) struct Answer {
     pub(super) body: Arc<[u8]>,
     /// Whether another page follows; `None` where the answer does not say.
     pub(super) more: Option<bool>,
+    /// Where the next page begins, in lists that go by cursors.
+    pub(super) cursor: Option<String>,
 }
 
 /// How GitHub words a refusal.
@@ -204,6 +206,7 @@ mod tests {
             status: StatusCode::UNPROCESSABLE_ENTITY,
             body: Arc::from(body.as_bytes()),
             more: None,
+            cursor: None,
         };
         assert_eq!(
             answer(

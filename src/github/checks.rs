@@ -12,7 +12,7 @@ use crate::app::ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{Call, Identity};
+use super::call::{Call, Effect, Identity};
 use super::transport::GitHub;
 
 /// GitHub shows so many buttons.
@@ -286,9 +286,12 @@ impl GitHub {
     ) -> Result<CheckPayload, CodeHostError> {
         let doing = format!("updating check {} on {} of {}", check.name, check.head, repository.name);
         let identity = Identity::doing(Task::Report, repository);
-        let call = Call::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing)
-            .in_repository(repository, &["check-runs", &id.to_string()])
-            .body(body);
+        let mut call = Call::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing);
+        // GitHub adds annotations to those that are there: the next run looks how many that are, and goes on.
+        if body["output"]["annotations"].as_array().is_some_and(|annotations| !annotations.is_empty()) {
+            call.effect = Effect::Writes;
+        }
+        let call = call.in_repository(repository, &["check-runs", &id.to_string()]).body(body);
         self.send(&call).await?.content()
     }
 }

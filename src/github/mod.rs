@@ -14,6 +14,7 @@ mod commits;
 mod conditional;
 mod conversation;
 mod credentials;
+mod deliveries;
 mod git_data;
 mod graphql;
 mod installation_token;

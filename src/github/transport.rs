@@ -380,7 +380,13 @@ impl GitHub {
             self.be_quiet(call.identity, retry_after);
             return Err(CodeHostError::RateLimited { doing: call.doing.clone(), retry_after });
         }
-        let mut answer = Answer { doing: call.doing.clone(), status, body, more: more_pages(&headers) };
+        let mut answer = Answer {
+            doing: call.doing.clone(),
+            status,
+            body,
+            more: more_pages(&headers),
+            cursor: next_cursor(&headers),
+        };
         if status.is_server_error() {
             return Err(answer.into_error());
         }
@@ -511,6 +517,14 @@ fn more_pages(headers: &HeaderMap) -> Option<bool> {
     Some(link.split(',').any(|part| part.contains("rel=\"next\"")))
 }
 
+/// The cursor of the next page that `Link` names.
+fn next_cursor(headers: &HeaderMap) -> Option<String> {
+    let link = headers.get(LINK)?.to_str().ok()?;
+    let next = link.split(',').find(|part| part.contains("rel=\"next\""))?;
+    let url = Url::parse(next.split_once('<')?.1.split_once('>')?.0).ok()?;
+    url.query_pairs().find(|(name, _)| name == "cursor").map(|(_, cursor)| cursor.into_owned())
+}
+
 fn count(call: &Call, status: Option<StatusCode>) {
     let code = status.map_or_else(|| "none".to_owned(), |status| status.as_u16().to_string());
     let method = call.method.to_string();
@@ -626,5 +640,11 @@ mod tests {
         assert_eq!(more(r#"<https://x/?page=2>; rel="next", <https://x/?page=9>; rel="last""#), Some(true));
         assert_eq!(more(r#"<https://x/?page=1>; rel="prev""#), Some(false));
         assert_eq!(more_pages(&HeaderMap::new()), None);
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            LINK,
+            r#"<https://x/app/hook/deliveries?per_page=2&cursor=v1_17>; rel="next""#.parse().unwrap(),
+        );
+        assert_eq!(next_cursor(&headers).as_deref(), Some("v1_17"));
     }
 }

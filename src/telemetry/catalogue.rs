@@ -133,6 +133,36 @@ pub const METRICS: &[Metric] = &[
     ),
     counter(
         BOT,
+        "capstan_github_repeated_total",
+        &["reason"],
+        "Calls to GitHub that were made again: not answered, told to wait for a moment, or looked for and not found",
+    ),
+    counter(
+        BOT,
+        "capstan_github_budget_waits_total",
+        &["priority", "limit"],
+        "Calls that had to wait because a limit of GitHub's was used up or left for what is more important",
+    ),
+    gauge(
+        BOT,
+        "capstan_github_budget_wait_seconds",
+        &["priority"],
+        "How long the last call that had to wait was told to wait",
+    ),
+    counter(
+        BOT,
+        "capstan_missed_deliveries_total",
+        &["outcome"],
+        "Deliveries that did not arrive: asked for again, refused by GitHub, or beyond what it tells of (once a gap)",
+    ),
+    gauge(
+        BOT,
+        "capstan_last_look_timestamp_seconds",
+        &["what"],
+        "When all deliveries were last looked through, and all repositories last queued to be compared",
+    ),
+    counter(
+        BOT,
         "capstan_agent_requests_total",
         &["route", "outcome"],
         "Requests of reconcilers, by what became of them",

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use capstan::app::agents::rollouts::{self, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
+use capstan::app::budget::{Limits, Meter, Priority, at_priority};
 use capstan::app::components::{HostCredentials, Sources, Supplier, SupplierLimits};
+use capstan::app::intake::keep_looking;
 #[cfg(feature = "demo")]
 use capstan::app::ports::PageRecords;
 use capstan::app::ports::{Clock, CodeHost, FetchLimits, Jobs, Mirror, SourceCredentials, SystemClock};
@@ -31,6 +33,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use super::{failed, names};
 
@@ -157,9 +160,17 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     let credentials =
         AppCredentials::from_pem(config.github.app_id, &config.github.private_key, "the App's private key")
             .map_err(failed)?;
-    let github = Arc::new(
-        GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default()).map_err(failed)?,
+    // What an earlier process of this name held, nobody holds any more.
+    let name = names::worker(&names::machine(), &config.state_dir);
+    let meter = Meter::new(
+        Arc::new(database.clone()),
+        Arc::clone(&clock),
+        published_limits(&config.github.api_url),
+        name.clone(),
+        u32::try_from(GitHubLimits::default().concurrent).unwrap_or(u32::MAX),
     );
+    let github = GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default());
+    let github = Arc::new(github.map_err(failed)?.within(meter));
     let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
     let (host, mirror) = seen_and_written(config.mode, &github, &mirrors, &clock);
     let planner = ProcessPlanner::new(Processes {
@@ -185,8 +196,6 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         components: Some(supplier(&config, &database, &clock)?),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
-    // What an earlier process of this name held, nobody holds any more.
-    let name = names::worker(&names::machine(), &config.state_dir);
     jobs.reclaim(&name).await.map_err(failed)?;
 
     let agents = match config.mode {
@@ -216,7 +225,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     );
     let telling = tokio::spawn({
         let stop = stop.clone();
-        async move { reporter.run(&stop).await }
+        async move { at_priority(Priority::Rollout, reporter.run(&stop)).await }
     });
 
     let housekeeping = Housekeeping {
@@ -240,7 +249,17 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     });
     let resync = tokio::spawn({
         let (ports, jobs, stop) = (ports, jobs, stop.clone());
-        async move { worker::keep_in_sync(&ports, &jobs, RESYNC, &stop).await }
+        let (github, records, clock) = (Arc::clone(&github), database.clone(), Arc::clone(&clock));
+        let mode = config.mode;
+        async move {
+            let looking = async {
+                // A dry run asks for nothing.
+                if mode == Mode::Live {
+                    keep_looking(github.as_ref(), &records, clock.as_ref(), RESYNC, &stop).await;
+                }
+            };
+            tokio::join!(worker::keep_in_sync(&ports, &jobs, RESYNC, &stop), looking);
+        }
     });
     let visitors = match config.login {
         Some(login) => {
@@ -280,4 +299,11 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     tracing::info!(%address, internal = %internal_address, "listening");
     let server = tokio::spawn(server::serve(listeners, parts, stop.cancelled_owned()));
     Ok(Running { address, internal_address, server, work, resync, telling, housekeeping, database, scratch })
+}
+
+/// GitHub's published limits hold on github.com and for data residency (`ghe.com`); an Enterprise Server has those that
+/// its owner sets, which are told by its headers and refusals alone.
+fn published_limits(api_url: &Url) -> Option<Limits> {
+    let host = api_url.host_str()?;
+    (host == "api.github.com" || host.ends_with(".ghe.com")).then_some(Limits::PUBLISHED)
 }

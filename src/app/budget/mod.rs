@@ -6,8 +6,8 @@
 //! minutes. So each call asks before: [`Ledger::ask`] says "now" or until when to wait, and is pure; [`Meter`] keeps the
 //! ledger in the database, and takes from it for a second ahead, so that not each call is a row that is written.
 //!
-//! Not here: what a call costs ([`github`](crate::github) knows its routes), and what becomes of the work that waits
-//! ([`worker`](super::worker)).
+//! Not here: what a call costs (the adapter knows its routes), and what becomes of the work that waits
+//! (the worker says).
 
 mod ledger;
 mod limits;

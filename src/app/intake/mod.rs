@@ -4,10 +4,12 @@
 //! A payload is only a hint: handlers look at the present state. So no payload is kept, which also keeps
 //! other people's texts out of the database; what is kept is its id, its kind, and what it names.
 
+mod missed;
 mod payload;
 
 use async_trait::async_trait;
 
+pub use missed::{LookError, Looked, keep_looking, look_for_missed};
 pub use payload::{
     BodyEdit, Delivery, DeliveryHint, Event, NamedRepository, PressHint, Reading, TickHint,
     UnreadablePayload, read_delivery,

@@ -68,7 +68,7 @@ impl Run<'_> {
         let reviews = match self.ports.host.reviews(self.repository, &pulls).await {
             Ok(reviews) => Some(reviews.into_iter().collect::<BTreeMap<u64, Vec<Review>>>()),
             // Then those that were noted stand, and no other.
-            Err(error) if error.is_refusal() => {
+            Err(error) if SyncError::is_lone(&error) => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "reviews cannot be read: what was noted of them stands");
                 None
             }

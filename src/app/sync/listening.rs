@@ -17,6 +17,7 @@ use jiff::Timestamp;
 
 use super::rights::{address, right_of};
 use super::{Run, SyncError};
+use crate::app::budget::{Priority, at_priority};
 use crate::app::ports::{Arrivals, CodeHostError, Comment, Permission, PlacedComment, Press, Reaction};
 
 /// How often a run that is still at work looks for deliveries that other processes stored; of its own it hears at once.
@@ -53,7 +54,8 @@ impl Run<'_> {
         let mut heard = Heard::default();
         loop {
             self.ports.records.wait_for_arrivals(EVERY).await;
-            match self.hear_newcomers(settings, since, &mut heard).await {
+            let hearing = self.hear_newcomers(settings, since, &mut heard);
+            match at_priority(Priority::Command, hearing).await {
                 Ok(()) => {}
                 // The work itself wants what is left of the limit.
                 Err(SyncError::Host(CodeHostError::RateLimited { .. })) => std::future::pending().await,

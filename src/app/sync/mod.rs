@@ -78,6 +78,7 @@ use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
 use self::request::{Request, retargeted};
 use super::agents::Reconcilers;
+use super::budget::{Priority, at_priority};
 use super::components::Supplier;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
@@ -162,10 +163,7 @@ impl SyncError {
         match self {
             // What was repeated in vain may be this one's trouble; where it is everybody's, the others are told at once.
             // What is left for the more important is enough for them.
-            Self::Host(error) => {
-                error.is_refusal()
-                    || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
-            }
+            Self::Host(error) => Self::is_lone(error),
             Self::Mirror(error) => !matches!(error, MirrorError::Disk { .. }),
             Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
             Self::Records(_) | Self::Outside(_) | Self::Planning(_) => false,
@@ -175,6 +173,11 @@ impl SyncError {
     /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
     const fn may_pass(&self) -> bool {
         matches!(self, Self::Mirror(_)) && !self.is_lasting()
+    }
+
+    const fn is_lone(error: &CodeHostError) -> bool {
+        error.is_refusal()
+            || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
     }
 
     /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
@@ -464,7 +467,8 @@ impl Run<'_> {
         let settings = fleet.settings().clone();
         self.components.allow(&settings);
         let mut ending = Ending::default();
-        let mut commands = self.unanswered_commands(&settings.commands, &mut ending).await?;
+        let listed = self.unanswered_commands(&settings.commands, &mut ending);
+        let mut commands = at_priority(Priority::Command, listed).await?;
         let (board, ticks) = self.read_dashboard(&settings).await?;
         commands.extend(ticks);
         commands.extend(self.pressed_buttons(&settings.commands).await?);
@@ -524,7 +528,8 @@ impl Run<'_> {
         self.judge_proposals(planned, &commands, open, &mut outcome).await?;
         let checked = this.report_checks(judging, open, &outcome).await?;
         self.merge_proposals(planned, &commands, &mut outcome).await?;
-        let answered = self.answer_commands(planned, &commands, &outcome, &kept).await?;
+        let answers = self.answer_commands(planned, &commands, &outcome, &kept);
+        let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
         self.remember(planned, &outcome).await?;
         self.report_tree(&plans).await?;

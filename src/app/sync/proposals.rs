@@ -20,6 +20,7 @@ use super::publish::Published;
 use super::refusals::refused_words;
 use super::states::{leave, note, offered};
 use super::{Ending, Planned, Run, SyncError};
+use crate::app::budget::{Priority, at_priority, present_priority};
 use crate::app::ports::{CodeHostError, PullRequest};
 
 impl Run<'_> {
@@ -95,7 +96,21 @@ impl Run<'_> {
         decided.retain(|id, one| !held.contains_key(id) || one.opens());
         let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
         let opens = decided.values().any(Decided::opens);
-        let mut shown = if opens && limits.is_some() { self.load().await? } else { Load::default() };
+        let loaded = if opens && limits.is_some() { self.load().await } else { Ok(Load::default()) };
+        let mut shown = match loaded {
+            // Without it nobody knows what may be opened; everything else goes on.
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "what was opened lately cannot be listed: nothing new is opened");
+                let state = ProposalState::new("waiting", sentence(&error.to_string()));
+                for one in decided.values().filter(|one| one.opens()) {
+                    note(&mut outcome, &one.carried, &state);
+                }
+                decided.retain(|_, one| !one.opens());
+                outcome.ending.fail(error);
+                Load::default()
+            }
+            shown => shown?,
+        };
         // What moves to another pull request makes room for it.
         shown.open = shown.open.saturating_sub(self.clusters_in(leaving.keys()));
         let closing: BTreeMap<&ProposalId, Vec<ProposalId>> = decided
@@ -118,15 +133,36 @@ impl Run<'_> {
             let Some(one) = decided.get(&waiting.proposal) else { continue };
             note(&mut outcome, &one.carried, &ProposalState::new("waiting", waiting.why));
         }
+        let mut spent: Option<String> = None;
         for id in selection.now {
             let Some(decided) = decided.get(&id) else { continue };
-            let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
+            let is_new = decided.opens() && decided.command == Command::None;
+            let state = if is_new && let Some(why) = &spent {
+                ProposalState::new("waiting", why.clone())
+            } else if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
                 let why =
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
                 ProposalState::new("observed", why)
             } else {
-                let state = self.carry_out(planned, &id, decided, &mut outcome).await;
-                self.settled(&id, decided, state, &mut outcome.ending).await?
+                let priority = if is_new { Priority::Proposal } else { present_priority() };
+                let work = at_priority(priority, self.carry_out(planned, &id, decided, &mut outcome));
+                let state = Box::pin(work).await;
+                match self.settled(&id, decided, state, &mut outcome.ending).await {
+                    Err(error) if error.budget().is_some() => {
+                        let why = sentence(&error.to_string());
+                        spent = is_new.then(|| why.clone()).or(spent);
+                        outcome.ending.fail(error);
+                        ProposalState::new("waiting", why)
+                    }
+                    // What was repeated in vain is tried again by the next run; its neighbours go on.
+                    Err(error) if error.is_of_one() => {
+                        tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal could not be brought up");
+                        let why = error.to_string();
+                        outcome.ending.fail(error);
+                        ProposalState::new("failed", why)
+                    }
+                    state => state?,
+                }
             };
             // Of one that nobody shares any more each has its own standing.
             note(&mut outcome, &decided.carried, &state);

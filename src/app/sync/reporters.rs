@@ -163,7 +163,17 @@ impl Run<'_> {
         let since = first.max(self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK));
         let known: BTreeSet<u64> =
             records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
-        for pull in self.ports.host.recently_closed_pull_requests(self.repository).await? {
+        let closed = match self.ports.host.recently_closed_pull_requests(self.repository).await {
+            Ok(closed) => closed,
+            // The next run finds the merges.
+            Err(error) if SyncError::is_lone(&error) => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "merges cannot be listed: none is followed yet");
+                ending.fail(error.into());
+                Vec::new()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for pull in closed {
             let merged = pull.state == PullRequestState::Merged
                 && pull.base_branch == self.repository.default_branch
                 && !known.contains(&pull.number);

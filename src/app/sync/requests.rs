@@ -120,7 +120,15 @@ impl Run<'_> {
                     break;
                 }
                 asked += 1;
-                if self.bears_verdict(comment).await? {
+                let bears = match self.bears_verdict(comment).await {
+                    // Unknown, it is neither obeyed nor forgotten.
+                    Err(error) if error.is_of_one() => {
+                        ending.fail(error);
+                        continue;
+                    }
+                    bears => bears?,
+                };
+                if bears {
                     self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
                     dealt_with.note(comment);
                     continue;
@@ -136,6 +144,10 @@ impl Run<'_> {
                 Ok(request) => requests.extend(request),
                 Err(SyncError::Host(error)) if error.is_refusal() => {
                     tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "a comment's commands are not obeyed");
+                }
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "a comment's commands are not obeyed yet");
+                    ending.fail(error);
                 }
                 Err(error) => return Err(error),
             }

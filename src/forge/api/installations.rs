@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::call::{Actor, Answer, Call, METADATA, Reply};
-use crate::clock::{now, rfc3339};
+use crate::clock::{Seconds, now, rfc3339};
 use crate::error::ApiError;
 use crate::random::random_secret;
 use crate::state::{AccountKind, Permission, Repository, Token};
@@ -198,6 +198,10 @@ pub(crate) fn user(call: &mut Call<'_>, login: &str) -> Answer {
     Ok(Reply::ok(view))
 }
 
+/// GitHub tells of deliveries, and makes them again, for three days
+/// (<https://docs.github.com/webhooks/testing-and-troubleshooting-webhooks/redelivering-webhooks>).
+const DELIVERIES_KEPT: Seconds = 3 * 24 * 3_600;
+
 pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
     require_app(call)?;
     let size = call.parameter("per_page").and_then(|text| text.parse().ok()).unwrap_or(30).clamp(1, 100);
@@ -210,6 +214,7 @@ pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
         .deliveries
         .iter()
         .rev()
+        .filter(|delivery| delivery.at >= now() - DELIVERIES_KEPT)
         .filter(|delivery| before.is_none_or(|before| delivery.id < before))
         .filter(|delivery| match status {
             Some("success") => (200..400).contains(&delivery.status_code),
@@ -228,11 +233,17 @@ pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
 
 pub(crate) fn delivery(call: &mut Call<'_>, id: u64) -> Answer {
     require_app(call)?;
-    let found = call.state.outbox.find(id).ok_or_else(ApiError::not_found)?;
+    let kept = call.state.outbox.find(id).filter(|delivery| delivery.at >= now() - DELIVERIES_KEPT);
+    let found = kept.ok_or_else(ApiError::not_found)?;
     Ok(Reply::ok(delivery_view(found, call.state)))
 }
 
 pub(crate) fn redeliver(call: &mut Call<'_>, id: u64) -> Answer {
     require_app(call)?;
-    if call.state.redeliver(id) { Ok(Reply::new(202, json!({}))) } else { Err(ApiError::not_found()) }
+    let is_kept = call.state.outbox.find(id).is_some_and(|found| found.at >= now() - DELIVERIES_KEPT);
+    if is_kept && call.state.redeliver(id) {
+        Ok(Reply::new(202, json!({})))
+    } else {
+        Err(ApiError::not_found())
+    }
 }

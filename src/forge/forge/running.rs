@@ -178,6 +178,13 @@ impl Forge {
         self.act(|state| if state.redeliver(delivery) { Ok(()) } else { Err(ApiError::not_found().into()) })
     }
 
+    /// So many seconds pass for the record of deliveries: GitHub keeps it for three days.
+    pub fn age_deliveries(&self, seconds: i64) {
+        for delivery in &mut self.shared.lock().outbox.deliveries {
+            delivery.at -= seconds;
+        }
+    }
+
     /// All deliveries so far, oldest first.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.shared.lock().outbox.deliveries.clone()
@@ -204,6 +211,11 @@ impl Forge {
     /// Lets this decide of each request whether a fault strikes it, until faults are cleared. It must not call the forge.
     pub fn fail_by(&self, choose: impl FnMut(Struck<'_>) -> Option<(Strike, Fault)> + Send + 'static) {
         self.shared.lock().faults.choose_by(Box::new(choose));
+    }
+
+    /// Lets every so many matching requests be struck, by these faults in turn, until [`Forge::clear_faults`].
+    pub fn fail_every(&self, every: u32, matching: Matching, faults: &[(Strike, Fault)]) {
+        self.shared.lock().faults.recur(every, matching, faults.to_vec());
     }
 
     /// How many faults have not struck.

@@ -20,6 +20,7 @@ mod disks;
 mod dry_run;
 mod elsewhere;
 mod enterprise;
+mod failing_calls;
 mod fetched_components;
 mod grouping;
 mod inventory;

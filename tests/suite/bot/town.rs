@@ -279,6 +279,15 @@ impl Town {
         &self.bot.ports
     }
 
+    /// The same with a client that makes no call again, as if the process died where one is not answered.
+    pub(crate) fn hasty_ports(&self) -> Ports {
+        let app = self.forge.app();
+        let credentials = AppCredentials::from_pem(app.id, &app.private_key.clone().into(), "test").unwrap();
+        let limits = GitHubLimits { retries: 0, ..GitHubLimits::default() };
+        let github = GitHub::connect(&self.forge.url().parse().unwrap(), credentials, limits).unwrap();
+        Ports { host: Arc::new(github), ..self.bot.ports.clone() }
+    }
+
     /// One run over the repository with these ports.
     pub(crate) async fn sync_with(&self, ports: &Ports) -> Result<Synced, SyncError> {
         let installation = ports.host.installations().await?[0].id;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{CodeHost, CodeHostError, NewPullRequest};
+use capstan::app::ports::{CodeHost, CodeHostError, CreatedPullRequest, CreatedReference, NewPullRequest};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_forge::{Fault, Matching, Strike};
 use secrecy::{ExposeSecret, SecretString};
@@ -28,10 +28,12 @@ async fn a_read_outlives_failures_and_gives_up_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_write_is_never_repeated_when_its_fate_is_unknown() {
+async fn a_write_whose_fate_is_unknown_is_looked_for_before_it_is_repeated() {
     let fleet = Fleet::new().await;
     fleet.branch("capstan/upgrade/x", "one\n").await;
-    for (strike, fault, opened) in [(Strike::Before, Fault::Status(502), 0), (Strike::After, Fault::Drop, 1)]
+    let mut opened = Vec::new();
+    for (strike, fault, requests) in
+        [(Strike::Before, Fault::Status(502), 3), (Strike::After, Fault::Drop, 2)]
     {
         fleet.forge.fail_next(1, Matching::any().method("POST").path("/pulls"), strike, fault);
         let new = NewPullRequest {
@@ -41,10 +43,38 @@ async fn a_write_is_never_repeated_when_its_fate_is_unknown() {
             base_branch: "main".to_owned(),
             draft: false,
         };
-        let error = fleet.github.create_pull_request(&fleet.repository, &new).await.unwrap_err();
-        assert!(matches!(error, CodeHostError::Unreachable { .. }), "{error}");
-        assert_eq!(fleet.forge.pulls(NAME).unwrap().len(), opened);
+        fleet.forge.clear_exchanges();
+        let made = fleet.github.create_pull_request(&fleet.repository, &new).await.unwrap();
+        let CreatedPullRequest::Created(pull) = made else { panic!("{made:?}") };
+        opened.push(pull.number);
+        let made = fleet.take_requests().iter().filter(|(request, _)| request.ends_with("/pulls")).count();
+        assert_eq!(made, requests, "asked, looked, asked again where nothing was found");
+        assert_eq!(fleet.forge.pulls(NAME).unwrap().len(), opened.len());
+        fleet.forge.close(NAME, pull.number, "alice").unwrap();
     }
+    let (github, repository) = (&fleet.github, &fleet.repository);
+
+    for strike in [Strike::Before, Strike::After] {
+        let posts = |path: &str| Matching::any().method("POST").path(path);
+        fleet.forge.fail_next(1, posts("/comments"), strike, Fault::Drop);
+        github.create_comment(repository, opened[0], &format!("Hello {strike:?}")).await.unwrap();
+        let said = format!("Hello {strike:?}");
+        let comments = fleet.forge.comments(NAME, opened[0]).unwrap();
+        assert_eq!(comments.iter().filter(|comment| comment.body == said).count(), 1, "{strike:?}");
+
+        fleet.forge.fail_next(1, posts("/git/refs"), strike, Fault::Drop);
+        let branch = format!("b-{strike:?}").to_lowercase();
+        let created = github.create_branch(repository, &branch, &fleet.head).await.unwrap();
+        assert_eq!(created, CreatedReference::Created, "{strike:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_short_wait_is_waited_for_where_the_call_is_made() {
+    let fleet = Fleet::new().await;
+    let any_pulls = Matching::any().path("/pulls");
+    fleet.forge.fail_next(1, any_pulls, Strike::Before, Fault::SecondaryLimit { retry_after_seconds: 1 });
+    fleet.github.open_pull_requests(&fleet.repository).await.unwrap();
 }
 
 #[tokio::test]

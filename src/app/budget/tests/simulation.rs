@@ -12,7 +12,7 @@ use super::super::{Ask, Cost, Ledger, Limit, Limits, Priority, Resource};
 const HOUR_MS: i64 = 3_600_000;
 
 /// The calls of one piece of work, in their order. What a proposal costs is counted where the bot opens some against the
-/// forge (`github::budget::what_a_proposal_costs` in the suite); here are a few reads more.
+/// forge (`bot::failing_calls` in the suite): no more reads than here.
 fn calls(priority: Priority) -> &'static [Cost] {
     const R: Cost = Cost::READ;
     const W: Cost = Cost::WRITE;
@@ -23,7 +23,7 @@ fn calls(priority: Priority) -> &'static [Cost] {
         Priority::Rollout => &[R, R, C],
         Priority::Refresh => &[R, R, R, R, R, R, W],
         // Tree, commit, branch, pull request, check.
-        Priority::Proposal => &[R, R, R, W, W, W, C, R, R, C],
+        Priority::Proposal => &[R, R, R, R, R, R, R, W, W, W, C, R, R, R, R, R, R, R, R, C],
     }
 }
 

@@ -107,8 +107,9 @@ fn id(content: &str) -> String {
     format!("{digest}{}", "0".repeat(40 - digest.len()))
 }
 
+/// The process died. Of all errors this one ends a run at once and without a word.
 fn gone(doing: &str) -> CodeHostError {
-    CodeHostError::Unreachable { doing: doing.to_owned(), reason: "the process died".to_owned() }
+    CodeHostError::RateLimited { doing: format!("{doing}: the process died"), retry_after: Duration::ZERO }
 }
 
 impl World {
