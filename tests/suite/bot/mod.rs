@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
 mod bombs;
+mod campaigns;
 mod checks;
 mod classes;
 mod clusters;
