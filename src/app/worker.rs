@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -296,12 +296,17 @@ pub async fn perform(
             return Ok(Timely::Yes);
         }
     };
+    let (result, look_again) = match result {
+        Ok(Ok((synced, at))) => (Ok(Ok(synced)), at),
+        Ok(Err(error)) => (Ok(Err(error)), None),
+        Err(late) => (Err(late), None),
+    };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     span.record("outcome", outcome(&result));
     match result {
         Ok(Ok(Synced::Done)) => {
             tracing::info!(repository = %job.name, duration_ms, "repository is up to date");
-            jobs.complete(job).await?;
+            jobs.complete(job, look_again).await?;
         }
         Ok(Ok(Synced::Again)) => {
             tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
@@ -371,25 +376,30 @@ async fn tell(ports: &Ports, job: &ClaimedJob, reason: &str) {
     }
 }
 
-async fn run(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<Synced, SyncError> {
+/// Also, when time alone changes something.
+async fn run(
+    ports: &Ports,
+    jobs: &Arc<dyn Jobs>,
+    job: &ClaimedJob,
+) -> Result<(Synced, Option<Timestamp>), SyncError> {
     match ports.host.repository(job.installation, &job.name).await {
         // Its name was given to another repository, which has a job of its own: this one is found again
         // under its new name by the next event or resync.
         Ok(repository) if repository.id != job.repository => {
             tracing::warn!(repository = %job.name, id = job.repository, "the name belongs to another repository now");
-            Ok(Synced::Done)
+            Ok((Synced::Done, None))
         }
         Ok(repository) => {
             let priority = if job.hints.is_a_persons() { Priority::Command } else { Priority::Refresh };
             let work = at_priority(priority, sync_and_consumers(ports, &repository, &job.hints));
-            let (synced, consumers) = work.await?;
-            if let Some(consumers) = consumers {
+            let (synced, afterwards) = work.await?;
+            if let Some(consumers) = afterwards.consumers {
                 notify_consumers(ports, jobs, repository.id, &consumers).await?;
             }
-            Ok(synced)
+            Ok((synced, afterwards.look_again))
         }
         // Removed from the installation, or deleted: nothing is left to do.
-        Err(CodeHostError::NotFound { .. }) => Ok(Synced::Done),
+        Err(CodeHostError::NotFound { .. }) => Ok((Synced::Done, None)),
         Err(error) => Err(error.into()),
     }
 }

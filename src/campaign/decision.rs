@@ -10,7 +10,7 @@
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 
-use super::facts::{Member, Memory, Standing, Stop, Verdict};
+use super::facts::{Member, Memory, Standing, Stop, Verdict, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::time::{Opening, opening};
 
@@ -42,9 +42,34 @@ pub struct Decision {
     pub look_again: Option<Timestamp>,
     /// The wave whose webhook is to be asked now.
     pub ask_webhook: Option<usize>,
+    /// Since when each wave is verified, by its place; `None` = it is not. Whoever performs keeps it in the memory.
+    pub proven: Vec<Option<Timestamp>>,
 }
 
 impl Decision {
+    /// What is noted after it: `memory` with what was found out.
+    #[must_use]
+    pub fn remembered(&self, settings: &CampaignSettings, memory: &Memory) -> Memory {
+        let mut after = Memory { stopped: self.stopped.clone(), ..memory.clone() };
+        for (at, (wave, state)) in settings.waves.iter().zip(&self.waves).enumerate() {
+            let known = after.waves.entry(wave.name.clone()).or_default();
+            known.proven = match state {
+                // It is looked at again when those before it are through.
+                WaveState::Waits { .. } => known.proven,
+                _ => self.proven.get(at).copied().flatten(),
+            };
+            known.ended = match state {
+                WaveState::Ended { at } if *at > Timestamp::MIN => Some(*at),
+                WaveState::Waits { .. } => known.ended,
+                WaveState::Entered { .. } | WaveState::Soaking { .. } | WaveState::Ended { .. } => None,
+            };
+        }
+        after.waves.retain(|name, known| {
+            *known != WaveMemory::default() && settings.waves.iter().any(|wave| wave.name == *name)
+        });
+        after
+    }
+
     /// Whether nothing is left to do.
     pub fn has_ended(&self) -> bool {
         self.waves.iter().all(|wave| matches!(wave, WaveState::Ended { .. }))
@@ -122,6 +147,7 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
         stopped,
         look_again: None,
         ask_webhook: None,
+        proven: vec![None; settings.waves.len()],
     };
     let mut of_wave: Vec<Vec<&Member>> = vec![Vec::new(); settings.waves.len()];
     for member in facts.members.iter().filter(|member| !facts.memory.skipped.contains(&member.cluster)) {
@@ -187,7 +213,8 @@ fn failure(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
         0 => String::new(),
         others => format!(", and {others} others failed before it"),
     };
-    Some(Stop { at: facts.now, why: format!("of `{}` {}{besides}.", newest.cluster, how.words()) })
+    let why = format!("of `{}` {}{besides}.", newest.cluster, how.words());
+    Some(Stop { at: facts.now, why, by_person: false })
 }
 
 /// A wave that those before it have made room for.
@@ -206,6 +233,11 @@ impl Entered<'_, '_> {
             self.members.iter().copied().filter(|member| member.standing == Standing::Behind).collect();
         if !behind.is_empty() {
             return self.begin(&behind);
+        }
+        let known = self.known();
+        if let Some(at) = known.ended {
+            self.note_proven(known.proven);
+            return WaveState::Ended { at };
         }
         self.prove()
     }
@@ -285,6 +317,8 @@ impl Entered<'_, '_> {
         }
         for member in self.members {
             if let Progress::Verified(at) = self.progress(member) {
+                // Of one of whom nobody tells since when it is done, that is now at the latest.
+                let at = if at == Timestamp::MIN { self.facts.now } else { at };
                 verified = verified.max(at);
             }
         }
@@ -300,6 +334,8 @@ impl Entered<'_, '_> {
                 }
             }
         }
+        let verified = self.known().proven.unwrap_or(verified);
+        self.note_proven((!self.members.is_empty()).then_some(verified));
         let passes = self.facts.urgent && self.settings.allow_urgent;
         if self.members.is_empty() || passes || self.wave.soak.is_zero() {
             return WaveState::Ended { at: verified };
@@ -310,6 +346,17 @@ impl Entered<'_, '_> {
         }
         self.look_again(until);
         WaveState::Soaking { until }
+    }
+
+    /// What is noted of the wave.
+    fn known(&self) -> WaveMemory {
+        self.facts.memory.waves.get(&self.wave.name).cloned().unwrap_or_default()
+    }
+
+    fn note_proven(&mut self, since: Option<Timestamp>) {
+        if let Some(proven) = self.decision.proven.get_mut(self.at) {
+            *proven = since;
+        }
     }
 
     /// What the first cluster that is not through waits for, and how many others are not either.

@@ -208,7 +208,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
         member("a/2", 1, Standing::Behind),
     ];
     let stopped = judge(&settings, &members, &Memory::default());
-    let stop = Stop { at: at(NOON), why: "of `a/1` its rollout is stuck.".to_owned() };
+    let stop = Stop { at: at(NOON), why: "of `a/1` its rollout is stuck.".to_owned(), by_person: false };
     assert_eq!((opens(&stopped), stopped.stopped.as_ref()), (vec![], Some(&stop)));
     assert_eq!(
         waits(&settings, &stopped, &members[2]),
@@ -261,4 +261,36 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
     assert_eq!((refused.ask_webhook, opens(&refused)), (None, vec![]));
     assert!(waits(&settings, &refused, &second).contains("the webhook said no at 2026-11-24T12:00:00Z"));
     assert_eq!(opens(&judged(eleven, Verdict::Passed { at: at(NOON) })), ["a/1"]);
+}
+
+#[test]
+fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
+    let mut settings = two();
+    settings.waves[0].soak = Period::minutes(60);
+    let unknown = Standing::Done { at: Timestamp::MIN };
+    let mut members = [member("canary/1", 0, unknown), member("a/1", 1, Standing::Behind)];
+    let judged = |members: &[Member], memory: &Memory, now: &str| {
+        let facts = Facts { members, webhooks: &[], memory, urgent: false, now: at(now) };
+        let decision = decide(&settings, &facts);
+        let open: Vec<String> = decision.open.iter().map(ToString::to_string).collect();
+        (open.join(" "), decision.look_again, decision.remembered(&settings, memory))
+    };
+    // Nobody tells since when it is done: since now, and that is noted.
+    let (open, again, memory) = judged(&members, &Memory::default(), NOON);
+    assert_eq!((open.as_str(), again), ("", Some(at("2026-11-24T13:00:00Z"))));
+    assert_eq!(memory.waves["canary"].proven, Some(at(NOON)));
+    let (open, again, memory) = judged(&members, &memory, "2026-11-24T12:59:00Z");
+    assert_eq!((open.as_str(), again), ("", Some(at("2026-11-24T13:00:00Z"))));
+    let (open, _, memory) = judged(&members, &memory, "2026-11-24T13:00:00Z");
+    assert_eq!(open, "a/1");
+    assert_eq!(memory.waves["canary"].ended, Some(at("2026-11-24T13:00:00Z")));
+    // Its machines roll for another reason: the waves after it go on.
+    members[0].standing = Standing::Merged;
+    assert_eq!(judged(&members, &memory, "2026-11-24T13:10:00Z").0, "a/1");
+    // Without the note they would wait; and so would they behind somebody who is behind again.
+    assert_eq!(judged(&members, &Memory::default(), "2026-11-24T13:10:00Z").0, "");
+    members[0].standing = Standing::Behind;
+    let (open, _, memory) = judged(&members, &memory, "2026-11-24T13:10:00Z");
+    assert_eq!(open, "canary/1");
+    assert_eq!(memory.waves.get("canary"), None, "it has to prove itself again");
 }

@@ -33,7 +33,7 @@ pub enum Standing {
     Merged,
     /// It is rolled out; where nobody reports rollouts, it is merged.
     Done {
-        /// Since when.
+        /// Since when; [`Timestamp::MIN`] where nobody tells: it is as long as it was seen first.
         at: Timestamp,
     },
     /// Its rollout failed.
@@ -97,16 +97,54 @@ pub enum Verdict {
     },
 }
 
-/// What people said of a campaign, and that it was stopped: all that is stored of it, small enough for a comment.
+/// What is noted of a campaign: what people said, that it was stopped, and since when waves have been well. Everything
+/// else is read anew; this is small enough for the folded block of an issue, whatever the size of the fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {
     /// Why it stands still; `None` = it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
     /// Failures up to then are forgiven: somebody resumed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
     /// Clusters that it goes on without.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub skipped: BTreeSet<ClusterId>,
+    /// What is known of waves, by their names; of those alone that are past their last pull request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub waves: BTreeMap<String, WaveMemory>,
+    /// When failures were seen first that nobody dates.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<ClusterId, Timestamp>,
+}
+
+/// What is noted of a wave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WaveMemory {
+    /// Since when all of it is verified: the soak counts from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proven: Option<Timestamp>,
+    /// When it ended: it stays so, whatever rolls in it for other reasons later, until somebody in it is behind again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    /// What its webhook said, and when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<WebhookWord>,
+}
+
+/// What a webhook said.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookWord {
+    /// When.
+    pub at: Timestamp,
+    /// Whether it said that all is well; silence is no such word.
+    pub passed: bool,
+    /// Why not, on one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
 }
 
 /// Why a campaign stands still.
@@ -117,4 +155,22 @@ pub struct Stop {
     pub at: Timestamp,
     /// As a sentence: who failed and how, or who stopped it.
     pub why: String,
+    /// Whether a person said so: a newer release does not end that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
+}
+
+/// What is noted of one release that moves through a campaign.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Note {
+    /// The campaign's name.
+    pub campaign: String,
+    /// The release: `aws/v22.0.0`.
+    pub release: String,
+    /// The commit of the default branch at which it was seen first: what happens to it is told there.
+    pub commit: String,
+    /// The rest.
+    #[serde(flatten)]
+    pub memory: Memory,
 }

@@ -2,8 +2,8 @@
 //!
 //! Pure, like all of the heart: [`decide`](decision::decide) takes the settings, what is known of each cluster, what
 //! people said, and the time; it gives who may get a pull request now, and of everybody else for what they wait and
-//! until when. Nothing is stored but what people said and that the campaign was stopped ([`Memory`](facts::Memory)):
-//! everything else is read anew from Git, GitHub and the reconcilers' reports.
+//! until when. Nothing is stored but what people said, that the campaign was stopped, and since when waves are well
+//! ([`Memory`](facts::Memory)): everything else is read anew from Git, GitHub and the reconcilers' reports.
 //!
 //! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
 //!

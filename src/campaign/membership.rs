@@ -10,7 +10,7 @@ use super::settings::{CampaignSettings, Membership};
 use super::time::{Opening, opening};
 
 /// What waves tell clusters apart by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Candidate {
     /// The cluster.
     pub cluster: ClusterId,

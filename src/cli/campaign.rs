@@ -1,6 +1,5 @@
-//! `capstan campaign simulate FILE`
+//! `capstan campaign simulate [FILE]`
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -8,13 +7,12 @@ use capstan_campaign::membership::{Candidate, Doubt, doubts, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
 use capstan_model::ids::ClusterId;
-use capstan_model::kinds::is_cluster;
-use capstan_plan::settings::read_campaigns;
+use capstan_plan::settings::{REPOSITORY_FILE, read_campaigns};
 use capstan_report::Refusal;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::arguments::{Campaign, CampaignCommand, SimulateCampaign};
+use super::arguments::{Campaign, CampaignCommand};
 use super::context::progress;
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::generator::Fleet;
@@ -22,9 +20,14 @@ use crate::app::ports::{Clock as _, SystemClock};
 
 pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
     let CampaignCommand::Simulate(command) = &command.command;
-    let settings = chosen(command)?;
+    let draft = command.file.as_ref().map(|file| read_draft(file)).transpose()?;
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
+    let (source, campaigns) = match (draft, &command.file) {
+        (Some(draft), Some(file)) => (file.display().to_string(), draft),
+        _ => (REPOSITORY_FILE.to_owned(), fleet.settings().campaigns.clone()),
+    };
+    let settings = chosen(&source, &campaigns, command.campaign.as_deref())?;
     let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
     let (candidates, participants, mut outcome) = read_fleet(&fleet, &clusters, &settings);
@@ -62,27 +65,36 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     Ok(outcome)
 }
 
-/// The campaign that is meant.
-fn chosen(command: &SimulateCampaign) -> Result<CampaignSettings, Failure> {
-    let file = command.file.display();
-    let unreadable = |why: String| Failure::Usage(Refusal::Settings, format!("{file}: {why}"));
-    let text = fs::read_to_string(&command.file).map_err(|error| unreadable(error.to_string()))?;
-    let campaigns = read_campaigns(&text).map_err(|error| {
+/// Campaigns of a file of their own.
+fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
+    let named = file.display();
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
+    read_campaigns(&text).map_err(|error| {
         let place = [error.place.line(), error.place.column()].into_iter().flatten();
         let place: String = place.map(|number| format!(":{number}")).collect();
-        Failure::Failed(Refusal::Settings, format!("{file}{place}: {}", error.message))
-    })?;
+        Failure::Failed(Refusal::Settings, format!("{named}{place}: {}", error.message))
+    })
+}
+
+/// The campaign that is meant.
+fn chosen(
+    file: &str,
+    campaigns: &[CampaignSettings],
+    named: Option<&str>,
+) -> Result<CampaignSettings, Failure> {
+    let unreadable = |why: String| Failure::Usage(Refusal::Settings, format!("{file}: {why}"));
     let names: Vec<&str> = campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
     let listed = names.join(", ");
-    match (&command.campaign, campaigns.as_slice()) {
+    match (named, campaigns) {
         (None, [only]) => Ok(only.clone()),
-        (None, []) => Err(unreadable("`campaigns` is empty".to_owned())),
+        (None, []) => Err(unreadable("it holds no `campaigns`; a draft is named as a file".to_owned())),
         (None, _) => {
             Err(unreadable(format!("it holds several campaigns ({listed}): name one with `--campaign`")))
         }
         (Some(name), _) => campaigns
             .iter()
-            .find(|campaign| campaign.name == *name)
+            .find(|campaign| campaign.name == name)
             .cloned()
             .ok_or_else(|| unreadable(format!("there is no campaign `{name}` (there are: {listed})"))),
     }
@@ -98,11 +110,11 @@ fn read_fleet(
     let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
     for id in clusters {
         bar.inc(1);
-        let read = fleet.render(id).and_then(|rendered| {
+        let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
             let upgrade = fleet.plan(id, None)?;
-            Ok((rendered, upgrade))
+            Ok((candidate, upgrade))
         });
-        let (rendered, upgrade) = match read {
+        let (candidate, upgrade) = match read {
             Ok(read) => read,
             Err(refused) => {
                 text::complain(id, &refused);
@@ -110,8 +122,6 @@ fn read_fleet(
                 continue;
             }
         };
-        let cluster = rendered.objects.iter().find(|object| is_cluster(&object.id));
-        let candidate = candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), settings);
         if !upgrade.files.is_empty()
             && upgrade.to.as_ref().is_some_and(|to| is_of(settings, to.path()))
             && let Some(wave) = wave_of(settings, &candidate)
@@ -124,20 +134,6 @@ fn read_fleet(
     }
     bar.finish_and_clear();
     (candidates, participants, outcome)
-}
-
-fn candidate(id: &ClusterId, cluster: &Value, settings: &CampaignSettings) -> Candidate {
-    let as_text = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        _ => None,
-    };
-    let labels = cluster.pointer("/metadata/labels").and_then(Value::as_object);
-    let labels = labels.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), as_text(value)?)));
-    let wanted = settings.waves.iter().flat_map(|wave| wave.matches.fields.keys());
-    let fields: BTreeMap<String, String> =
-        wanted.filter_map(|path| Some((path.clone(), as_text(cluster.pointer(path)?)?))).collect();
-    Candidate { cluster: id.clone(), labels: labels.collect(), fields }
 }
 
 fn doubtful(settings: &CampaignSettings, doubt: &Doubt) -> String {

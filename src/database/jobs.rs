@@ -76,7 +76,8 @@ const BURY: &str = "
         reason = 'the process that worked on it stopped without an answer, again and again'
     WHERE state = 'running' AND lease_until_ms <= $1 AND lost_leases >= $2";
 
-/// Whether a job may be taken. `$now`, `$wait` and `$lease`: now, and the last moment that a wait and a lease may name.
+/// Whether a job may be taken; one that rests, where that was until now. `$now`, `$wait` and `$lease`: now, and the last
+/// moment that a wait and a lease may name.
 macro_rules! is_due {
     ($now:literal, $wait:literal, $lease:literal) => {
         concat!(
@@ -87,6 +88,9 @@ macro_rules! is_due {
             " OR due.queued_at_ms > ",
             $now,
             "))
+             OR (due.state = 'idle' AND due.not_before_ms <= ",
+            $now,
+            " AND due.not_before_ms > COALESCE(due.finished_at_ms, due.not_before_ms))
              OR (due.state = 'running' AND (due.lease_until_ms <= ",
             $now,
             " OR due.lease_until_ms > ",
@@ -136,11 +140,13 @@ const ARRIVALS: &str = "
     FROM deliveries WHERE repository = $1 AND received_at_ms >= $2 AND lease IS NULL
     AND (state = 'waiting' OR comment IS NOT NULL)";
 
-/// `$1` repository, `$2` lease, `$3` now.
+/// `$1` repository, `$2` lease, `$3` now, `$4` when it is taken again though nobody asked; now where it is not. A job that
+/// rests with a later time than that of its end is due then.
 const COMPLETE: &str = "
     UPDATE jobs SET state = CASE WHEN requested > started THEN 'queued' ELSE 'idle' END,
         attempts = 0, put_off = 0, lost_leases = 0, reason = NULL, dead_since_ms = NULL, lease = NULL, worker = NULL,
-        lease_until_ms = NULL, finished_at_ms = $3, not_before_ms = $3, queued_at_ms = $3
+        lease_until_ms = NULL, finished_at_ms = $3, queued_at_ms = $3,
+        not_before_ms = CASE WHEN requested > started THEN $3 ELSE $4 END
     WHERE repository = $1 AND lease = $2 AND state = 'running'";
 
 const USE_UP_HINTS: &str = "
@@ -228,8 +234,8 @@ impl Jobs for Database {
         .map_err(failed("renewing a lease"))
     }
 
-    async fn complete(&self, job: &ClaimedJob) -> Result<Lease, RecordsError> {
-        let lease = self.complete_row(job).await.map_err(failed("completing a job"))?;
+    async fn complete(&self, job: &ClaimedJob, look_again: Option<Timestamp>) -> Result<Lease, RecordsError> {
+        let lease = self.complete_row(job, look_again).await.map_err(failed("completing a job"))?;
         // It may have been asked for again meanwhile.
         self.work.notify_one();
         Ok(lease)
@@ -401,14 +407,21 @@ impl Database {
         Ok(Arrivals { comments, issues, presses, ticks })
     }
 
-    async fn complete_row(&self, job: &ClaimedJob) -> Result<Lease, sqlx::Error> {
+    async fn complete_row(
+        &self,
+        job: &ClaimedJob,
+        look_again: Option<Timestamp>,
+    ) -> Result<Lease, sqlx::Error> {
         let now_ms = self.now_ms();
+        // One millisecond later at least: a job that rests is told from one that is due by that.
+        let again_ms = look_again.map_or(now_ms, |at| at.as_millisecond().max(now_ms.saturating_add(1)));
         let repository = job.repository.cast_signed();
         let lease = transaction!(self, tx => {
             let done = sqlx::query(COMPLETE)
                 .bind(repository)
                 .bind(&job.lease)
                 .bind(now_ms)
+                .bind(again_ms)
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();

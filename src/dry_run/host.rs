@@ -12,11 +12,11 @@ use secrecy::SecretString;
 use super::overlay::{OnGitHub, after, shortly};
 use super::{DryRun, commit_id, tell, tree_id};
 use crate::app::ports::{
-    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
-    CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueText, MergeAnswer, MergeCall,
-    MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, Permission,
-    PlacedComment, PullRequest, PullRequestEdit, PullRequestState, Reaction, Repository, RepositoryName,
-    SidebarPart,
+    BranchHead, CheckRun, CheckState, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
+    CreatedPullRequest, CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueText,
+    MergeAnswer, MergeCall, MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState, Reaction,
+    Repository, RepositoryName, SidebarPart,
 };
 
 pub(super) type Outcome<T> = Result<T, CodeHostError>;
@@ -286,6 +286,19 @@ impl CodeHost for DryRun {
             }
         }
         Ok(false)
+    }
+
+    async fn verdict(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        name: &str,
+    ) -> Outcome<Option<CheckState>> {
+        // Nobody else reports on what is not there.
+        match self.read(repository, |written| written.is_made_up(commit)) {
+            true => Ok(None),
+            false => self.host.verdict(repository, commit, name).await,
+        }
     }
 
     async fn commit_status(

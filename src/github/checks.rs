@@ -2,12 +2,12 @@
 
 use capstan_model::tree::CommitId;
 use capstan_plan::verbs::{Button, Verb};
-use capstan_report::{Annotation, AnnotationLevel};
+use capstan_report::{Annotation, AnnotationLevel, StatusState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::app::ports::{
-    ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CodeHostError, NewCheckRun, Repository,
+    ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CodeHostError, NewCheckRun, Repository,
 };
 
 use super::access::Task;
@@ -34,6 +34,28 @@ struct CheckPayload {
     external_id: Option<String>,
     conclusion: Option<String>,
     output: Option<OutputPayload>,
+}
+
+#[derive(Deserialize)]
+struct VerdictPage {
+    check_runs: Vec<VerdictPayload>,
+}
+
+#[derive(Deserialize)]
+struct VerdictPayload {
+    name: String,
+    conclusion: Option<String>,
+}
+
+impl VerdictPayload {
+    /// What branch protection makes of it: <https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/about-status-checks>
+    fn verdict(&self) -> CheckState {
+        match self.conclusion.as_deref() {
+            None => CheckState::Pending,
+            Some("success" | "neutral" | "skipped") => CheckState::Passed,
+            Some(_) => CheckState::Failed,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -130,6 +152,13 @@ fn first_part(check: &NewCheckRun) -> (&[Annotation], Body) {
     }
 }
 
+/// Of checks of one name, several Apps may have made one: all of them must have passed.
+fn worst(said: &[CheckState]) -> Option<CheckState> {
+    [CheckState::Failed, CheckState::Pending, CheckState::Passed]
+        .into_iter()
+        .find(|verdict| said.contains(verdict))
+}
+
 impl GitHub {
     async fn list_check_payloads(
         &self,
@@ -155,6 +184,33 @@ impl GitHub {
     ) -> Result<Vec<CheckRun>, CodeHostError> {
         let found = self.list_check_payloads(repository, head, name).await?;
         Ok(found.into_iter().map(CheckPayload::into_check_run).filter(|check| check.name == name).collect())
+    }
+
+    pub(super) async fn read_verdict(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        name: &str,
+    ) -> Result<Option<CheckState>, CodeHostError> {
+        let doing = format!("reading checks {name} on {commit} of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
+            .in_repository(repository, &["commits", commit.as_str(), "check-runs"])
+            .query("check_name", name)
+            .query("filter", "latest")
+            .conditional();
+        let found = self.pages(call, |page: VerdictPage| page.check_runs).await?;
+        let said: Vec<CheckState> =
+            found.iter().filter(|run| run.name == name).map(VerdictPayload::verdict).collect();
+        if let Some(verdict) = worst(&said) {
+            return Ok(Some(verdict));
+        }
+        let status = self.read_commit_status(repository, commit, name).await?;
+        Ok(status.map(|status| match status.state {
+            StatusState::Pending => CheckState::Pending,
+            StatusState::Success => CheckState::Passed,
+            StatusState::Failure => CheckState::Failed,
+        }))
     }
 
     pub(super) async fn write_check_run(

@@ -8,10 +8,11 @@ use capstan_plan::proposal::{Draft, MergeView, Review};
 use secrecy::SecretString;
 
 use crate::app::ports::{
-    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
-    CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueText, MergeAnswer, MergeCall,
-    MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, Permission,
-    PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository, RepositoryName, SidebarPart,
+    BranchHead, CheckRun, CheckState, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
+    CreatedPullRequest, CreatedReference, EarlierPullRequest, Installation, Issue, IssueEdit, IssueText,
+    MergeAnswer, MergeCall, MergeQueueState, MovedReference, NewCheckRun, NewIssue, NewPullRequest,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository,
+    RepositoryName, SidebarPart,
 };
 
 use super::access::{Access, Task};
@@ -205,6 +206,15 @@ impl CodeHost for GitHub {
         later: &CommitId,
     ) -> Outcome<bool> {
         self.compare_commits(repository, earlier, later).await
+    }
+
+    async fn verdict(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        name: &str,
+    ) -> Outcome<Option<CheckState>> {
+        self.read_verdict(repository, commit, name).await
     }
 
     async fn commit_status(

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_campaign::membership::Candidate;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -199,6 +200,21 @@ impl OpenFleet for RemoteFleet {
 
     fn provide_components(&mut self, supplies: Arc<Supplies>) {
         self.request.supplies = supplies;
+    }
+
+    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
+        let parts = self.planner.ask_without(
+            None,
+            |_| true,
+            |left_out| Request::Candidates {
+                fleet: self.request.clone(),
+                unrendered: left_out.clusters.clone(),
+            },
+        )?;
+        match parts.into_iter().last() {
+            Some(Response::Candidates(candidates)) => Ok(candidates),
+            _ => Err(out_of_turn()),
+        }
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {

@@ -103,9 +103,9 @@ pub use cluster_pulls::{
 pub use comment::{Answer, answer_comment, answered_comment};
 pub use commit::commit_message;
 pub use dashboard::{
-    BlockingConflict, Choice, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, EarlierText,
-    Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above, dashboard_text,
-    is_worth_telling, newest_notices, read_dashboard, remembered_texts,
+    BlockingConflict, CampaignStanding, Choice, ClosedDashboard, Dashboard, DashboardReading,
+    DashboardRecord, EarlierText, Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above,
+    dashboard_text, is_worth_telling, newest_notices, read_dashboard, remembered_texts,
 };
 pub use excerpt::{Excerpt, excerpts};
 pub use fingerprint::{

@@ -12,6 +12,7 @@
 mod bounded;
 mod cached_plan;
 mod cached_snapshot;
+mod campaigns;
 mod classes;
 mod content;
 mod contents;

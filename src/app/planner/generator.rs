@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_campaign::membership::Candidate;
 use capstan_kustomize::render::{self, FieldDifference, Folders, Rendered};
 use capstan_live::rollout;
 use capstan_model::finding::Place;
@@ -489,6 +490,10 @@ impl OpenFleet for Fleet {
 
     fn provide_components(&mut self, supplies: Arc<Supplies>) {
         Self::provide_components(self, supplies);
+    }
+
+    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
+        Ok(self.campaign_candidates(&NoWatch))
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {

@@ -9,6 +9,7 @@ pub mod process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_campaign::membership::Candidate;
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
@@ -285,6 +286,14 @@ pub trait OpenFleet: Send + Sync {
     /// [`Upgrade::unasked`]. A planner that knows no providers has no use for it.
     fn provide_components(&mut self, supplies: Arc<Supplies>) {
         drop(supplies);
+    }
+    /// What the waves of the settings' campaigns tell clusters apart by: labels and fields of their `Cluster`, as it is
+    /// rendered. One that cannot be rendered is not among them. A planner that renders nothing has none.
+    ///
+    /// # Errors
+    /// No answer.
+    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
+        Ok(Vec::new())
     }
     /// Makes a cluster that is to come.
     ///

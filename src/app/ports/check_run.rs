@@ -93,3 +93,14 @@ pub struct CommitStatus {
     /// Where more stands.
     pub target_url: Option<String>,
 }
+
+/// What a check or a status on a commit says, whoever reported it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CheckState {
+    /// It has not ended.
+    Pending,
+    /// It passed, was neutral or was passed over.
+    Passed,
+    /// It did not.
+    Failed,
+}

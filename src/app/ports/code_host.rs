@@ -9,7 +9,7 @@ use capstan_plan::proposal::{Draft, MergeView, Review, Undo};
 use capstan_plan::settings::MergeMethod;
 
 use super::RepositoryName;
-use super::check_run::{CheckRun, CommitStatus, NewCheckRun};
+use super::check_run::{CheckRun, CheckState, CommitStatus, NewCheckRun};
 use super::issue::{Issue, IssueEdit, IssueText, NewIssue};
 use super::pull_request::{
     CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
@@ -401,6 +401,14 @@ pub trait CodeHost: Send + Sync {
         earlier: &CommitId,
         later: &CommitId,
     ) -> Result<bool, CodeHostError>;
+    /// What the latest checks of that name on a commit say, whichever App made them; where there are none, the status of
+    /// that context; `None` where there is neither. One call, or two.
+    async fn verdict(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        name: &str,
+    ) -> Result<Option<CheckState>, CodeHostError>;
     /// The latest status of that context on a commit.
     async fn commit_status(
         &self,

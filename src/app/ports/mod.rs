@@ -35,7 +35,7 @@ pub use agents::{
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use arrivals::{Arrivals, Press, Ticks};
 pub use budgets::{Budgets, Kept, KeptBudget};
-pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CommitStatus, NewCheckRun};
+pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
     MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,

@@ -174,9 +174,9 @@ pub trait Jobs: Send + Sync {
     /// Renews a claim for `lease` from now. To be called at about a third of it.
     async fn heartbeat(&self, job: &ClaimedJob, lease: Duration) -> Result<Lease, RecordsError>;
 
-    /// Done: the job rests until somebody asks again, or waits at once if somebody asked meanwhile.
-    /// Its hints are used up.
-    async fn complete(&self, job: &ClaimedJob) -> Result<Lease, RecordsError>;
+    /// Done: the job rests until somebody asks again, or until `look_again` where that is sooner; or waits at once if
+    /// somebody asked meanwhile. Its hints are used up.
+    async fn complete(&self, job: &ClaimedJob, look_again: Option<Timestamp>) -> Result<Lease, RecordsError>;
 
     /// Failed. Without `retry_after` the try counts and the next one waits longer each time, with
     /// jitter; with it (a rate limit) the try does not count and the job waits at least that long.

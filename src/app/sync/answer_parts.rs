@@ -130,7 +130,7 @@ impl Run<'_> {
                 | Command::Override(_)
                 | Command::Hold(_)
                 | Command::Unhold(_) => self.decided_text(request, (at, command), planned, outcome),
-                Command::Pause(_) | Command::Resume => {
+                Command::Pause(_) | Command::Resume | Command::Campaign(_) => {
                     planned.decided.answer(request, at).cloned().unwrap_or_default()
                 }
             });

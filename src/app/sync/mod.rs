@@ -14,6 +14,7 @@
 mod answer_parts;
 mod answers;
 mod approvals;
+mod campaigns;
 mod carriers;
 mod checks;
 mod clusters;
@@ -54,6 +55,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use capstan_campaign::membership::Candidate;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceId, SourceKind};
@@ -118,6 +120,15 @@ pub enum Synced {
     Partly(SyncError),
 }
 
+/// What is to be done once a run has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Afterwards {
+    /// Who uses this repository's releases and has not heard of its newest commit.
+    pub consumers: Option<Consumers>,
+    /// When time alone changes something, without any event: a window opens, a soak ends.
+    pub look_again: Option<Timestamp>,
+}
+
 /// Why a run ended early. What it did stays; the next run goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
@@ -172,7 +183,11 @@ impl SyncError {
 
     /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
     const fn may_pass(&self) -> bool {
-        matches!(self, Self::Mirror(_)) && !self.is_lasting()
+        match self {
+            Self::Mirror(_) => !self.is_lasting(),
+            Self::Host(error) => Self::is_lone(error) && !error.is_refusal(),
+            _ => false,
+        }
     }
 
     const fn is_lone(error: &CodeHostError) -> bool {
@@ -245,6 +260,8 @@ struct Planned<'a> {
     decided: &'a Decided,
     /// What was made of commands about clusters as a whole.
     clusters: &'a AskedClusters,
+    /// What the waves of campaigns tell clusters apart by, beside their folders.
+    candidates: &'a BTreeMap<ClusterId, Candidate>,
 }
 
 impl Planned<'_> {
@@ -319,7 +336,7 @@ pub async fn sync_repository(
     Ok(sync_and_consumers(ports, repository, hints).await?.0)
 }
 
-/// The same, with who uses this repository's releases and has not heard of its newest commit.
+/// The same, with what is to be done afterwards.
 ///
 /// # Errors
 /// GitHub, Git or the database did not do their part; the run may be repeated at any time.
@@ -327,15 +344,15 @@ pub async fn sync_and_consumers(
     ports: &Ports,
     repository: &Repository,
     hints: &Hints,
-) -> Result<(Synced, Option<Consumers>), SyncError> {
-    const NOTHING: (Synced, Option<Consumers>) = (Synced::Done, None);
+) -> Result<(Synced, Afterwards), SyncError> {
+    let nothing = || Ok((Synced::Done, Afterwards::default()));
     if repository.archived {
-        return Ok(NOTHING);
+        return nothing();
     }
     let began = ports.clock.now();
     let facts = match load(ports, repository).await {
         Ok(Some(facts)) => facts,
-        Ok(None) => return Ok(NOTHING),
+        Ok(None) => return nothing(),
         Err(error) => {
             if is_told(&error) {
                 tell_failure(ports, repository, SetUp::NotLooked, &error.to_string()).await;
@@ -360,7 +377,7 @@ pub async fn sync_and_consumers(
     };
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
-        return Ok((run.onboard().await?.synced(), None));
+        return Ok((run.onboard().await?.synced(), Afterwards::default()));
     }
     let done = run.set_up().await;
     if let Err(error) = &done
@@ -368,8 +385,8 @@ pub async fn sync_and_consumers(
     {
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
-    let (ending, consumers) = done?;
-    Ok((ending.synced(), consumers))
+    let (ending, afterwards) = done?;
+    Ok((ending.synced(), afterwards))
 }
 
 /// Plans every target; the inner error says why the repository as a whole is beyond the limits.
@@ -427,7 +444,7 @@ impl Run<'_> {
     }
 
     /// A run over a repository that has settings, whatever they say.
-    async fn set_up(self) -> Result<(Ending, Option<Consumers>), SyncError> {
+    async fn set_up(self) -> Result<(Ending, Afterwards), SyncError> {
         self.end_onboarding().await?;
         let opened = match &self.facts.beyond_limits {
             Some(problem) => Err(NotOpened::Settings(problem.clone())),
@@ -440,7 +457,9 @@ impl Run<'_> {
                 let work = Box::pin(self.with_settings(fleet));
                 self.while_listening(&commands, work).await
             }
-            Err(NotOpened::Settings(problem)) => Ok((self.without_settings(&problem).await?, None)),
+            Err(NotOpened::Settings(problem)) => {
+                Ok((self.without_settings(&problem).await?, Afterwards::default()))
+            }
             Err(NotOpened::Failed(error)) => Err(error),
         }
     }
@@ -460,10 +479,7 @@ impl Run<'_> {
         Ok((fleet, elsewhere))
     }
 
-    async fn with_settings(
-        self,
-        fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Ending, Option<Consumers>), SyncError> {
+    async fn with_settings(self, fleet: Box<dyn OpenFleet>) -> Result<(Ending, Afterwards), SyncError> {
         let settings = fleet.settings().clone();
         self.components.allow(&settings);
         let mut ending = Ending::default();
@@ -472,7 +488,8 @@ impl Run<'_> {
         let (board, ticks) = self.read_dashboard(&settings).await?;
         commands.extend(ticks);
         commands.extend(self.pressed_buttons(&settings.commands).await?);
-        let consumers = self.consumers_to_notify(&settings).await?;
+        let mut afterwards =
+            Afterwards { consumers: self.consumers_to_notify(&settings).await?, look_again: None };
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let mut scopes = by_target(fleet.scopes());
         // What is there counts, should anybody make the folder of one that is to come.
@@ -497,9 +514,10 @@ impl Run<'_> {
         let mut decided = Decided::before(&self, &board);
         let rollbacks = self.find_rollbacks(&commands, &settings).await?;
         decided.hear_releases(&self, &commands, &rollbacks, &settings);
+        let (fleet, candidates) = self.candidates(fleet, &settings).await?;
         let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
             Ok(plans) => plans,
-            Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, consumers)),
+            Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
         };
         // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
         // proposal keeps what people wrote on it.
@@ -515,8 +533,10 @@ impl Run<'_> {
             reporters: &reporters,
             decided: &decided,
             clusters: &clusters,
+            candidates: &candidates,
         };
         let mut outcome = self.bring_proposals_up(planned).await?;
+        self.tell_campaigns(planned, &outcome.campaigns).await?;
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await?;
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
@@ -533,7 +553,8 @@ impl Run<'_> {
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
         self.remember(planned, &outcome).await?;
         self.report_tree(&plans).await?;
-        Ok((ending.and(outcome.ending).and(checked).and(answered), consumers))
+        afterwards.look_again = outcome.campaigns.look_again;
+        Ok((ending.and(outcome.ending).and(checked).and(answered), afterwards))
     }
 
     /// Plans every target under what was decided, and once more where something is decided about what was planned. The

@@ -11,6 +11,7 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Answer, Gate};
 
 use super::Ending;
+use super::campaigns::Campaigns;
 use super::facts::GitHubFacts;
 use super::request::RequestId;
 use crate::app::ports::PullRequest;
@@ -42,6 +43,8 @@ pub(super) struct Outcome {
     pub(super) undecided: BTreeSet<ProposalId>,
     /// Requests that are answered later: GitHub is still computing.
     pub(super) postponed: BTreeSet<RequestId>,
+    /// How releases stand that move through campaigns.
+    pub(super) campaigns: Campaigns,
     /// What is left for the end of the run.
     pub(super) ending: Ending,
 }

@@ -1,6 +1,6 @@
 //! From plans to proposals: facts of each, the decision, and its effects within the limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::rest::Rest;
 use capstan_model::wording::sentence;
@@ -10,7 +10,8 @@ use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Retarget;
 use capstan_report::{Block, BlockPart, rest_in_a_word};
 
-use super::carriers::Arranged;
+use super::campaigns::Obeyed;
+use super::carriers::{Arranged, Carriers};
 use super::deciding::Decided;
 use super::earlier::Earlier;
 use super::facts::part_id;
@@ -73,6 +74,7 @@ impl Run<'_> {
                 }
             }
         }
+        let mut stopped: BTreeSet<ProposalId> = BTreeSet::new();
         let mut held = self.held_by_rollouts(planned, &decided).await?;
         for (id, why) in &held {
             note(&mut outcome, &decided[id].carried, &ProposalState::new("waiting", why.clone()));
@@ -93,7 +95,21 @@ impl Run<'_> {
                 outcome.proposals.insert(member.clone(), state);
             }
         }
-        decided.retain(|id, one| !held.contains_key(id) || one.opens());
+        let campaigns =
+            self.hold_by_campaigns(planned, (&carriers, &wanted, &earlier), &mut decided, &held).await?;
+        for (id, waits) in &campaigns.waiting {
+            note(&mut outcome, std::slice::from_ref(id), &ProposalState::new("waiting", waits.why.clone()));
+        }
+        outcome.campaigns = campaigns.campaigns;
+        for (id, one) in decided.iter().filter(|(_, one)| one.opens()) {
+            if let Some(waits) = one.carried.iter().find_map(|member| campaigns.waiting.get(member)) {
+                held.insert(id.clone(), waits.why.clone());
+                if waits.for_all {
+                    stopped.insert(id.clone());
+                }
+            }
+        }
+        decided.retain(|id, one| !stopped.contains(id) && (!held.contains_key(id) || one.opens()));
         let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
         let opens = decided.values().any(Decided::opens);
         let loaded = if opens && limits.is_some() { self.load().await } else { Ok(Load::default()) };
@@ -222,6 +238,38 @@ impl Run<'_> {
                 result => result,
             },
         }
+    }
+
+    /// What campaigns say. Of those that share a pull request each waits by itself: the others go without it.
+    async fn hold_by_campaigns(
+        self,
+        planned: Planned<'_>,
+        (carriers, wanted, earlier): (&Carriers, &BTreeMap<ProposalId, Wanted>, &Earlier),
+        decided: &mut BTreeMap<ProposalId, Decided>,
+        held: &BTreeMap<ProposalId, String>,
+    ) -> Result<Obeyed, SyncError> {
+        let obeyed = self.obey_campaigns(planned, decided, held).await?;
+        for (id, members) in carriers.iter().filter(|(id, _)| id.target.group().is_some()) {
+            let Some(one) = decided.get(id) else { continue };
+            let waits = |member: &ProposalId| {
+                let asks = planned.decided.wish(member) != Command::None;
+                obeyed.waiting.get(member).is_some_and(|waits| waits.for_all || !asks)
+            };
+            let goes = |member: &&ProposalId| !one.carried.contains(member) || !waits(member);
+            let going: Vec<ProposalId> = members.iter().filter(goes).cloned().collect();
+            if going.len() == members.len() || !going.iter().any(|member| one.carried.contains(member)) {
+                continue;
+            }
+            match self.decide_carrier(planned, (id, &going), wanted, earlier).await {
+                Ok(without) => drop(decided.insert(id.clone(), without)),
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
+                    decided.remove(id);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(obeyed)
     }
 
     /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait. Of those that

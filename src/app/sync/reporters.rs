@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::preflight::{Preflight, Standing};
-use capstan_live::agent::{LastRollout, NextStep, Progress, SpeaksOf, next_step};
+use capstan_live::agent::{LastRollout, NextStep, Progress, RolloutReport, SpeaksOf, next_step};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
@@ -89,6 +89,11 @@ impl Reporters {
             (cluster, LiveNames { before, after })
         };
         self.names().into_iter().map(both).collect()
+    }
+
+    /// The newest report on a cluster, where its reconciler may report.
+    pub(super) fn report_on(&self, cluster: &ClusterId) -> Option<&RolloutReport> {
+        self.standings.get(cluster).map(|standing| &standing.report)
     }
 
     fn followed(&self, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {

@@ -26,9 +26,9 @@ pub enum CampaignCommand {
 /// `capstan campaign simulate`
 #[derive(Debug, Args)]
 pub struct SimulateCampaign {
-    /// A file that holds `campaigns:`
+    /// A file that holds `campaigns:`: a draft [default: those of .capstan.yaml]
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
     /// The campaign, where the file holds several
     #[arg(long, value_name = "NAME")]
     pub campaign: Option<String>,

@@ -1,4 +1,4 @@
-//! A file of campaigns, read as strictly as settings.
+//! `campaigns`, in `.capstan.yaml` and in a file of its own that is read as strictly.
 
 use serde::Deserialize;
 
@@ -11,6 +11,8 @@ use super::read::{error_at, read_strictly};
 
 /// The most waves that one campaign has.
 const MOST_WAVES: usize = 100;
+/// So long is the name of one at most.
+const LONGEST_NAME: usize = 63;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,13 +30,18 @@ pub fn read_campaigns(text: &str) -> Result<Vec<CampaignSettings>, FileError> {
     Ok(file.campaigns)
 }
 
-/// What serde cannot see.
-fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, String)> {
+/// What serde cannot see of `campaigns`.
+pub(super) fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, String)> {
     for (at, campaign) in campaigns.iter().enumerate() {
         let place = |key: &str| KeyPath::root().key("campaigns").index(at).key(key);
         let name = &campaign.name;
-        if name.trim().is_empty() {
-            return Err((place("name"), format!("`campaigns[{at}].name` must not be empty")));
+        // Commands and statuses of commits name it.
+        let is_in_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_in_word) {
+            let message = format!(
+                "`campaigns[{at}].name` must be a word of at most {LONGEST_NAME} letters, digits, `-`, `_` and `.`"
+            );
+            return Err((place("name"), message));
         }
         if campaigns.iter().take(at).any(|earlier| earlier.name == *name) {
             return Err((place("name"), format!("two campaigns are named `{name}`")));
@@ -148,6 +155,7 @@ campaigns:
             ),
             ("until: 2027", "until: 2025", 4, "`campaigns[0].freezes[0]` ends before it begins"),
             ("maxOpen: 5", "maxOpen: 0", 14, "`campaigns[0].waves[1].maxOpen` must be at least 1"),
+            ("name: fleet", "name: the fleet", 2, "`campaigns[0].name` must be a word of at most 63 letters"),
             ("count: 2", "count: 30", 5, "`campaigns[0].stopOn.count` must be at least 1, and at most `of`"),
             ("name: rest", "name: canary", 11, "two waves of `fleet` are named `canary`"),
             ("https://judge", "http://judge", 10, "verify.webhook.url` must begin with https://"),

@@ -91,6 +91,17 @@ pub struct OverlaySettings {
 pub struct ReleaseSettings {
     /// Variables that belong to the release: substituted with these values, never bound from a cluster.
     pub variables: BTreeMap<String, String>,
+    /// `now`: it passes soaks and windows of a campaign that allows that (`allowUrgent`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<Urgency>,
+}
+
+/// How soon a release is to move through the fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Urgency {
+    /// At once: an emergency.
+    Now,
 }
 
 /// Why and how long no upgrade is offered.

@@ -38,7 +38,7 @@ mod values;
 pub use campaigns::read_campaigns;
 pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use cluster::{
-    ClusterSettings, ComponentsRecord, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone,
+    ClusterSettings, ComponentsRecord, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone, Urgency,
 };
 pub use commands::{CommandPermission, CommandSettings, Principal};
 pub use dashboard::DashboardSettings;

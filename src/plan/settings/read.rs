@@ -53,6 +53,22 @@ impl RepositorySettings {
                 return Err((place(), message));
             }
         }
+        super::campaigns::check(&self.campaigns)?;
+        for (at, campaign) in self.campaigns.iter().enumerate() {
+            for (index, _) in
+                campaign.waves.iter().enumerate().filter(|(_, wave)| wave.verify.webhook.is_some())
+            {
+                let place = KeyPath::root().key("campaigns").index(at).key("waves").index(index);
+                let message = format!(
+                    "`campaigns[{at}].waves[{index}].verify.webhook`: the bot asks no webhooks yet, so this wave would wait for ever; name a check under `verify.checks` instead"
+                );
+                return Err((place.key("verify").key("webhook"), message));
+            }
+        }
+        if !self.campaigns.is_empty() && self.dashboard.enabled == Some(false) {
+            let message = "`dashboard.enabled` must not be false where there are `campaigns`: that issue is where it stands how far they are";
+            return Err((KeyPath::root().key("dashboard").key("enabled"), message.to_owned()));
+        }
         let clusters = || KeyPath::root().key("clusters");
         if self.clusters.overlay.is_here() {
             let message = "`clusters.overlay` must be a folder of its own, found `.`";

@@ -11,6 +11,7 @@ use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, Repo
 use super::inventory::InventorySettings;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, whole_number};
+use capstan_campaign::settings::CampaignSettings;
 use capstan_model::finding::{Level, Severities};
 use capstan_model::glob::Glob;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -44,6 +45,9 @@ pub struct RepositorySettings {
     pub providers: ProvidersSettings,
     /// Where values stand that clusters share; without it there is no inventory.
     pub inventory: Option<InventorySettings>,
+    /// How releases move through the fleet, wave by wave. The first that a release matches counts; one that matches none
+    /// moves within the limits of `upgrade.proposals` alone.
+    pub campaigns: Vec<CampaignSettings>,
 }
 
 impl RepositorySettings {

@@ -4,9 +4,11 @@
 //! Deliberately absent: how comments are read and whose count ([`command`](crate::command)), and what a verb does.
 
 mod argument;
+mod campaign;
 mod clusters;
 
 pub use argument::{Held, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, Reason, Rule, To};
+pub use campaign::{Order, OrderWhat};
 pub use clusters::{Back, ClusterFrom, Gone};
 
 use argument::Argument;
@@ -175,6 +177,8 @@ verbs! {
     Pause(Reason) = "pause", Admin, Notes: "pauses Capstan in this repository: no proposal is opened, written or merged until somebody says `resume`; checks and answers go on";
     /// Takes a pause back.
     Resume = "resume", Admin, Rewrites: "takes `pause` back";
+    /// Stops campaigns, has them go on, or has one go on without a cluster.
+    Campaign(Order) = "campaign", Admin, Notes: "`stop`: campaigns open no pull request until `resume`; what rolls goes on rolling. `resume`: they go on, and failures up to now are forgiven. `skip`: the campaign goes on without this cluster. With several campaigns, `of` names the one that is meant";
     /// Tries again what GitHub refused.
     Retry = "retry", Owner, Rewrites: "tries at once what GitHub refused to take of this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.

@@ -17,7 +17,9 @@ pub use record::{
     ClosedDashboard, DashboardReading, DashboardRecord, Notice, dashboard_above, newest_notices,
     read_dashboard,
 };
-pub use words::{BlockingConflict, Dashboard, Entry, closed_dashboard, dashboard_text, is_worth_telling};
+pub use words::{
+    BlockingConflict, CampaignStanding, Dashboard, Entry, closed_dashboard, dashboard_text, is_worth_telling,
+};
 
 #[cfg(test)]
 mod tests;

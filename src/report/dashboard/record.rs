@@ -1,6 +1,7 @@
 //! What Capstan notes at the end of the dashboard's body, authenticated: decisions that have no open pull request, the
 //! pause, what was answered, and what it wrote.
 
+use capstan_campaign::facts::Note;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Decisions, Paused, ProposalId};
@@ -68,6 +69,8 @@ pub struct DashboardRecord {
     pub pause: Option<Paused>,
     /// What was decided about proposals that have no open pull request.
     pub decisions: Vec<(ProposalId, Decisions)>,
+    /// How far releases are that move through campaigns.
+    pub campaigns: Vec<Note>,
     /// What was answered, oldest first.
     pub notices: Vec<Notice>,
     /// What Capstan wrote before, oldest first: ticks in it may be heard of late.
@@ -89,6 +92,8 @@ struct Payload {
     pause: Option<Paused>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     decisions: Vec<Decided>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    campaigns: Vec<Note>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     notices: Vec<Notice>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -120,6 +125,7 @@ impl DashboardRecord {
             closed: self.closed,
             pause: self.pause.clone(),
             decisions: self.decisions.iter().map(decided).collect(),
+            campaigns: self.campaigns.clone(),
             notices: self.notices.clone(),
             earlier: self.earlier.clone(),
         };
@@ -144,6 +150,7 @@ impl DashboardRecord {
             closed: payload.closed,
             pause: payload.pause,
             decisions: payload.decisions.into_iter().filter_map(decided).collect(),
+            campaigns: payload.campaigns,
             notices: payload.notices,
             earlier: payload.earlier,
         })

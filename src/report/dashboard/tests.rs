@@ -25,7 +25,7 @@ fn entry(target: &str, word: &'static str, why: &str) -> Entry {
 }
 
 fn text(entries: &[Entry], record: &DashboardRecord) -> String {
-    dashboard_text(&Dashboard { prefix: "/capstan", entries, record, trouble: None })
+    dashboard_text(&Dashboard { prefix: "/capstan", entries, campaigns: &[], record, trouble: None })
 }
 
 fn on_hold() -> OnHold {
@@ -174,7 +174,7 @@ fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
 #[test]
 fn an_issue_is_worth_its_noise_only_where_something_is_told() {
     let worth = |entries: &[Entry], record: &DashboardRecord| {
-        is_worth_telling(&Dashboard { prefix: "/capstan", entries, record, trouble: None })
+        is_worth_telling(&Dashboard { prefix: "/capstan", entries, campaigns: &[], record, trouble: None })
     };
     let none = DashboardRecord::default();
     assert!(!worth(&[], &none));

@@ -15,6 +15,10 @@ use crate::standing::pause_in_words;
 
 /// How much is told of a reason, in characters.
 const LONGEST_REASON: usize = 300;
+/// So much of the page campaigns may take, in percent.
+const CAMPAIGNS: usize = 30;
+/// Waves and skipped clusters of a campaign that are named.
+const WAVES: usize = 20;
 /// Conflicts of one cluster that have boxes.
 const CONFLICTS: usize = 5;
 /// Sources that have a row.
@@ -54,6 +58,21 @@ pub struct Entry {
     pub hold: Option<OnHold>,
 }
 
+/// How a release stands that moves through a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CampaignStanding {
+    /// The campaign's name.
+    pub name: String,
+    /// The release.
+    pub release: String,
+    /// Why it stands still, as a sentence; `None` = it goes on.
+    pub stopped: Option<String>,
+    /// Each wave, and how it stands in a few words.
+    pub waves: Vec<(String, String)>,
+    /// Clusters that it goes on without.
+    pub skipped: Vec<String>,
+}
+
 /// What the dashboard tells.
 #[derive(Debug, Clone, Copy)]
 pub struct Dashboard<'a> {
@@ -61,6 +80,8 @@ pub struct Dashboard<'a> {
     pub prefix: &'a str,
     /// All proposals, in their order.
     pub entries: &'a [Entry],
+    /// Releases that move through campaigns.
+    pub campaigns: &'a [CampaignStanding],
     /// The pause, and what was answered.
     pub record: &'a DashboardRecord,
     /// Why nothing at all is planned, where that is so.
@@ -115,12 +136,13 @@ pub fn is_worth_telling(dashboard: &Dashboard<'_>) -> bool {
         || pause.is_some()
         || !decisions.is_empty()
         || !notices.is_empty()
+        || !dashboard.campaigns.is_empty()
         || dashboard.entries.iter().any(told)
 }
 
 /// What people see.
 pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
-    let Dashboard { prefix, entries, record, trouble } = *dashboard;
+    let Dashboard { prefix, entries, campaigns: moving, record, trouble } = *dashboard;
     let noted = ascii(&record.to_json(u64::MAX)).len();
     let end = resting(entries) + &pause_box(record);
     let mut page = Page::new(MAX_BODY.saturating_sub(noted + EARLIER + FRAME + end.len()));
@@ -143,6 +165,9 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
         record.notices.iter().rev().map(|notice| format!("- {}\n", notice.text)).collect();
     page.section("\n### Just now\n\n", &notices, page.free() / 4, |left| format!("- and {left} earlier\n"));
     page.push(&campaigns(entries));
+    let told: Vec<String> = moving.iter().map(campaign).collect();
+    let budget = page.free() * CAMPAIGNS / 100;
+    page.section("\n### Campaigns\n\n", &told, budget, |left| format!("- … and {left} more\n"));
     for section in &SECTIONS {
         let told: Vec<&Entry> = section
             .words
@@ -156,6 +181,40 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
         page.section(&head, &rows, budget, |left| format!("- … and {left} more, which do not fit here\n"));
     }
     page.finish() + &end
+}
+
+/// How a release stands in its campaign, with the box that stops it or has it go on.
+fn campaign(one: &CampaignStanding) -> String {
+    let mut text = format!("- {} through campaign {}", code(&one.release, 100), code(&one.name, 100));
+    match &one.stopped {
+        Some(why) => text.push_str(&format!(": **campaign-stopped**: {}\n", prose(why, 2 * LONGEST_REASON))),
+        None => text.push('\n'),
+    }
+    for (wave, how) in one.waves.iter().take(WAVES) {
+        text.push_str(&format!("  - {}: {}\n", code(wave, 100), prose(how, LONGEST_REASON)));
+    }
+    if let Some(more) = one.waves.len().checked_sub(WAVES).filter(|more| *more > 0) {
+        text.push_str(&format!("  - and {}\n", count(more, "more wave", "more waves")));
+    }
+    if !one.skipped.is_empty() {
+        let named: Vec<String> = one.skipped.iter().take(WAVES).map(|id| code(id, 200)).collect();
+        let more = match one.skipped.len().saturating_sub(WAVES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        text.push_str(&format!("  - it goes on without {}{more}\n", named.join(", ")));
+    }
+    let (order, words) = match one.stopped {
+        Some(_) => ("resume", "`campaign resume`: it goes on, and failures up to now are forgiven"),
+        None => ("stop", "`campaign stop`: it opens no pull request until it is resumed"),
+    };
+    let given = format!("{order} of {}", one.name);
+    let choice = Choice { verb: Verb::Campaign, given, proposal: None };
+    // What a comment could not say a box cannot either.
+    if choice.command().is_some() {
+        text.push_str(&format!("  {}{words}\n", choice.to_box()));
+    }
+    text
 }
 
 /// The box at the end.

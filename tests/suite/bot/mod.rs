@@ -8,6 +8,7 @@
 )]
 
 mod bombs;
+mod campaigns;
 mod checks;
 mod classes;
 mod clusters;

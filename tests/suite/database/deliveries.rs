@@ -103,7 +103,7 @@ async fn a_delivery_that_is_known_only_queues_the_job_again() {
         let twice = [once.clone(), once.clone()];
         assert_eq!(database.store(&twice).await.unwrap(), [Stored::New, Stored::Known]);
         let job = claim(database).await.unwrap();
-        database.complete(&job).await.unwrap();
+        database.complete(&job, None).await.unwrap();
 
         assert_eq!(database.store(&[once]).await.unwrap(), [Stored::Known]);
         assert_eq!(claim(database).await.unwrap().hints, Hints::default());
@@ -128,10 +128,10 @@ async fn hints_are_given_again_until_a_job_completes() {
         assert_eq!(job.hints, failed.hints);
         // One that arrives meanwhile is not used up by a run that did not see it.
         database.store(&[delivery("b", 1, comment(4, 901))]).await.unwrap();
-        database.complete(&job).await.unwrap();
+        database.complete(&job, None).await.unwrap();
         let next = claim(database).await.unwrap();
         assert_eq!(next.hints.comments, [CommentHint { comment: 901, pull_request: 4 }]);
-        database.complete(&next).await.unwrap();
+        database.complete(&next, None).await.unwrap();
         assert_eq!(claim(database).await, None);
     })
     .await;
@@ -249,7 +249,7 @@ async fn what_arrives_while_a_job_is_worked_on_is_told_before_its_next_claim() {
         let later = bench.clock.now() + jiff::SignedDuration::from_secs(3_600);
         assert_eq!(database.arrivals(1, later).await.unwrap(), Arrivals::default());
 
-        database.complete(&job).await.unwrap();
+        database.complete(&job, None).await.unwrap();
         let next = claim(database).await.unwrap();
         assert_eq!(
             (next.repository, next.hints.issues.as_slice(), next.hints.presses.len()),

@@ -141,7 +141,7 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
         let jobs = work().await;
         outcome(DeliveryOutcome::Running).await;
         for job in &jobs {
-            records.complete(job).await.unwrap();
+            records.complete(job, None).await.unwrap();
         }
         outcome(DeliveryOutcome::Done).await;
 

@@ -39,7 +39,7 @@ async fn requests_for_a_waiting_job_are_absorbed_by_it() {
         assert_eq!(job.name.to_string(), "acme/gitops-1");
         assert_eq!(job.hints, Hints::default());
         assert_eq!(claim(jobs).await, None);
-        assert_eq!(jobs.complete(&job).await.unwrap(), Lease::Held);
+        assert_eq!(jobs.complete(&job, None).await.unwrap(), Lease::Held);
         assert_eq!(claim(jobs).await, None);
     })
     .await;
@@ -54,9 +54,9 @@ async fn a_request_for_a_running_job_makes_it_run_once_more() {
         jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
         jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
         assert_eq!(claim(jobs).await, None, "one job a repository at a time");
-        jobs.complete(&job).await.unwrap();
+        jobs.complete(&job, None).await.unwrap();
         let again = claim(jobs).await.unwrap();
-        jobs.complete(&again).await.unwrap();
+        jobs.complete(&again, None).await.unwrap();
         assert_eq!(claim(jobs).await, None);
     })
     .await;
@@ -69,7 +69,7 @@ async fn a_resync_does_not_make_a_running_job_run_once_more() {
         jobs.enqueue(&request(1, Cause::Start)).await.unwrap();
         let job = claim(jobs).await.unwrap();
         jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
-        jobs.complete(&job).await.unwrap();
+        jobs.complete(&job, None).await.unwrap();
         assert_eq!(claim(jobs).await, None);
     })
     .await;
@@ -103,9 +103,9 @@ async fn a_lease_that_ran_out_gives_the_job_to_another_and_the_first_can_do_noth
         let second = claim(jobs).await.unwrap();
         assert_ne!(first.lease, second.lease);
         assert_eq!(jobs.heartbeat(&first, LEASE).await.unwrap(), Lease::Lost);
-        assert_eq!(jobs.complete(&first).await.unwrap(), Lease::Lost);
+        assert_eq!(jobs.complete(&first, None).await.unwrap(), Lease::Lost);
         assert_eq!(jobs.fail(&first, "too late", None).await.unwrap(), Fate::Lost);
-        assert_eq!(jobs.complete(&second).await.unwrap(), Lease::Held);
+        assert_eq!(jobs.complete(&second, None).await.unwrap(), Lease::Held);
     })
     .await;
 }
@@ -121,7 +121,7 @@ async fn a_heartbeat_keeps_the_lease() {
             assert_eq!(jobs.heartbeat(&job, LEASE).await.unwrap(), Lease::Held);
             assert_eq!(claim(jobs).await, None);
         }
-        assert_eq!(jobs.complete(&job).await.unwrap(), Lease::Held);
+        assert_eq!(jobs.complete(&job, None).await.unwrap(), Lease::Held);
     })
     .await;
 }
@@ -210,7 +210,7 @@ async fn a_failed_job_is_tried_again_later_and_says_how_often() {
         bench.clock.advance(seconds(5));
         let job = claim(jobs).await.unwrap();
         assert_eq!(job.attempt, 2);
-        jobs.complete(&job).await.unwrap();
+        jobs.complete(&job, None).await.unwrap();
         jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
         assert_eq!(claim(jobs).await.unwrap().attempt, 1);
     })
@@ -328,7 +328,7 @@ async fn a_job_that_kills_its_process_again_and_again_is_dead() {
         jobs.enqueue(&request(2, Cause::Event)).await.unwrap();
         let other = claim(jobs).await.unwrap();
         assert_eq!(other.repository, 2);
-        jobs.complete(&other).await.unwrap();
+        jobs.complete(&other, None).await.unwrap();
         for _ in 0..11 {
             claim(jobs).await.unwrap();
             bench.clock.advance(LEASE);
@@ -404,7 +404,7 @@ async fn run_one(
     tokio::task::yield_now().await;
     held.lock().unwrap().remove(&job.repository);
     asked.lock().unwrap().entry(job.repository).or_default().1 = known;
-    assert_eq!(jobs.complete(&job).await.unwrap(), Lease::Held);
+    assert_eq!(jobs.complete(&job, None).await.unwrap(), Lease::Held);
     true
 }
 

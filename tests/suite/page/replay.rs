@@ -36,7 +36,7 @@ impl World {
         while let Some(job) = self.bench.database.claim("worker", Duration::from_secs(30), 8).await.unwrap() {
             comments.extend(job.hints.comments.clone());
             self.bench.clock.advance(Duration::from_secs(1));
-            self.bench.database.complete(&job).await.unwrap();
+            self.bench.database.complete(&job, None).await.unwrap();
         }
         comments
     }

@@ -29,7 +29,7 @@ async fn a_delivery_that_is_known_is_accepted_and_its_job_queued_again() {
     let server = Running::start().await;
     server.deliver(&Delivery::comment("guid-1", 900)).await.is(202, "stored\n");
     let job = claim(&server).await.unwrap();
-    server.database.complete(&job).await.unwrap();
+    server.database.complete(&job, None).await.unwrap();
     server.deliver(&Delivery::comment("guid-1", 900)).await.is(202, "known\n");
     assert!(claim(&server).await.is_some());
 }
@@ -75,7 +75,7 @@ async fn pushes_reviews_merge_groups_and_installations_are_of_interest() {
         let guid = format!("guid-{event}-{}", fields.len()).replace('_', "-");
         server.deliver(&Delivery::new(&guid, event, body.as_bytes())).await.is(202, "stored\n");
         let job = claim(&server).await.unwrap();
-        server.database.complete(&job).await.unwrap();
+        server.database.complete(&job, None).await.unwrap();
     }
     let body =
         br#"{"action":"added","repositories_added":[{"id":5,"full_name":"a/five"}],"installation":{"id":7}}"#;

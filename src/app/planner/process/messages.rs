@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use capstan_campaign::membership::Candidate;
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
@@ -56,6 +57,13 @@ pub enum Request {
         fleet: FleetRequest,
         /// The cluster.
         cluster: ClusterId,
+    },
+    /// [`OpenFleet::candidates`](super::super::OpenFleet::candidates)
+    Candidates {
+        /// The fleet.
+        fleet: FleetRequest,
+        /// Those that are beyond the limits: nobody tells them apart.
+        unrendered: BTreeSet<ClusterId>,
     },
     /// What a merge would do.
     Judge(Judging),
@@ -150,6 +158,7 @@ impl Request {
         match self {
             Self::Open(fleet)
             | Self::Plan { fleet, .. }
+            | Self::Candidates { fleet, .. }
             | Self::Create { fleet, .. }
             | Self::Retire { fleet, .. } => &fleet.tree,
             Self::Judge(judging) => &judging.after,
@@ -279,6 +288,8 @@ pub enum Response {
     InventoryChanged(Option<Box<InventoryChange>>),
     /// Clusters. The end.
     Clusters(Vec<ClusterId>),
+    /// What the waves of campaigns tell clusters apart by. The end.
+    Candidates(Vec<Candidate>),
     /// What a cluster is made of; those of a question come in its order.
     Made(ClusterId, Vec<TreeEntry>),
     /// Scopes. The end.
@@ -316,6 +327,7 @@ impl Response {
             | Self::JudgedReleases(_)
             | Self::InventoryChanged(_)
             | Self::Clusters(_)
+            | Self::Candidates(_)
             | Self::Scopes(_)
             | Self::Onboarded(_)
             | Self::Created(_)

@@ -207,6 +207,11 @@ fn answer(
             begun(&cluster);
             Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
         }
+        Request::Candidates { fleet, unrendered } => {
+            let fleet = last.open(generator, trees, fleet)?;
+            let watch = Watch { out, unrendered, one_by_one: true };
+            Ok(Response::Candidates(fleet.campaign_candidates(&watch)))
+        }
         Request::Judge(judging) => {
             let Judging { before, after, settings, clusters, live, supplies, unrendered, today } = judging;
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);

@@ -3,9 +3,9 @@
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::{
-    Answer, BlockingConflict, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, EarlierText,
-    Entry, HeardTicks, Notice, closed_dashboard, dashboard_text, is_worth_telling, newest_notices,
-    remembered_texts,
+    Answer, BlockingConflict, CampaignStanding, ClosedDashboard, Dashboard, DashboardReading,
+    DashboardRecord, EarlierText, Entry, HeardTicks, Notice, closed_dashboard, dashboard_text,
+    is_worth_telling, newest_notices, remembered_texts,
 };
 use jiff::SignedDuration;
 
@@ -71,6 +71,7 @@ impl Run<'_> {
             closed: None,
             pause: planned.decided.pause().cloned(),
             decisions: self.decisions_without_pull_request(planned, outcome),
+            campaigns: outcome.campaigns.notes.clone(),
             notices: self.notices(board, &answered),
             ..board.record.clone()
         };
@@ -84,7 +85,8 @@ impl Run<'_> {
         } else {
             let entries = self.entries(planned, outcome);
             let prefix = planned.settings.commands.prefix.as_str();
-            let told = Dashboard { prefix, entries: &entries, record: &record, trouble: None };
+            let campaigns = outcome.campaigns.standings.as_slice();
+            let told = Dashboard { prefix, entries: &entries, campaigns, record: &record, trouble: None };
             if board.issue.is_none() && !is_worth_telling(&told) {
                 return Ok(Kept::Done);
             }
@@ -92,7 +94,9 @@ impl Run<'_> {
             let is_closed = board.issue.as_ref().is_some_and(|issue| issue.state == IssueState::Closed);
             let state = is_closed.then_some(IssueState::Open);
             match self.write_dashboard(board, Wanted { record, text, state }, &settings.labels).await? {
-                (Kept::Done, Some(written)) => self.tell_lost_tick(board, written, prefix, &entries).await?,
+                (Kept::Done, Some(written)) => {
+                    self.tell_lost_tick(board, written, (prefix, &entries, campaigns)).await?
+                }
                 (kept, _) => kept,
             }
         };
@@ -119,8 +123,13 @@ impl Run<'_> {
             return Ok(());
         }
         let prefix = CommandPrefix::default();
-        let told =
-            Dashboard { prefix: prefix.as_str(), entries: &[], record: &record, trouble: Some(problem) };
+        let told = Dashboard {
+            prefix: prefix.as_str(),
+            entries: &[],
+            campaigns: &[],
+            record: &record,
+            trouble: Some(problem),
+        };
         let text = dashboard_text(&told);
         let board = Board { issue: Some(issue), ..Board::new(Standing::Kept, record.clone(), Some(known)) };
         self.write_dashboard(&board, Wanted { record, text, state: None }, &[]).await.map(drop)
@@ -131,8 +140,7 @@ impl Run<'_> {
         &self,
         board: &Board,
         written: DashboardRecord,
-        prefix: &str,
-        entries: &[Entry],
+        (prefix, entries, campaigns): (&str, &[Entry], &[CampaignStanding]),
     ) -> Result<Kept, SyncError> {
         let (Some(issue), Some(notice)) = (&board.issue, self.lost_tick(board).await?) else {
             return Ok(Kept::Done);
@@ -143,7 +151,7 @@ impl Run<'_> {
         };
         let notices = newest_notices([written.notices.clone(), vec![notice]].concat(), MOST_NOTICES);
         let record = DashboardRecord { notices, ..written.clone() };
-        let text = dashboard_text(&Dashboard { prefix, entries, record: &record, trouble: None });
+        let text = dashboard_text(&Dashboard { prefix, entries, campaigns, record: &record, trouble: None });
         let again = Board { issue, ..Board::new(Standing::Kept, written, board.known.clone()) };
         let is_as_written =
             |issue: &Issue| self.reading_of(&issue.body, &again.record) == DashboardReading::AsWritten;

@@ -2,10 +2,12 @@
 //! others and the repository, which is read from the dashboard's; changed by what is asked for now, given to the planner,
 //! and written back.
 
+mod orders;
 mod releases;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_campaign::facts::Note;
 use capstan_plan::proposal::{
     Approval, Command as Wish, Decisions, Drafted, Means, OnHold, Override, Paused, ProposalId, Skipped,
     find_conflict, offer_name, short,
@@ -18,6 +20,7 @@ use capstan_report::{
     pause_in_words, refused, room_for, settled as settled_words, shown,
 };
 
+pub(super) use self::orders::GivenOrder;
 use self::releases::Asked;
 use super::dashboard::Board;
 use super::facts::part_id;
@@ -55,6 +58,10 @@ pub(super) struct Decided {
     pause: Option<Paused>,
     /// Why nothing can be noted in the dashboard, where that is so.
     no_dashboard: Option<String>,
+    /// What is noted of campaigns.
+    notes: Vec<Note>,
+    /// What is said to campaigns now.
+    orders: Vec<GivenOrder>,
     /// The commands whose outcome is noted there.
     in_dashboard: BTreeSet<(RequestId, usize)>,
 }
@@ -65,6 +72,7 @@ impl Decided {
         let mut decided = Self {
             decisions: board.record.decisions.iter().cloned().collect(),
             pause: board.record.pause.clone(),
+            notes: board.record.campaigns.clone(),
             no_dashboard: board.why_not(),
             ..Self::default()
         };
@@ -127,6 +135,11 @@ impl Decided {
             for (at, command) in request.carried_out() {
                 let key = (request.id(), at);
                 if let Some(answer) = self.hear_pause(run, key.clone(), command, &request.by, settings) {
+                    self.answers.insert(key, answer);
+                    continue;
+                }
+                if let Command::Campaign(order) = command {
+                    let answer = self.hear_order(run, &key, (order, &request.by), plans, settings);
                     self.answers.insert(key, answer);
                     continue;
                 }
@@ -537,7 +550,9 @@ fn written(command: &Command, settings: &RepositorySettings) -> String {
 /// What to do where a decision cannot be noted.
 pub(super) const fn instead_of(verb: Verb) -> &'static str {
     match verb {
-        Verb::Pause | Verb::Resume => "`mode: observe` in `.capstan.yaml` has nothing written",
+        Verb::Pause | Verb::Resume | Verb::Campaign => {
+            "`mode: observe` in `.capstan.yaml` has nothing written"
+        }
         Verb::Hold | Verb::Unhold => "`hold` in `overlay/capstan.yaml` of the cluster holds it back",
         _ => "`upgrade.fields` in `.capstan.yaml` says whose value of a field counts",
     }

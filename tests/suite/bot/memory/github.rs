@@ -238,6 +238,14 @@ impl CodeHost for World {
     ) -> Result<bool, CodeHostError> {
         Ok(earlier == later)
     }
+    async fn verdict(
+        &self,
+        _: &Repository,
+        _: &CommitId,
+        _: &str,
+    ) -> Result<Option<CheckState>, CodeHostError> {
+        Ok(None)
+    }
     async fn commit_status(
         &self,
         _: &Repository,

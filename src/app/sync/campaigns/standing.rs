@@ -1,0 +1,284 @@
+//! How far each cluster is with a release.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_campaign::facts::{Failure, Member, Memory, Standing};
+use capstan_campaign::membership::wave_of;
+use capstan_campaign::settings::CampaignSettings;
+use capstan_live::agent::RolloutState;
+use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::rest::Rest;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{Action, ProposalId, Standing as Stands, WhyLeftOut};
+use jiff::Timestamp;
+
+use super::super::deciding::Decided;
+use super::super::{Planned, Run, Scopes, SyncError};
+use super::{candidate, is_of_release, release_of};
+
+/// Where a target is, and how far what is offered to it is.
+pub(super) struct Place {
+    /// The release that it has.
+    pub(super) at: Option<ReleaseId>,
+    /// The one that it is offered and does not have.
+    pub(super) offered: Option<ReleaseId>,
+    /// How far that is.
+    pub(super) stands: Stand,
+    /// Whether its pull request would be opened now, or one that is open would come to bring its changes too.
+    pub(super) begins: bool,
+    /// Machines that the upgrade replaces.
+    machines: u32,
+}
+
+/// How far what is offered to a target is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// Nothing of it is there yet.
+    Behind,
+    /// A pull request carries it.
+    Open,
+    /// It does not get one now: why, as a part of a sentence.
+    Barred(String),
+    /// It had it, and somebody took it back.
+    TakenBack,
+    /// Nothing is offered.
+    Nothing,
+}
+
+/// Whether a release is a later one of the same provider.
+pub(super) fn is_newer(one: &ReleaseId, than: &ReleaseId) -> bool {
+    one.provider() == than.provider()
+        && matches!((one.version(), than.version()), (Some(one), Some(than)) if one > than)
+}
+
+impl Run<'_> {
+    /// Where every target is.
+    pub(super) fn places(
+        self,
+        planned: Planned<'_>,
+        decided: &BTreeMap<ProposalId, Decided>,
+        held: &BTreeMap<ProposalId, String>,
+    ) -> BTreeMap<ProposalId, Place> {
+        let mut stands: BTreeMap<&ProposalId, (Stand, bool)> = BTreeMap::new();
+        for (id, one) in decided {
+            for member in &one.carried {
+                stands.insert(member, self.stand(id, one, member, held));
+            }
+            for (member, why) in &one.left_out {
+                let stand = match why {
+                    WhyLeftOut::Waits(why) => Stand::Barred(part(why)),
+                    WhyLeftOut::Stands(standing) => left(standing).0,
+                };
+                stands.insert(member, (stand, false));
+            }
+        }
+        let place = |(proposal, plan): (&ProposalId, &Result<Arc<_>, String>)| {
+            if !is_of_release(proposal) {
+                return None;
+            }
+            let barred = || (Stand::Barred("it could not be looked at".to_owned()), false);
+            let upgrade: &capstan_plan::upgrade::Upgrade = match plan {
+                Ok(upgrade) => upgrade,
+                Err(_) => {
+                    let stands = Stand::Barred("it cannot be planned".to_owned());
+                    return Some((
+                        proposal.clone(),
+                        Place { at: None, offered: None, stands, begins: false, machines: 0 },
+                    ));
+                }
+            };
+            let (from, to) = (release_of(upgrade.from.as_ref()), release_of(upgrade.to.as_ref()));
+            let changes =
+                !upgrade.blocked.is_empty() || upgrade.files.iter().any(|file| file.before != file.after);
+            let (at, offered) = if to.is_some() && !changes { (to, None) } else { (from, to) };
+            let machines = upgrade.rollouts.iter().map(|rollout| rollout.machines.unwrap_or(1));
+            let machines = machines.fold(0, u32::saturating_add);
+            let (stands, begins) = match (&offered, upgrade.rest) {
+                (Some(_), _) => stands.get(proposal).cloned().unwrap_or_else(barred),
+                (None, Rest::Held) => (Stand::Barred("it is on hold".to_owned()), false),
+                (None, _) => (Stand::Nothing, false),
+            };
+            Some((proposal.clone(), Place { at, offered, stands, begins, machines }))
+        };
+        planned.plans.iter().filter_map(place).collect()
+    }
+
+    fn stand(
+        self,
+        id: &ProposalId,
+        one: &Decided,
+        member: &ProposalId,
+        held: &BTreeMap<ProposalId, String>,
+    ) -> (Stand, bool) {
+        if let Some(why) = held.get(id).filter(|_| one.opens()) {
+            return (Stand::Barred(part(why)), false);
+        }
+        let is_in = self.is_open(id) && self.facts.members_of(id).contains(member);
+        match &one.action {
+            Action::Open { .. } => (Stand::Behind, true),
+            Action::Update { .. } if is_in => (Stand::Open, false),
+            Action::Update { .. } => (Stand::Behind, true),
+            Action::Leave(standing) => left(standing),
+            Action::Close { why, .. } => (Stand::Barred(part(why)), false),
+        }
+    }
+
+    /// The members of a campaign, as far as this release concerns them.
+    pub(super) async fn members(
+        self,
+        planned: Planned<'_>,
+        settings: &CampaignSettings,
+        release: &ReleaseId,
+        memory: &Memory,
+        places: &BTreeMap<ProposalId, Place>,
+    ) -> Result<Vec<(ProposalId, Member)>, SyncError> {
+        let now = self.ports.clock.now();
+        let mut members = Vec::new();
+        let mut landed = Vec::new();
+        for (proposal, place) in places {
+            let Some(cluster) = proposal.target.id() else { continue };
+            let Some(wave) = wave_of(settings, &candidate(planned, cluster)) else { continue };
+            let has_it = |at: &ReleaseId| at == release || is_newer(at, release);
+            let failed = |how: Failure| {
+                let at = memory.failed.get(cluster).copied().unwrap_or(now);
+                Standing::Failed { how, at }
+            };
+            let standing = match (&place.at, &place.offered, &place.stands) {
+                (_, Some(offered), stands) if offered == release => match stands {
+                    Stand::Behind => Standing::Behind,
+                    Stand::Open => Standing::Open,
+                    Stand::Barred(why) => Standing::Barred(why.clone()),
+                    Stand::TakenBack => failed(Failure::RolledBack),
+                    Stand::Nothing => continue,
+                },
+                (Some(at), _, _) if has_it(at) => {
+                    landed.push((members.len(), proposal.target.clone(), cluster.clone()));
+                    Standing::Merged
+                }
+                (_, Some(offered), _) if is_newer(release, offered) => {
+                    Standing::Barred(format!("it is offered `{offered}` before"))
+                }
+                // Its release is not known, so that it may be one of those that this concerns.
+                (None, None, Stand::Barred(why)) => Standing::Barred(why.clone()),
+                (Some(at), None, Stand::Barred(why)) if is_newer(release, at) => {
+                    Standing::Barred(why.clone())
+                }
+                _ => continue,
+            };
+            let member = Member {
+                cluster: cluster.clone(),
+                wave,
+                machines: place.machines,
+                standing,
+                checks: BTreeMap::new(),
+            };
+            members.push((proposal.clone(), member));
+        }
+        let stale = self.speak_of_older(planned, &landed).await?;
+        for (at, target, cluster) in landed {
+            let standing = match self.last_rollout(planned, &target, &cluster) {
+                Landed::NobodyReports => Standing::Done { at: Timestamp::MIN },
+                Landed::NotReported => Standing::Merged,
+                Landed::Reported(RolloutState::Done, since) if !stale.contains(&cluster) => {
+                    Standing::Done { at: since }
+                }
+                Landed::Reported(RolloutState::Stuck, at) => Standing::Failed { how: Failure::Stuck, at },
+                Landed::Reported(RolloutState::Refused, at) => Standing::Failed { how: Failure::Refused, at },
+                Landed::Reported(..) => Standing::Merged,
+            };
+            if let Some((_, member)) = members.get_mut(at) {
+                member.standing = standing;
+            }
+        }
+        Ok(members)
+    }
+
+    /// Those of whom the newest report that says that machines are done speaks of what the cluster was before. Reports
+    /// on one commit are looked at together.
+    async fn speak_of_older(
+        self,
+        planned: Planned<'_>,
+        landed: &[(usize, Target, ClusterId)],
+    ) -> Result<BTreeSet<ClusterId>, SyncError> {
+        let mut by_commit: BTreeMap<&CommitId, Scopes> = BTreeMap::new();
+        for (_, target, cluster) in landed {
+            let report = planned.reporters.report_on(cluster);
+            if let Some(report) = report.filter(|report| report.state == RolloutState::Done)
+                && *report.commit() != self.facts.base.commit
+                && let Some(scope) = planned.scopes.get(target)
+            {
+                by_commit.entry(report.commit()).or_default().insert(target.clone(), scope.clone());
+            }
+        }
+        let mut stale = BTreeSet::new();
+        for (commit, scopes) in by_commit {
+            match self.snapshot(commit).await {
+                Ok(Some(reported)) => {
+                    stale.extend(self.touched(&reported.tree, &self.facts.base.tree, &scopes).await?);
+                }
+                // Nobody can tell: it is not done then.
+                Ok(None) => stale.extend(scopes.keys().filter_map(Target::id).cloned()),
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, commit = %commit, error = %error, "what reports speak of cannot be read");
+                    stale.extend(scopes.keys().filter_map(Target::id).cloned());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(stale)
+    }
+
+    fn last_rollout(self, planned: Planned<'_>, target: &Target, cluster: &ClusterId) -> Landed {
+        let reporters = planned.reporters;
+        match reporters.report_on(cluster) {
+            Some(report) => Landed::Reported(report.state, report.since.unwrap_or(report.observed_at)),
+            // Of a provider set nobody reports to the bot.
+            None if target.cluster().is_none() => Landed::NobodyReports,
+            None if reporters.managed_by.owner_of(target).is_none() => Landed::NobodyReports,
+            None => Landed::NotReported,
+        }
+    }
+}
+
+/// What is known of a rollout that was merged.
+enum Landed {
+    NobodyReports,
+    NotReported,
+    /// In that state, since then.
+    Reported(RolloutState, Timestamp),
+}
+
+/// How far one is that is left as it is.
+fn left(standing: &Stands) -> (Stand, bool) {
+    let stand = match standing {
+        Stands::NothingOffered { .. } => Stand::Nothing,
+        Stands::Waits { .. } | Stands::Edited { pull: Some(_) } => Stand::Open,
+        // It may be merged at any moment, whatever stands against it.
+        Stands::Blocked { pull: Some(_), .. }
+        | Stands::Unplannable { pull: Some(_), .. }
+        | Stands::Held { pull: Some(_), .. }
+        | Stands::Paused { pull: Some(_), .. } => Stand::Open,
+        Stands::RolledBack { .. } | Stands::Merged { .. } => Stand::TakenBack,
+        Stands::Blocked { pull: None, .. } => Stand::Barred("its upgrade is blocked".to_owned()),
+        Stands::Unplannable { pull: None, .. } => Stand::Barred("it cannot be planned".to_owned()),
+        Stands::Held { pull: None, .. } => Stand::Barred("it is on hold".to_owned()),
+        Stands::Paused { pull: None, .. } => Stand::Barred("Capstan is paused".to_owned()),
+        Stands::Edited { pull: None } => Stand::Barred("its branch holds commits of people".to_owned()),
+        Stands::Skipped { by } => Stand::Barred(format!("`{by}` skipped this release")),
+        Stands::Declined { pull } => Stand::Barred(format!("its pull request #{pull} was closed")),
+    };
+    (stand, false)
+}
+
+/// A sentence as a part of another.
+fn part(sentence: &str) -> String {
+    let sentence = sentence.trim().trim_end_matches('.');
+    let mut letters = sentence.chars();
+    let second_is_small = sentence.chars().nth(1).is_none_or(|letter| !letter.is_uppercase());
+    match letters.next() {
+        Some(first) if second_is_small => first.to_lowercase().collect::<String>() + letters.as_str(),
+        _ => sentence.to_owned(),
+    }
+}

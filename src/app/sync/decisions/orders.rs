@@ -1,0 +1,99 @@
+//! What people say to campaigns, and what is noted of those.
+
+use capstan_campaign::facts::Note;
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::verbs::{Order, OrderWhat, Verb};
+use capstan_report::markdown::{code, prose};
+use capstan_report::{Answer, Refusal, not_noted};
+
+use super::super::request::RequestId;
+use super::super::{Plans, Run};
+use super::{Decided, instead_of};
+
+/// What somebody says to campaigns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct GivenOrder {
+    /// To these, by their names.
+    pub(in super::super) campaigns: Vec<String>,
+    pub(in super::super) what: OrderWhat,
+    pub(in super::super) by: String,
+}
+
+impl Decided {
+    /// What is said to an order; it is carried out where campaigns are decided, and noted in the dashboard.
+    pub(super) fn hear_order(
+        &mut self,
+        run: &Run<'_>,
+        key: &(RequestId, usize),
+        (order, by): (&Order, &str),
+        plans: &Plans,
+        settings: &RepositorySettings,
+    ) -> Answer {
+        let nothing_there = |why: &str| Answer::refused(Refusal::NothingThere, &format!("{why}\n"));
+        let names: Vec<&str> = settings.campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
+        let campaigns: Vec<String> = match &order.of {
+            None => names.iter().map(|name| (*name).to_owned()).collect(),
+            Some(named) => {
+                names.iter().filter(|name| *name == named).map(|name| (*name).to_owned()).collect()
+            }
+        };
+        if names.is_empty() {
+            return nothing_there("The settings of this repository have no `campaigns`.");
+        }
+        if campaigns.is_empty() {
+            let named = code(order.of.as_deref().unwrap_or_default(), 100);
+            let there: Vec<String> = names.iter().map(|name| code(name, 100)).collect();
+            return nothing_there(&format!("There is no campaign {named}; there are {}.", there.join(", ")));
+        }
+        if let OrderWhat::Skip(cluster) = &order.what
+            && !plans.contains_key(&run.proposal_for(cluster.clone()))
+        {
+            let named = code(cluster.as_str(), 200);
+            return nothing_there(&format!("There is no cluster {named} on the default branch."));
+        }
+        let stands = |note: &Note| campaigns.contains(&note.campaign) && note.memory.stopped.is_some();
+        if order.what == OrderWhat::Resume && !self.notes.iter().any(stands) {
+            return Answer::told("No campaign stands still.\n");
+        }
+        let prefix = settings.commands.prefix.as_str();
+        if let Some(why) = &self.no_dashboard {
+            let written = format!("{prefix} {}", Verb::Campaign.word());
+            return not_noted(&written, why, instead_of(Verb::Campaign));
+        }
+        let named: Vec<String> = campaigns.iter().map(|name| code(name, 100)).collect();
+        let named = named.join(", ");
+        let answer = match &order.what {
+            OrderWhat::Stop(reason) => {
+                let why = reason.as_ref().map_or_else(String::new, |why| format!(" ({})", prose(why, 600)));
+                format!(
+                    "Campaign {named} stands still{why}: it opens no pull request; what rolls goes on rolling. `{prefix} campaign resume` has it go on.\n"
+                )
+            }
+            OrderWhat::Resume => format!("Campaign {named} goes on. Failures up to now are forgiven.\n"),
+            OrderWhat::Skip(cluster) => {
+                format!(
+                    "Campaign {named} goes on without {}, with the release that moves now.\n",
+                    code(cluster.as_str(), 200)
+                )
+            }
+        };
+        self.orders.push(GivenOrder { campaigns, what: order.what.clone(), by: by.to_owned() });
+        self.in_dashboard.insert(key.clone());
+        Answer::told(answer)
+    }
+
+    /// What was noted of campaigns before.
+    pub(in super::super) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// What is said to campaigns now.
+    pub(in super::super) fn orders(&self) -> &[GivenOrder] {
+        &self.orders
+    }
+
+    /// Why nothing can be noted in the dashboard, where that is so.
+    pub(in super::super) fn why_no_dashboard(&self) -> Option<&str> {
+        self.no_dashboard.as_deref()
+    }
+}
