@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cluster::Cluster;
 use crate::flux::FluxIndex;
+use crate::inventory::{FleetInventory, Reach, beyond};
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::policy::{
@@ -125,10 +126,23 @@ fn texts(example: &Example) -> impl Iterator<Item = (&'static str, &'static str)
 fn findings(example: &Example) -> Vec<Finding> {
     let found = match example {
         Example::Tree(files) => validated(files, None),
-        Example::Change { before, after } => validated(after, Some(before)),
+        Example::Change { before, after } => validated(after, Some(before)).map(|mut found| {
+            found.extend(reached(before, after));
+            found
+        }),
         Example::Upgrade(files) => upgraded(files),
     };
     found.unwrap_or_else(|error| vec![Finding::from(&error)])
+}
+
+/// That a change of the inventory reaches too far, by the definitions that it concerns: who plans knows their machines.
+fn reached(before: Texts<'_>, after: Texts<'_>) -> Option<Finding> {
+    let settings = settings_of(after).ok()?;
+    let limits = settings.inventory.as_ref()?.limits;
+    let (old, new) = (tree_of(before), tree_of(after));
+    let (old, new) = (FleetInventory::read(&old, &settings)?, FleetInventory::read(&new, &settings)?);
+    let reach = Reach::of(&old, &new);
+    beyond(&limits, reach.definitions.len(), None, reach.place(&new))
 }
 
 fn tree_of(files: Texts<'_>) -> Files {
