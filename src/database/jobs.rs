@@ -381,11 +381,8 @@ impl Database {
 
     /// A look before the leap: idle workers should not queue for the one writer.
     async fn anything_due(&self, now_ms: i64) -> Result<bool, sqlx::Error> {
-        let sql = concat!(
-            "SELECT due.repository FROM jobs AS due WHERE ",
-            is_due!("$1", "$2", "$3"),
-            " AND due.state IN ('queued', 'running') LIMIT 1"
-        );
+        let sql =
+            concat!("SELECT due.repository FROM jobs AS due WHERE ", is_due!("$1", "$2", "$3"), " LIMIT 1");
         let row: Option<(i64,)> = read!(self, pool => sqlx::query_as(sql)
             .bind(now_ms)
             .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(super) use campaign::{Campaign, CampaignCommand, SimulateCampaign};
+pub(super) use campaign::{Campaign, CampaignCommand};
 pub(super) use inventory::{
     Inventory, InventoryCommand, InventoryDiff, InventoryExplain, InventoryImport, InventoryRender,
     InventoryUses,

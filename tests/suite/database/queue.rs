@@ -126,6 +126,34 @@ async fn a_heartbeat_keeps_the_lease() {
     .await;
 }
 
+/// A soak that ends and a window that opens are no event, and nothing else may be due then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_rests_until_a_time_is_taken_then_once_though_nobody_asked() {
+    each_engine(async |bench| {
+        let jobs = &bench.database;
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        let job = claim(jobs).await.unwrap();
+        // Longer than any failure makes a job wait.
+        let look_again = bench.clock.now() + seconds(48 * 3_600);
+        assert_eq!(jobs.complete(&job, Some(look_again)).await.unwrap(), Lease::Held);
+        bench.clock.advance(seconds(48 * 3_600 - 1));
+        assert_eq!(claim(jobs).await, None);
+        bench.clock.advance(seconds(1));
+        let job = claim(jobs).await.unwrap();
+        assert_eq!((job.repository, job.hints.clone()), (1, Hints::default()));
+        jobs.complete(&job, None).await.unwrap();
+        bench.clock.advance(seconds(48 * 3_600));
+        assert_eq!(claim(jobs).await, None);
+        // Whoever asks meanwhile is not kept waiting by it.
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        let job = claim(jobs).await.unwrap();
+        jobs.complete(&job, Some(bench.clock.now() + seconds(600))).await.unwrap();
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        assert_eq!(claim(jobs).await.unwrap().repository, 1);
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restarted_process_takes_its_own_jobs_back_at_once_and_no_other_ones() {
     each_engine(async |bench| {
