@@ -55,9 +55,7 @@ impl RepositorySettings {
         }
         super::campaigns::check(&self.campaigns)?;
         for (at, campaign) in self.campaigns.iter().enumerate() {
-            for (index, _) in
-                campaign.waves.iter().enumerate().filter(|(_, wave)| wave.verify.webhook.is_some())
-            {
+            if let Some(index) = campaign.waves.iter().position(|wave| wave.verify.webhook.is_some()) {
                 let place = KeyPath::root().key("campaigns").index(at).key("waves").index(index);
                 let message = format!(
                     "`campaigns[{at}].waves[{index}].verify.webhook`: the bot asks no webhooks yet, so this wave would wait for ever; name a check under `verify.checks` instead"
