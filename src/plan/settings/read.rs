@@ -5,6 +5,7 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr::Error as YamlError;
 
+use super::campaign_check::check as check_campaigns;
 use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
 use super::repository::{ManagementCluster, RepositorySettings};
@@ -53,7 +54,7 @@ impl RepositorySettings {
                 return Err((place(), message));
             }
         }
-        super::campaigns::check(&self.campaigns)?;
+        check_campaigns(&self.campaigns)?;
         for (at, campaign) in self.campaigns.iter().enumerate() {
             for (index, _) in
                 campaign.waves.iter().enumerate().filter(|(_, wave)| wave.verify.webhook.is_some())
