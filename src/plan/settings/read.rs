@@ -56,9 +56,8 @@ impl RepositorySettings {
         }
         check_campaigns(&self.campaigns)?;
         for (at, campaign) in self.campaigns.iter().enumerate() {
-            for (index, _) in
-                campaign.waves.iter().enumerate().filter(|(_, wave)| wave.verify.webhook.is_some())
-            {
+            let asks = campaign.waves.iter().position(|wave| wave.verify.webhook.is_some());
+            if let Some(index) = asks {
                 let place = KeyPath::root().key("campaigns").index(at).key("waves").index(index);
                 let message = format!(
                     "`campaigns[{at}].waves[{index}].verify.webhook`: the bot asks no webhooks yet, so this wave would wait for ever; name a check under `verify.checks` instead"

@@ -157,7 +157,10 @@ impl Run<'_> {
             .collect();
         moving.note.memory = memory;
         for (id, member) in ids.iter().zip(&members) {
-            let begins = places.get(id).is_some_and(|place| place.begins);
+            // Whoever has this release may be offered a newer one, of which that one's waves decide.
+            let begins = places
+                .get(id)
+                .is_some_and(|place| place.begins && place.offered.as_ref() == Some(&moving.release));
             if !begins || decision.open.contains(&member.cluster) {
                 continue;
             }
