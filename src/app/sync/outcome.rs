@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_campaign::facts::{Note, Stop};
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
 use capstan_plan::upgrade::Upgrade;
-use capstan_report::{Answer, Gate};
+use capstan_report::{Answer, CampaignStanding, Gate};
+use jiff::Timestamp;
 
 use super::Ending;
-use super::campaigns::Campaigns;
 use super::facts::GitHubFacts;
 use super::request::RequestId;
 use crate::app::ports::PullRequest;
@@ -47,6 +48,19 @@ pub(super) struct Outcome {
     pub(super) campaigns: Campaigns,
     /// What is left for the end of the run.
     pub(super) ending: Ending,
+}
+
+/// How releases stand that move through campaigns.
+#[derive(Default)]
+pub(super) struct Campaigns {
+    /// What is noted of them.
+    pub(super) notes: Vec<Note>,
+    /// The same for people.
+    pub(super) standings: Vec<CampaignStanding>,
+    /// When time alone changes something.
+    pub(super) look_again: Option<Timestamp>,
+    /// Campaigns that were stopped now: their releases, and why.
+    pub(super) stopped: Vec<(Note, Stop)>,
 }
 
 /// An open proposal, as far as its merge goes.

@@ -16,6 +16,7 @@
 //! Deliberately absent: where the files are found ([`crate::layout`]), and reading them from a pull
 //! request under judgement; the caller passes the text from the tip of the base branch.
 
+mod campaign_check;
 mod campaigns;
 mod cluster;
 mod commands;

@@ -5,6 +5,7 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr::Error as YamlError;
 
+use super::campaign_check::check as check_campaigns;
 use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
 use super::repository::{ManagementCluster, RepositorySettings};
@@ -53,9 +54,10 @@ impl RepositorySettings {
                 return Err((place(), message));
             }
         }
-        super::campaigns::check(&self.campaigns)?;
+        check_campaigns(&self.campaigns)?;
         for (at, campaign) in self.campaigns.iter().enumerate() {
-            if let Some(index) = campaign.waves.iter().position(|wave| wave.verify.webhook.is_some()) {
+            let asks = campaign.waves.iter().position(|wave| wave.verify.webhook.is_some());
+            if let Some(index) = asks {
                 let place = KeyPath::root().key("campaigns").index(at).key("waves").index(index);
                 let message = format!(
                     "`campaigns[{at}].waves[{index}].verify.webhook`: the bot asks no webhooks yet, so this wave would wait for ever; name a check under `verify.checks` instead"

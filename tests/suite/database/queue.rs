@@ -453,7 +453,7 @@ async fn a_clock_that_is_set_back_holds_no_job_up() {
         let mut taken = Vec::new();
         while let Some(job) = claim(database).await {
             taken.push(job.repository);
-            database.complete(&job).await.unwrap();
+            database.complete(&job, None).await.unwrap();
         }
         taken.sort_unstable();
         assert_eq!(taken, [1, 2, 3]);
@@ -482,7 +482,7 @@ async fn what_has_been_dead_for_an_hour_is_tried_once_by_a_resync() {
         clock.advance(seconds(3600));
         jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
         let job = claim(jobs).await.unwrap();
-        jobs.complete(&job).await.unwrap();
+        jobs.complete(&job, None).await.unwrap();
         assert_eq!(jobs.dead().await.unwrap(), []);
     })
     .await;

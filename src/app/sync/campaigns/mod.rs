@@ -26,29 +26,16 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::{FOLDER_FILE, Mode, ReleaseSettings, RepositorySettings, Urgency};
 use capstan_plan::verbs::OrderWhat;
-use capstan_report::CampaignStanding;
 use jiff::{SignedDuration, Timestamp};
 
 use self::standing::Place;
 use super::deciding::Decided;
 use super::decisions::GivenOrder;
+use super::outcome::Campaigns;
 use super::{OpenFleet, Planned, PlannerFailed, Run, SyncError};
 
 /// How often something is looked at of which no event tells.
 const POLL: SignedDuration = SignedDuration::from_mins(5);
-
-/// How releases stand that move through campaigns.
-#[derive(Default)]
-pub(super) struct Campaigns {
-    /// What is noted of them.
-    pub(super) notes: Vec<Note>,
-    /// The same for people.
-    pub(super) standings: Vec<CampaignStanding>,
-    /// When time alone changes something.
-    pub(super) look_again: Option<Timestamp>,
-    /// Campaigns that were stopped now: their releases, and why.
-    stopped: Vec<(Note, Stop)>,
-}
 
 /// What campaigns say.
 #[derive(Default)]
@@ -170,7 +157,10 @@ impl Run<'_> {
             .collect();
         moving.note.memory = memory;
         for (id, member) in ids.iter().zip(&members) {
-            let begins = places.get(id).is_some_and(|place| place.begins);
+            // Whoever has this release may be offered a newer one, of which that one's waves decide.
+            let begins = places
+                .get(id)
+                .is_some_and(|place| place.begins && place.offered.as_ref() == Some(&moving.release));
             if !begins || decision.open.contains(&member.cluster) {
                 continue;
             }

@@ -6,9 +6,10 @@ use capstan_model::tree::CommitId;
 use capstan_report::markdown::one_line;
 use capstan_report::{CampaignStanding, Fingerprint, Refusal, StatusState};
 
+use super::super::outcome::Campaigns;
 use super::super::refusals::Write;
 use super::super::{Planned, Run, SyncError};
-use super::{Campaigns, Moving};
+use super::Moving;
 use crate::app::ports::{AuditEntry, CheckRecord, CommitStatus};
 
 /// GitHub takes so many characters, the sign that something was cut off among them.
