@@ -217,8 +217,8 @@ impl Run<'_> {
                     old.campaign == settings.name
                         && ReleaseId::from_path(&old.release).provider() == release.provider()
                 };
-                let stops = notes.iter().filter(same).filter_map(|old| old.memory.stopped.clone());
-                note.memory.stopped = stops.filter(|stop| stop.by_person).last();
+                let mut stops = notes.iter().filter(same).filter_map(|old| old.memory.stopped.clone());
+                note.memory.stopped = stops.rfind(|stop| stop.by_person);
                 note
             });
             all.push(Moving { settings, release, note });
