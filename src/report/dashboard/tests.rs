@@ -1,3 +1,4 @@
+use capstan_campaign::facts::{Memory, Note};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Decisions, OnHold, Paused, ProposalId};
@@ -282,6 +283,12 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
     let values = ProposalId { kind: SourceKind::parse("values").unwrap(), ..id("größe/`x` -->") };
     let decisions = Decisions { hold: Some(on_hold()), ..Decisions::default() };
     let record = DashboardRecord {
+        campaigns: vec![Note {
+            campaign: "fleet".to_owned(),
+            release: "aws/v22.0.0".to_owned(),
+            commit: "c".repeat(40),
+            memory: Memory { resumed_at: Some(Timestamp::UNIX_EPOCH), ..Memory::default() },
+        }],
         edition: 9,
         text: "0123".to_owned(),
         title: "Fleet".to_owned(),

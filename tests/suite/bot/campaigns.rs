@@ -47,10 +47,8 @@ async fn town(settings: &str) -> Town {
         files.push(labelled(gold));
     }
     let town = Town::with(&files, None).await;
-    for person in ["olga"] {
-        town.forge.create_user(person).unwrap();
-        town.forge.grant(REPOSITORY, person, Permission::Admin).unwrap();
-    }
+    town.forge.create_user("olga").unwrap();
+    town.forge.grant(REPOSITORY, "olga", Permission::Admin).unwrap();
     town
 }
 
@@ -234,5 +232,100 @@ campaigns:
     assert_eq!(open(&town), ["a/canary"]);
     merge(&town, "a/canary").await;
     assert_eq!(open(&town), ["a/gold1", "a/gold2", "a/rest"]);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wave_waits_for_its_window_and_the_next_for_the_check_of_each_merge() {
+    // An hour that begins within the next two.
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let opens = now
+        .checked_add(jiff::Span::new().hours(2))
+        .unwrap()
+        .round(jiff::ZonedRound::new().smallest(jiff::Unit::Hour).mode(jiff::RoundMode::Trunc))
+        .unwrap();
+    let settings = format!(
+        "\
+mode: propose
+dashboard: {{title: Fleet}}
+campaigns:
+- name: fleet
+  waves:
+  - name: canary
+    match: {{clusters: [\"*/canary\"]}}
+    windows: [{{cron: \"0 {} * * *\", duration: 1h}}]
+    verify: {{checks: [e2e]}}
+  - {{name: rest, match: {{clusters: [\"**\"]}}}}
+",
+        opens.hour()
+    );
+    let town = town(&settings).await;
+    town.release("v22.0.0", "v1.22.0");
+    town.settle().await;
+    assert_eq!(open(&town), [""; 0]);
+    let (_, why) = town.standing("a/canary").await;
+    let until = opens.strftime("%Y-%m-%d %H:%M UTC");
+    assert_eq!(
+        why,
+        format!("Wave `canary` of campaign `fleet` is shut until {until}, when its window opens.")
+    );
+    // Nothing happens but that time passes.
+    let wait = opens.timestamp().as_second() - jiff::Timestamp::now().as_second();
+    pass(&town, wait - 60).await;
+    assert_eq!(open(&town), [""; 0]);
+    pass(&town, 61).await;
+    assert_eq!(open(&town), ["a/canary"]);
+
+    merge(&town, "a/canary").await;
+    assert_eq!(open(&town), [""; 0]);
+    let (_, why) = town.standing("a/rest").await;
+    assert!(why.contains("check `e2e` of the merge of `a/canary` has not passed"), "{why}");
+    let merged = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
+    town.forge.set_status(REPOSITORY, &merged, "ada", "e2e", "failure").unwrap();
+    pass(&town, 301).await;
+    let (_, why) = town.standing("a/rest").await;
+    assert!(why.contains("check `e2e` of the merge of `a/canary` failed"), "{why}");
+    town.forge.set_status(REPOSITORY, &merged, "ada", "e2e", "success").unwrap();
+    pass(&town, 301).await;
+    assert_eq!(open(&town), ["a/gold1", "a/gold2", "a/rest"]);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn provider_sets_move_through_the_waves_beside_clusters() {
+    let core = |version: &str| {
+        format!(
+            "\
+apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: CoreProvider
+metadata: {{name: cluster-api, namespace: capi-system}}
+spec: {{version: {version}}}
+"
+        )
+    };
+    let release =
+        |name: &str, version: &str| Edit::write(format!("mc/{name}/base/providers.yaml"), core(version));
+    let settings = WAVES.replace("*/canary", "*/{canary,mc-test}");
+    let mut files = sample::repository(&settings, &CLUSTERS);
+    files.push(release("v1.0.0", "v1.12.8"));
+    for set in ["a/mc-test", "a/mc-prod"] {
+        files.push(Edit::write(format!("{set}/base/providers.yaml"), core("v1.12.8")));
+        files.push(Edit::write(format!("{set}/capstan.yaml"), "release: mc/v1.0.0\n"));
+    }
+    let town = Town::with(&files, None).await;
+    town.push("main", &[release("v2.0.0", "v1.13.4"), sample::release("v22.0.0", "v1.22.0")]);
+    town.settle().await;
+    let branches = |town: &Town| {
+        let mut open: Vec<String> = town.open_pulls().into_iter().map(|pull| pull.head_branch).collect();
+        open.sort();
+        open
+    };
+    assert_eq!(branches(&town), ["capstan/providers/a/mc-test", "capstan/upgrade/a/canary"]);
+    let test = town.open_pulls().into_iter().find(|pull| pull.head_branch.ends_with("mc-test")).unwrap();
+    town.forge.merge_pull(REPOSITORY, test.number, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    pass(&town, 2 * 3_600 + 60).await;
+    // Each release goes its own way.
+    assert_eq!(branches(&town), ["capstan/providers/a/mc-prod", "capstan/upgrade/a/canary"]);
     town.done();
 }
