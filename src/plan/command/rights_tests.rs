@@ -79,6 +79,7 @@ fn who_may_what_where() {
         ("resume", "--- --- --- --- --- ++-"),
         ("unskip", "--- --- --- ++- ++- ++-"),
         ("preflight", "--- --- --- +++ +++ +++"),
+        ("campaign", "--- --- --- --- --- ++-"),
         ("retry", "--- --- --- ++- ++- ++-"),
     ];
     assert_eq!(table.len(), Verb::ALL.len());

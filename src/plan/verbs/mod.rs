@@ -178,7 +178,7 @@ verbs! {
     /// Takes a pause back.
     Resume = "resume", Admin, Rewrites: "takes `pause` back";
     /// Stops campaigns, has them go on, or has one go on without a cluster.
-    Campaign(Order) = "campaign", Admin, Notes: "`stop`: campaigns open no pull request until `resume`; what rolls goes on rolling. `resume`: they go on, and failures up to now are forgiven. `skip`: the campaign goes on without this cluster. With several campaigns, `of` names the one that is meant";
+    Campaign(Order) = "campaign", Admin, Rewrites: "`stop`: campaigns open no pull request until `resume`; what rolls goes on rolling. `resume`: they go on, and failures up to now are forgiven. `skip`: the campaign goes on without this cluster. With several campaigns, `of` names the one that is meant";
     /// Tries again what GitHub refused.
     Retry = "retry", Owner, Rewrites: "tries at once what GitHub refused to take of this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.
