@@ -46,7 +46,7 @@
 //! |---|---|
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `app/generator/sources.rs`, planned by `app/planner` |
-//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides |
+//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `app/sync/campaigns` acts |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
@@ -62,6 +62,8 @@
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
 //! | what a pass over the providers does next | `live/installing/pass` decides, [`app::providers`] acts, `controllers/providers.rs` says when |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
+//! | how much is asked of GitHub, and what goes first | `app/budget` decides; a call's cost, `github/call.rs` |
+//! | deliveries that did not arrive | `app/intake/missed.rs` |
 //! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `app/ports/pages.rs` and `database/pages.rs` |
 //! | what is stored | `migrations`, [`database`] |
 //! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/suite/docs` holds them against the programs |

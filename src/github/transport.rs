@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
-use crate::app::budget::{Meter, Priority, present_priority};
+use crate::app::budget::{Limit, Meter, Priority, present_priority};
 use crate::app::ports::CodeHostError;
 
 use super::answer::{Answer, asked_to_wait, cut, primary_limit};
@@ -101,6 +101,22 @@ const UNANSWERED: u32 = 3;
 /// For so long.
 const DOWN: Duration = Duration::from_secs(5);
 
+/// Begins at 0 what seldom happens, so that the first time is seen as a step.
+fn begin_counts() {
+    for reason in ["unreachable", "short-wait", "looked"] {
+        metrics::counter!("capstan_github_repeated_total", "reason" => reason).increment(0);
+    }
+    for priority in Priority::ALL.map(Priority::as_str) {
+        for limit in Limit::ALL.map(Limit::as_str) {
+            metrics::counter!(
+                "capstan_github_budget_waits_total", "priority" => priority, "limit" => limit
+            )
+            .increment(0);
+        }
+        metrics::gauge!("capstan_github_budget_wait_seconds", "priority" => priority).set(0.0);
+    }
+}
+
 /// How long a call waits for the budget where it is made.
 const fn patience(priority: Priority) -> Duration {
     Duration::from_secs(match priority {
@@ -152,6 +168,7 @@ impl GitHub {
     #[must_use]
     pub fn within(mut self, meter: Meter) -> Self {
         self.meter = Some(meter);
+        begin_counts();
         self
     }
 

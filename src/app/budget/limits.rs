@@ -85,6 +85,16 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Primary,
+        Self::PointsAMinute,
+        Self::ContentAMinute,
+        Self::ContentAnHour,
+        Self::Concurrent,
+        Self::AskedToWait,
+    ];
+
     /// The word for it in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -227,7 +227,8 @@ impl FleetInventory {
     /// Tells what it says of a definition from anything else that it might say: the files of all objects that have a
     /// say, the components that they name, and the folders that it gives.
     pub fn digest_of(&self, definition: &Object) -> String {
-        let mut text = format!("{:?}\n", self.inventory.settings.levels);
+        let levels: Vec<&str> = self.inventory.settings.levels.iter().map(|level| level.kind()).collect();
+        let mut text = format!("{}\n", levels.join(" "));
         let mut add = |object: &Object| {
             let blob = self.files.get(&object.level.path).map(BlobId::as_str).unwrap_or_default();
             text.push_str(&format!("{} {} {blob}\n", object.level, object.level.path));
@@ -245,7 +246,8 @@ impl FleetInventory {
             text.push_str(&format!("in {folder}\n"));
         }
         for one in self.subordinates(definition) {
-            text.push_str(&format!("{} {} {:?}\n", one.name, one.folder, one.levels));
+            let levels = one.levels.iter().map(|(level, name)| format!(" {}={name}", level.kind()));
+            text.push_str(&format!("{} {}{}\n", one.name, one.folder, levels.collect::<String>()));
         }
         sha256(text)
     }

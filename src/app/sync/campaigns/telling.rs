@@ -87,7 +87,7 @@ impl Run<'_> {
     async fn set_campaign_status(self, commit: &CommitId, status: CommitStatus) -> Result<(), SyncError> {
         let (records, repository) = (&self.ports.records, self.repository.id);
         let content = Fingerprint::of("campaign")
-            .field("state", format!("{:?}", status.state))
+            .field("state", status.state.as_str())
             .field("description", &status.description)
             .finish();
         let known = records.check(repository, commit, &status.context).await?;
