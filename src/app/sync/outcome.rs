@@ -40,7 +40,7 @@ pub(super) struct Outcome {
     pub(super) judged: BTreeMap<ProposalId, JudgedProposal>,
     /// What became of requests to merge.
     pub(super) merges: BTreeMap<RequestId, Answer>,
-    /// Proposals of which something could not be read just now: what was decided about them is not noted yet.
+    /// Proposals of which something could not be read or written just now: what was decided about them is not noted yet.
     pub(super) undecided: BTreeSet<ProposalId>,
     /// Requests that are answered later: GitHub is still computing.
     pub(super) postponed: BTreeSet<RequestId>,

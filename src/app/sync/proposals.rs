@@ -163,7 +163,11 @@ impl Run<'_> {
                 let priority = if is_new { Priority::Proposal } else { present_priority() };
                 let work = at_priority(priority, self.carry_out(planned, &id, decided, &mut outcome));
                 let state = Box::pin(work).await;
-                match self.settled(&id, decided, state, &mut outcome.ending).await {
+                let state = self.settled(&id, decided, state, &mut outcome.ending).await;
+                if state.as_ref().is_err_and(SyncError::may_pass) {
+                    outcome.undecided.extend(decided.carried.iter().cloned());
+                }
+                match state {
                     Err(error) if error.budget().is_some() => {
                         let why = sentence(&error.to_string());
                         spent = is_new.then(|| why.clone()).or(spent);
