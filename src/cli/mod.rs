@@ -42,8 +42,8 @@ pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
 pub use arguments::{
-    Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, DatabaseArguments, DatabaseCommand, Format,
-    Offline, PlannerProcess, Service,
+    Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, DatabaseArguments, DatabaseCommand,
+    DatabasePlace, Format, Offline, PlannerProcess, Service,
 };
 pub use crds::print_definitions;
 pub use database::{database_failure, print_database_check, print_exported, print_imported};

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::answer::cut;
-use super::transport::{API_VERSION, ConnectError, GitHubLimits, explain, http_client};
+use super::http_client::{ConnectError, explain, http_client};
+use super::transport::{API_VERSION, GitHubLimits};
 use crate::app::ports::{AppManifests, CreatedApp, ManifestError};
 
 /// The answer is a few kilobytes, most of them the key.
@@ -49,7 +50,7 @@ impl GitHubManifests {
     /// # Errors
     /// As [`GitHub::connect`](super::GitHub::connect).
     pub fn connect(api_url: &Url, limits: GitHubLimits) -> Result<Self, ConnectError> {
-        let client = http_client(api_url, &limits)?;
+        let client = http_client(api_url, limits.timeout)?;
         Ok(Self { rest: api_url.clone(), client, limits })
     }
 

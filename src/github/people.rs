@@ -20,7 +20,8 @@ use url::{Url, form_urlencoded};
 
 use super::answer::cut;
 use super::call::{Call, Identity};
-use super::transport::{GitHub, explain};
+use super::http_client::explain;
+use super::transport::GitHub;
 use crate::app::ports::{CodeHostError, Permission, SignIn, SignInError};
 
 const PER_PAGE: usize = 100;

@@ -4,17 +4,16 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use capstan_model::plain_http;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use reqwest::{Body, Client};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::app::budget::{Limit, Meter, Priority, present_priority};
@@ -24,6 +23,8 @@ use super::answer::{Answer, asked_to_wait, cut, primary_limit};
 use super::call::{Call, CountedFor, GRAPHQL, Identity, Keep};
 use super::conditional::{Memory, Remembered};
 use super::credentials::AppCredentials;
+use super::http_client::{ConnectError, explain, http_client};
+use super::lane::Lane;
 use super::tokens::{Rights, Tokens};
 
 pub(super) const API_VERSION: &str = "2022-11-28";
@@ -61,22 +62,6 @@ impl Default for GitHubLimits {
     }
 }
 
-/// Why no connection can be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The URL would show tokens to the network, or is none.
-    #[error("{url}: {reason}")]
-    Url {
-        /// The API's URL.
-        url: String,
-        /// Why it is refused.
-        reason: &'static str,
-    },
-    /// The HTTP client cannot be made.
-    #[error("cannot make an HTTP client: {0}")]
-    Client(String),
-}
-
 /// GitHub as one App sees it. Cheap to share; holds tokens, in memory only.
 pub struct GitHub {
     rest: Url,
@@ -96,10 +81,6 @@ pub struct GitHub {
 
 /// A wait that GitHub asks for is waited for where the call is made, up to this.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
-/// After so many calls in a row that were not answered, each of them repeated, nothing is asked for a while.
-const UNANSWERED: u32 = 3;
-/// For so long.
-const DOWN: Duration = Duration::from_secs(5);
 
 /// Begins at 0 what seldom happens, so that the first time is seen as a step.
 fn begin_counts() {
@@ -126,17 +107,6 @@ const fn patience(priority: Priority) -> Duration {
     })
 }
 
-/// What all calls share that GitHub counts together: those of an installation, of a person, of the App.
-pub(super) struct Lane {
-    concurrent: Semaphore,
-    /// GitHub asks that writes are made one after the other.
-    writes: Semaphore,
-    /// GitHub asked to be left alone until then.
-    quiet_until: Mutex<Option<Instant>>,
-    /// How many calls in a row were not answered, and when the last of them ended.
-    unanswered: Mutex<(u32, Option<Instant>)>,
-}
-
 impl GitHub {
     /// Prepares to talk to the API at `api_url` (`https://api.github.com`, `https://ghes.example/api/v3`);
     /// plain HTTP is taken on this machine only. Nothing is sent yet, but a Tokio runtime must be there.
@@ -145,7 +115,7 @@ impl GitHub {
         credentials: AppCredentials,
         limits: GitHubLimits,
     ) -> Result<Self, ConnectError> {
-        let client = http_client(api_url, &limits)?;
+        let client = http_client(api_url, limits.timeout)?;
         let mut rest = api_url.clone();
         rest.set_query(None);
         rest.set_fragment(None);
@@ -183,14 +153,7 @@ impl GitHub {
                 !matches!(known, CountedFor::Person(_)) || is_in_use || lane.still_quiet().is_some()
             });
         }
-        let lane = lanes.entry(counted_for).or_insert_with(|| {
-            Arc::new(Lane {
-                concurrent: Semaphore::new(self.limits.concurrent),
-                writes: Semaphore::new(1),
-                quiet_until: Mutex::default(),
-                unanswered: Mutex::default(),
-            })
-        });
+        let lane = lanes.entry(counted_for).or_insert_with(|| Arc::new(Lane::new(self.limits.concurrent)));
         Arc::clone(lane)
     }
 
@@ -547,82 +510,6 @@ fn count(call: &Call, status: Option<StatusCode>) {
     let method = call.method.to_string();
     metrics::counter!("capstan_github_requests_total", "method" => method, "route" => call.route, "code" => code)
         .increment(1);
-}
-
-/// A client for the API at `api_url`, in the ways that keep tokens secret.
-pub(super) fn http_client(api_url: &Url, limits: &GitHubLimits) -> Result<Client, ConnectError> {
-    let refuse = |reason| ConnectError::Url { url: api_url.to_string(), reason };
-    if api_url.cannot_be_a_base() || !api_url.username().is_empty() || api_url.password().is_some() {
-        return Err(ConnectError::Url {
-            url: "the API's URL".to_owned(),
-            reason: "must be like https://api.github.com, without credentials",
-        });
-    }
-    let private = api_url.host_str().is_some_and(plain_http::is_private);
-    if api_url.scheme() != "https" && !(api_url.scheme() == "http" && private) {
-        return Err(refuse(
-            "only https (and http within the cluster (*.svc) and on this machine) keeps tokens secret",
-        ));
-    }
-    let client = Client::builder()
-        .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-        // What may be repeated is decided here.
-        .retry(reqwest::retry::never())
-        // A redirect leads to no place that the network could read.
-        .https_only(api_url.scheme() == "https")
-        .connect_timeout(limits.timeout.min(Duration::from_secs(10)))
-        .read_timeout(limits.timeout);
-    // Nobody asks a proxy for this machine or this cluster.
-    let client = if private { client.no_proxy() } else { client };
-    client.build().map_err(|error| ConnectError::Client(explain(&error)))
-}
-
-/// An error of the HTTP client and its causes; requests, and with them tokens, are no part of it.
-pub(super) fn explain(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        let part = error.to_string();
-        let part = part.trim();
-        if !part.is_empty() && !text.contains(part) {
-            if !text.is_empty() {
-                text.push_str(": ");
-            }
-            text.push_str(part);
-        }
-        cause = error.source();
-    }
-    text
-}
-
-impl Lane {
-    fn answered(&self) {
-        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = (0, None);
-    }
-
-    fn was_unreachable(&self) {
-        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
-        *unanswered = (unanswered.0.saturating_add(1), Some(Instant::now()));
-    }
-
-    /// Whether it is no use to ask: so that of a thousand things of which each fails alone, not each waits by itself.
-    fn is_down(&self) -> bool {
-        let (times, last) = *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
-        times >= UNANSWERED && last.is_some_and(|last| last.elapsed() < DOWN)
-    }
-
-    fn still_quiet(&self) -> Option<Duration> {
-        let until = *self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until?.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())
-    }
-
-    pub(super) fn be_quiet(&self, wait: Duration) {
-        let until = Instant::now() + wait;
-        let mut quiet = self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
-        if quiet.is_none_or(|present| present < until) {
-            *quiet = Some(until);
-        }
-    }
 }
 
 impl std::fmt::Debug for GitHub {

@@ -4,34 +4,18 @@ use std::sync::Arc;
 
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::cli::{self, Agents, Failure};
-use capstan::config::{ServeOptions, database_of};
 use capstan::database::Database;
 use capstan_report::Refusal;
 use secrecy::ExposeSecret;
 
-use super::{failed, names, runtime};
+use super::{database_place, failed, names, runtime};
 
 /// Runs one command.
 pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {
-    let environment = |name: &str| std::env::var(name).ok();
-    let options = ServeOptions {
-        config: arguments.config.clone(),
-        database_url: arguments.database_url.clone(),
-        state_dir: arguments.state_dir.clone(),
-        ..ServeOptions::default()
-    };
-    let url = database_of(&options, &environment)
-        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
+    let url = database_place::url_of(&arguments.place)?;
     // An empty one would take the code, and the bot would never know it.
-    if let Some(file) = Database::missing_file(url.expose_secret()) {
-        return Err(Failure::Usage(
-            Refusal::Starting,
-            format!(
-                "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
-                file.display()
-            ),
-        ));
-    }
+    database_place::must_exist(&url, Refusal::Starting)?;
+    let environment = |name: &str| std::env::var(name).ok();
     let by = names::person(&environment, &names::machine());
     runtime()?.block_on(async {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use capstan::app::ports::SystemClock;
 use capstan::cli::{self, DatabaseArguments, DatabaseCommand, Failure, Outcome, database_failure as failed};
-use capstan::config::{ServeOptions, database_of};
 use capstan::database::Database;
 use capstan_report::Refusal;
 use secrecy::ExposeSecret;
 
-use super::runtime;
+use super::{database_place, runtime};
 
 /// Runs one command.
 pub(super) fn run(arguments: &DatabaseArguments) -> ExitCode {
@@ -23,26 +22,12 @@ pub(super) fn run(arguments: &DatabaseArguments) -> ExitCode {
 }
 
 fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
-    let environment = |name: &str| std::env::var(name).ok();
-    let options = ServeOptions {
-        config: arguments.config.clone(),
-        database_url: arguments.database_url.clone(),
-        state_dir: arguments.state_dir.clone(),
-        ..ServeOptions::default()
-    };
-    let url = database_of(&options, &environment)
-        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
-    let url = url.expose_secret();
-    let imports = matches!(arguments.command, DatabaseCommand::Import { .. });
-    if let Some(file) = Database::missing_file(url).filter(|_| !imports) {
-        return Err(Failure::Usage(
-            Refusal::Database,
-            format!(
-                "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
-                file.display()
-            ),
-        ));
+    let url = database_place::url_of(&arguments.place)?;
+    // An import makes it.
+    if !matches!(arguments.command, DatabaseCommand::Import { .. }) {
+        database_place::must_exist(&url, Refusal::Database)?;
     }
+    let url = url.expose_secret();
     let clock = Arc::new(SystemClock);
     runtime()?.block_on(async {
         match &arguments.command {

@@ -3,6 +3,7 @@
 mod agents;
 mod bot;
 mod database;
+mod database_place;
 #[cfg(feature = "demo")]
 mod demo;
 mod names;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use capstan_model::tree::{CommitId, EntryKind, Tree};
+use capstan_model::tree::Tree;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::inventory::Inline;
 use capstan_plan::proposal::{Guarded, ProposalId, guard_new, guard_upgrade};
@@ -19,9 +19,7 @@ use capstan_report::{Answer, MergeBasis, Refusal};
 use super::checks::{Comparison, Judging};
 use super::request::Request;
 use super::{Planned, Run, SyncError, by_target};
-use crate::app::ports::{
-    AuditEntry, CommitMetadata, MovedReference, NewTreeEntry, PullRequest, PullRequestState, Snapshot,
-};
+use crate::app::ports::{AuditEntry, MovedReference, PullRequest, PullRequestState, Snapshot};
 
 /// So many clusters are named in an answer and in a commit.
 const MOST_NAMED: usize = 20;
@@ -146,24 +144,10 @@ impl Run<'_> {
                 (None, None) => continue,
             });
         }
-        let files = Guarded::together(guarded);
-        let changed = files.files().filter(|file| file.before != file.after);
-        let entries: Vec<NewTreeEntry> = changed
-            .map(|file| match &file.after {
-                Some(text) => NewTreeEntry::Write {
-                    path: file.path.clone(),
-                    text: text.clone(),
-                    executable: head.tree.entry(&file.path).is_some_and(|e| e.kind == EntryKind::Executable),
-                },
-                None => NewTreeEntry::Delete { path: file.path.clone() },
-            })
-            .collect();
-        let host = &self.ports.host;
-        let tree = host.create_tree(self.repository, &head.root, &entries).await?;
-        let parents = vec![pull.head.clone()];
-        let commit = CommitMetadata { message: message(request, &inline.upgrades), tree, parents };
-        let commit: CommitId = host.create_commit(self.repository, &commit).await?;
-        let moved = host.move_branch(self.repository, &pull.head_branch, &pull.head, &commit).await?;
+        let message = message(request, &inline.upgrades);
+        let commit = self.commit_on(head, Guarded::together(guarded), message).await?;
+        let moved =
+            self.ports.host.move_branch(self.repository, &pull.head_branch, &pull.head, &commit).await?;
         if moved == MovedReference::Moved {
             let entry = AuditEntry {
                 repository: self.repository.id,

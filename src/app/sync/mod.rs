@@ -25,6 +25,7 @@ mod deciding;
 mod decisions;
 mod earlier;
 mod elsewhere;
+mod error;
 mod facts;
 mod heads;
 mod inline;
@@ -53,7 +54,6 @@ mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use capstan_campaign::membership::Candidate;
 use capstan_model::finding::{FileError, Place, rules};
@@ -61,7 +61,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
-use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
+use capstan_plan::proposal::{ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{BlockKey, Missing, hold_in_words, missing_in_words};
@@ -75,6 +75,7 @@ use self::components::RunComponents;
 use self::decisions::Decided;
 use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
+pub use self::error::SyncError;
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
@@ -84,8 +85,8 @@ use super::budget::{Priority, at_priority};
 use super::components::Supplier;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use super::ports::{
-    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror,
-    MirrorError, Records, RecordsError, Repository,
+    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, Records,
+    Repository,
 };
 
 /// Everything a run needs from outside.
@@ -127,95 +128,6 @@ pub struct Afterwards {
     pub consumers: Option<Consumers>,
     /// When time alone changes something, without any event: a window opens, a soak ends.
     pub look_again: Option<Timestamp>,
-}
-
-/// Why a run ended early. What it did stays; the next run goes on.
-#[derive(Debug, thiserror::Error)]
-pub enum SyncError {
-    /// GitHub.
-    #[error(transparent)]
-    Host(#[from] CodeHostError),
-    /// Git.
-    #[error(transparent)]
-    Mirror(#[from] MirrorError),
-    /// The database.
-    #[error(transparent)]
-    Records(#[from] RecordsError),
-    /// A plan that wants to write outside its target.
-    #[error(transparent)]
-    Outside(#[from] OutsideTarget),
-    /// The planner stopped in the middle: a fault of Capstan's.
-    #[error("planning stopped in the middle: {0}")]
-    Planning(#[from] tokio::task::JoinError),
-    /// The planner has no answer.
-    #[error(transparent)]
-    Planner(#[from] PlannerFailed),
-}
-
-impl SyncError {
-    /// How long GitHub asked to wait.
-    pub const fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Host(CodeHostError::RateLimited { retry_after, .. }) => Some(*retry_after),
-            _ => None,
-        }
-    }
-
-    /// How long what may be asked of GitHub is used up, where that is all there is to it.
-    pub const fn budget(&self) -> Option<Duration> {
-        match self {
-            Self::Host(CodeHostError::BudgetSpent { retry_after, .. }) => Some(*retry_after),
-            _ => None,
-        }
-    }
-
-    /// Whether it is about one thing that was looked at, so that others may go on.
-    const fn is_of_one(&self) -> bool {
-        match self {
-            // What was repeated in vain may be this one's trouble; where it is everybody's, the others are told at once.
-            // What is left for the more important is enough for them.
-            Self::Host(error) => Self::is_lone(error),
-            Self::Mirror(error) => !matches!(error, MirrorError::Disk { .. }),
-            Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
-            Self::Records(_) | Self::Outside(_) | Self::Planning(_) => false,
-        }
-    }
-
-    /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
-    const fn may_pass(&self) -> bool {
-        match self {
-            Self::Mirror(_) => !self.is_lasting(),
-            Self::Host(error) => Self::is_lone(error) && !error.is_refusal(),
-            _ => false,
-        }
-    }
-
-    const fn is_lone(error: &CodeHostError) -> bool {
-        error.is_refusal()
-            || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
-    }
-
-    /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
-    const fn is_lasting(&self) -> bool {
-        matches!(
-            self,
-            Self::Mirror(MirrorError::TooLarge { .. } | MirrorError::NoSuchCommit { .. })
-                | Self::Planner(PlannerFailed::Exceeded(_))
-        )
-    }
-
-    /// A word of a closed set, for metrics.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Host(CodeHostError::RateLimited { .. }) => "rate-limited",
-            Self::Host(CodeHostError::BudgetSpent { .. }) => "budget",
-            Self::Host(CodeHostError::Unreachable { .. }) => "github-unreachable",
-            Self::Host(_) => "github",
-            Self::Mirror(_) => "git",
-            Self::Records(_) => "database",
-            Self::Outside(_) | Self::Planning(_) | Self::Planner(_) => "planner",
-        }
-    }
 }
 
 /// The entry of `.capstan.yaml`.
@@ -536,7 +448,14 @@ impl Run<'_> {
             candidates: &candidates,
         };
         let mut outcome = self.bring_proposals_up(planned).await?;
-        self.tell_campaigns(planned, &outcome.campaigns).await?;
+        match self.tell_campaigns(&outcome.campaigns).await {
+            // The next run tells it; what was found out is kept all the same.
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "that campaigns stand still cannot be told");
+                outcome.ending.fail(error);
+            }
+            told => told?,
+        }
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await?;
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,

@@ -12,9 +12,9 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Answer, CampaignStanding, Gate};
 use jiff::Timestamp;
 
-use super::Ending;
 use super::facts::GitHubFacts;
 use super::request::RequestId;
+use super::{Ending, SyncError};
 use crate::app::ports::PullRequest;
 
 /// What became of a repository's proposals.
@@ -48,6 +48,19 @@ pub(super) struct Outcome {
     pub(super) campaigns: Campaigns,
     /// What is left for the end of the run.
     pub(super) ending: Ending,
+}
+
+impl Outcome {
+    /// What goes wrong with these alone, as their state. Where the next run may get further, what was decided of them is
+    /// heard again by that.
+    pub(super) fn fail(&mut self, members: &[ProposalId], error: SyncError) -> ProposalState {
+        if error.may_pass() {
+            self.undecided.extend(members.iter().cloned());
+        }
+        let state = ProposalState::new("failed", error.to_string());
+        self.ending.fail(error);
+        state
+    }
 }
 
 /// How releases stand that move through campaigns.

@@ -35,18 +35,19 @@ impl Run<'_> {
             // What is open goes on without it.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "earlier pull requests cannot be found: nothing new is opened");
-                let why = error.to_string();
+                let mut unopened: Vec<ProposalId> = Vec::new();
                 carriers.retain(|id, members| {
                     let opens = |member: &&ProposalId| self.may_join(id, member, &wanted);
                     let new: Vec<ProposalId> = members.iter().filter(opens).cloned().collect();
-                    for member in &new {
-                        let state = ProposalState::new("failed", why.clone());
-                        outcome.proposals.insert(member.clone(), state);
-                    }
                     members.retain(|member| !new.contains(member));
-                    new.is_empty() || self.is_open(id)
+                    let stays = new.is_empty() || self.is_open(id);
+                    unopened.extend(new);
+                    stays
                 });
-                outcome.ending.fail(error);
+                let state = outcome.fail(&unopened, error);
+                for member in unopened {
+                    outcome.proposals.insert(member, state.clone());
+                }
                 Earlier::default()
             }
             earlier => earlier?,
@@ -61,12 +62,7 @@ impl Run<'_> {
                         // What GitHub or Git does not tell of one is not its neighbours' trouble.
                         Err(error) if error.is_of_one() => {
                             tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
-                            let why = error.to_string();
-                            if error.may_pass() {
-                                outcome.undecided.extend(members.iter().cloned());
-                            }
-                            outcome.ending.fail(error);
-                            ProposalState::new("failed", why)
+                            outcome.fail(members, error)
                         }
                         state => state?,
                     };
@@ -95,8 +91,9 @@ impl Run<'_> {
                 outcome.proposals.insert(member.clone(), state);
             }
         }
-        let campaigns =
-            self.hold_by_campaigns(planned, (&carriers, &wanted, &earlier), &mut decided, &held).await?;
+        let campaigns = self
+            .hold_by_campaigns(planned, (&carriers, &wanted, &earlier), &mut decided, &held, &mut outcome)
+            .await?;
         for (id, waits) in &campaigns.waiting {
             note(&mut outcome, std::slice::from_ref(id), &ProposalState::new("waiting", waits.why.clone()));
         }
@@ -118,11 +115,11 @@ impl Run<'_> {
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "what was opened lately cannot be listed: nothing new is opened");
                 let state = ProposalState::new("waiting", sentence(&error.to_string()));
-                for one in decided.values().filter(|one| one.opens()) {
-                    note(&mut outcome, &one.carried, &state);
-                }
+                let opening = decided.values().filter(|one| one.opens());
+                let unopened: Vec<ProposalId> = opening.flat_map(|one| one.carried.clone()).collect();
+                outcome.fail(&unopened, error);
+                note(&mut outcome, &unopened, &state);
                 decided.retain(|_, one| !one.opens());
-                outcome.ending.fail(error);
                 Load::default()
             }
             shown => shown?,
@@ -163,23 +160,17 @@ impl Run<'_> {
                 let priority = if is_new { Priority::Proposal } else { present_priority() };
                 let work = at_priority(priority, self.carry_out(planned, &id, decided, &mut outcome));
                 let state = Box::pin(work).await;
-                let state = self.settled(&id, decided, state, &mut outcome.ending).await;
-                if state.as_ref().is_err_and(SyncError::may_pass) {
-                    outcome.undecided.extend(decided.carried.iter().cloned());
-                }
-                match state {
+                match self.settled(&id, decided, state, &mut outcome.ending).await {
                     Err(error) if error.budget().is_some() => {
                         let why = sentence(&error.to_string());
                         spent = is_new.then(|| why.clone()).or(spent);
-                        outcome.ending.fail(error);
+                        outcome.fail(&decided.carried, error);
                         ProposalState::new("waiting", why)
                     }
                     // What was repeated in vain is tried again by the next run; its neighbours go on.
                     Err(error) if error.is_of_one() => {
                         tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal could not be brought up");
-                        let why = error.to_string();
-                        outcome.ending.fail(error);
-                        ProposalState::new("failed", why)
+                        outcome.fail(&decided.carried, error)
                     }
                     state => state?,
                 }
@@ -251,6 +242,7 @@ impl Run<'_> {
         (carriers, wanted, earlier): (&Carriers, &BTreeMap<ProposalId, Wanted>, &Earlier),
         decided: &mut BTreeMap<ProposalId, Decided>,
         held: &BTreeMap<ProposalId, String>,
+        outcome: &mut Outcome,
     ) -> Result<Obeyed, SyncError> {
         let obeyed = self.obey_campaigns(planned, decided, held).await?;
         for (id, members) in carriers.iter().filter(|(id, _)| id.target.group().is_some()) {
@@ -268,6 +260,8 @@ impl Run<'_> {
                 Ok(without) => drop(decided.insert(id.clone(), without)),
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
+                    let state = outcome.fail(&going, error);
+                    note(outcome, &going, &state);
                     decided.remove(id);
                 }
                 Err(error) => return Err(error),

@@ -18,7 +18,7 @@ use super::intent::Intent;
 use super::{Run, SyncError};
 use crate::app::ports::{
     AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
-    NewTreeEntry, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState,
+    NewTreeEntry, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Snapshot,
 };
 
 /// What came of it.
@@ -95,26 +95,36 @@ impl Run<'_> {
         self.commit_on_base(Guarded::together(guarded), intent.commit_message()).await
     }
 
-    /// The one place that builds trees of clusters: of files alone that were let past the gate.
+    /// A commit of files on the tip of the base branch.
     pub(super) async fn commit_on_base(
         &self,
         files: Guarded<'_>,
         message: String,
     ) -> Result<CommitId, SyncError> {
-        let base = &self.facts.base;
+        self.commit_on(&self.facts.base, files, message).await
+    }
+
+    /// The one place that builds trees of clusters: of files alone that were let past the gate.
+    pub(super) async fn commit_on(
+        &self,
+        parent: &Snapshot,
+        files: Guarded<'_>,
+        message: String,
+    ) -> Result<CommitId, SyncError> {
+        let is_executable = |path| parent.tree.entry(path).is_some_and(|e| e.kind == EntryKind::Executable);
         let changed = files.files().filter(|file| file.before != file.after);
         let entries: Vec<NewTreeEntry> = changed
             .map(|file| match &file.after {
                 Some(text) => NewTreeEntry::Write {
                     path: file.path.clone(),
                     text: text.clone(),
-                    executable: base.tree.entry(&file.path).is_some_and(|e| e.kind == EntryKind::Executable),
+                    executable: is_executable(&file.path),
                 },
                 None => NewTreeEntry::Delete { path: file.path.clone() },
             })
             .collect();
-        let tree = self.ports.host.create_tree(self.repository, &base.root, &entries).await?;
-        let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
+        let tree = self.ports.host.create_tree(self.repository, &parent.root, &entries).await?;
+        let commit = CommitMetadata { message, tree, parents: vec![parent.commit.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
 

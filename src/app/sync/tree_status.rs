@@ -3,6 +3,7 @@
 //! A pull request that breaks a cluster says so in its check; what is broken on the default branch would otherwise stand
 //! on the fleet page alone. Where nothing is wrong nothing is said, unless something was said of that very commit.
 
+use capstan_model::tree::CommitId;
 use capstan_report::markdown::one_line;
 use capstan_report::{Fingerprint, Refusal, StatusState};
 
@@ -14,6 +15,20 @@ use crate::app::ports::{CheckRecord, CommitStatus};
 const NAME: &str = "capstan/tree";
 /// GitHub takes so many characters, the sign that something was cut off among them.
 const LONGEST: usize = 140;
+
+/// Whether a status stands there already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It does not.
+    Not,
+    /// A database that was lost knows nothing of what was said: GitHub is asked.
+    Unknown,
+}
+
+/// What a status says, as long as GitHub takes it.
+pub(super) fn status_text(text: &str) -> String {
+    one_line(text, LONGEST - 1)
+}
 
 impl Run<'_> {
     /// Says which targets cannot be planned.
@@ -49,24 +64,43 @@ impl Run<'_> {
         let status = CommitStatus {
             context: NAME.to_owned(),
             state,
-            description: one_line(
-                description.as_deref().unwrap_or("all clusters can be planned"),
-                LONGEST - 1,
-            ),
+            description: status_text(description.as_deref().unwrap_or("all clusters can be planned")),
             target_url: description.as_ref().and_then(|_| Refusal::State.link()),
         };
-        let write = Write::tree_status(head.as_str(), &content);
+        self.write_status(head, status, content, Said::Not).await
+    }
+
+    /// Says a commit status, but where GitHub refused just that before, and remembers what was said.
+    pub(super) async fn write_status(
+        self,
+        commit: &CommitId,
+        status: CommitStatus,
+        content: String,
+        said: Said,
+    ) -> Result<(), SyncError> {
+        let (host, repository) = (&self.ports.host, self.repository.id);
+        let write = Write::tree_status(commit.as_str(), &content);
         if self.refusal(&write).is_some() {
             return Ok(());
         }
-        let host = &self.ports.host;
-        let written = host.create_commit_status(self.repository, head, &status).await;
-        if self.attempt(&write, written.map_err(SyncError::from)).await?.is_some() {
-            return Ok(());
+        let is_said = match said {
+            Said::Not => false,
+            Said::Unknown => {
+                let there = host.commit_status(self.repository, commit, &status.context).await?;
+                there.is_some_and(|there| {
+                    there.state == status.state && there.description == status.description
+                })
+            }
+        };
+        if !is_said {
+            let written = host.create_commit_status(self.repository, commit, &status).await;
+            if self.attempt(&write, written.map_err(SyncError::from)).await?.is_some() {
+                return Ok(());
+            }
         }
-        let (head, name) = (head.clone(), NAME.to_owned());
+        let (head, name) = (commit.clone(), status.context);
         let record =
             CheckRecord { repository, head, name, check_run: 0, content, verdict: None, pressed: None };
-        Ok(records.save_check(&record).await?)
+        Ok(self.ports.records.save_check(&record).await?)
     }
 }

@@ -94,9 +94,9 @@ pub struct Crds {
     pub providers: bool,
 }
 
-/// `capstan agents`
+/// Where the bot's database is, as the bot was told
 #[derive(Debug, Args)]
-pub struct Agents {
+pub struct DatabasePlace {
     /// The bot's YAML file with settings [env: CAPSTAN_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
@@ -106,6 +106,14 @@ pub struct Agents {
     /// The bot's state directory [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
     #[arg(long, value_name = "DIR", global = true)]
     pub state_dir: Option<PathBuf>,
+}
+
+/// `capstan agents`
+#[derive(Debug, Args)]
+pub struct Agents {
+    /// Where the bot's database is.
+    #[command(flatten)]
+    pub place: DatabasePlace,
     /// What to do.
     #[command(subcommand)]
     pub command: AgentsCommand,
@@ -141,15 +149,9 @@ pub enum AgentsCommand {
 /// `capstan database`
 #[derive(Debug, Args)]
 pub struct DatabaseArguments {
-    /// The bot's YAML file with settings [env: CAPSTAN_CONFIG]
-    #[arg(long, value_name = "FILE", global = true)]
-    pub config: Option<PathBuf>,
-    /// The bot's database [env: CAPSTAN_DATABASE_URL] [default: SQLite in the state directory]
-    #[arg(long, value_name = "URL", global = true)]
-    pub database_url: Option<String>,
-    /// The bot's state directory [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
-    #[arg(long, value_name = "DIR", global = true)]
-    pub state_dir: Option<PathBuf>,
+    /// Where the bot's database is.
+    #[command(flatten)]
+    pub place: DatabasePlace,
     /// What to do.
     #[command(subcommand)]
     pub command: DatabaseCommand,

@@ -1,6 +1,6 @@
 //! The checks of merges that waves want, by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_campaign::facts::{Member, Memory, Standing, Verdict};
 use capstan_campaign::settings::CampaignSettings;
@@ -20,7 +20,6 @@ impl Run<'_> {
         memory: &Memory,
         (ids, members): (&[ProposalId], &mut [Member]),
     ) -> Result<bool, SyncError> {
-        let now = self.ports.clock.now();
         let mut waits = false;
         for (at, wave) in settings.waves.iter().enumerate() {
             if wave.verify.checks.is_empty() {
@@ -46,29 +45,52 @@ impl Run<'_> {
                 .filter(|(_, member)| is_of_wave(member))
                 .map(|(id, _)| id)
                 .collect();
-            let merges = self.merges_of(planned, &those).await?;
-            'wave: for (id, member) in ids.iter().zip(members.iter_mut()).filter(|(_, one)| is_of_wave(one)) {
-                let commit = match merges.get(id) {
-                    Some(number) => self.merge_commit(*number).await?,
-                    None => None,
+            let of_wave = ids.iter().zip(members.iter_mut()).filter(|(_, one)| is_of_wave(one));
+            let all_passed = match self.merges_of(planned, &those).await {
+                Ok(merges) => self.ask_checks(&wave.verify.checks, &merges, of_wave).await,
+                Err(error) => Err(error),
+            };
+            waits |= match all_passed {
+                Ok(all_passed) => !all_passed,
+                // Then they have not passed yet; the other waves and everybody else go on.
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, campaign = settings.name, wave = wave.name, error = %error, "checks of merges cannot be read");
+                    true
+                }
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(waits)
+    }
+
+    /// Notes what the checks of these say, up to the first that has not passed; whether all have.
+    async fn ask_checks<'m>(
+        self,
+        names: &BTreeSet<String>,
+        merges: &BTreeMap<ProposalId, u64>,
+        of_wave: impl Iterator<Item = (&'m ProposalId, &'m mut Member)>,
+    ) -> Result<bool, SyncError> {
+        let now = self.ports.clock.now();
+        for (id, member) in of_wave {
+            let commit = match merges.get(id) {
+                Some(number) => self.merge_commit(*number).await?,
+                None => None,
+            };
+            // What was not merged through a pull request of Capstan's is judged as the branch is now.
+            let commit = commit.unwrap_or_else(|| self.facts.base.commit.clone());
+            for name in names {
+                let verdict = match self.ports.host.verdict(self.repository, &commit, name).await? {
+                    None | Some(CheckState::Pending) => Verdict::Pending,
+                    Some(CheckState::Passed) => Verdict::Passed { at: now },
+                    Some(CheckState::Failed) => Verdict::Failed { at: now },
                 };
-                // What was not merged through a pull request of Capstan's is judged as the branch is now.
-                let commit = commit.unwrap_or_else(|| self.facts.base.commit.clone());
-                for name in &wave.verify.checks {
-                    let verdict = match self.ports.host.verdict(self.repository, &commit, name).await? {
-                        None | Some(CheckState::Pending) => Verdict::Pending,
-                        Some(CheckState::Passed) => Verdict::Passed { at: now },
-                        Some(CheckState::Failed) => Verdict::Failed { at: now },
-                    };
-                    member.checks.insert(name.clone(), verdict);
-                    if !matches!(verdict, Verdict::Passed { .. }) {
-                        waits = true;
-                        break 'wave;
-                    }
+                member.checks.insert(name.clone(), verdict);
+                if !matches!(verdict, Verdict::Passed { .. }) {
+                    return Ok(false);
                 }
             }
         }
-        Ok(waits)
+        Ok(true)
     }
 
     /// The pull requests that brought what these have, as far as they were Capstan's.

@@ -3,17 +3,13 @@
 use capstan_campaign::decision::{Decision, WaveState};
 use capstan_campaign::facts::{Member, Standing};
 use capstan_model::tree::CommitId;
-use capstan_report::markdown::one_line;
 use capstan_report::{CampaignStanding, Fingerprint, Refusal, StatusState};
 
 use super::super::outcome::Campaigns;
-use super::super::refusals::Write;
-use super::super::{Planned, Run, SyncError};
+use super::super::tree_status::{Said, status_text};
+use super::super::{Run, SyncError};
 use super::Moving;
-use crate::app::ports::{AuditEntry, CheckRecord, CommitStatus};
-
-/// GitHub takes so many characters, the sign that something was cut off among them.
-const LONGEST: usize = 140;
+use crate::app::ports::{AuditEntry, CommitStatus};
 
 /// How a release stands, for people.
 pub(super) fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) -> CampaignStanding {
@@ -44,11 +40,7 @@ pub(super) fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Memb
 
 impl Run<'_> {
     /// Says on the commits of releases which campaigns stand still, once; and that they go on.
-    pub(in super::super) async fn tell_campaigns(
-        self,
-        planned: Planned<'_>,
-        campaigns: &Campaigns,
-    ) -> Result<(), SyncError> {
+    pub(in super::super) async fn tell_campaigns(self, campaigns: &Campaigns) -> Result<(), SyncError> {
         for (note, stop) in &campaigns.stopped {
             tracing::warn!(repository = %self.repository.name, campaign = note.campaign, release = note.release, why = stop.why, "campaign-stopped");
             let entry = AuditEntry {
@@ -75,12 +67,11 @@ impl Run<'_> {
             let status = CommitStatus {
                 context: name,
                 state,
-                description: one_line(&description, LONGEST - 1),
+                description: status_text(&description),
                 target_url: Refusal::State.link(),
             };
             self.set_campaign_status(&commit, status).await?;
         }
-        let _settings_say_no_more = planned;
         Ok(())
     }
 
@@ -94,27 +85,7 @@ impl Run<'_> {
         if known.as_ref().is_some_and(|known| known.content == content) {
             return Ok(());
         }
-        let write = Write::tree_status(commit.as_str(), &content);
-        if self.refusal(&write).is_some() {
-            return Ok(());
-        }
-        let host = &self.ports.host;
-        let said = match &known {
-            Some(_) => None,
-            // A database that was lost knows nothing of what was said.
-            None => host.commit_status(self.repository, commit, &status.context).await?,
-        };
-        let is_said =
-            said.is_some_and(|said| said.state == status.state && said.description == status.description);
-        if !is_said {
-            let written = host.create_commit_status(self.repository, commit, &status).await;
-            if self.attempt(&write, written.map_err(SyncError::from)).await?.is_some() {
-                return Ok(());
-            }
-        }
-        let (head, name) = (commit.clone(), status.context);
-        let record =
-            CheckRecord { repository, head, name, check_run: 0, content, verdict: None, pressed: None };
-        Ok(records.save_check(&record).await?)
+        let said = if known.is_some() { Said::Not } else { Said::Unknown };
+        self.write_status(commit, status, content, said).await
     }
 }

@@ -1,0 +1,62 @@
+//! What calls share that GitHub counts together: their turns, and whether it is any use to ask just now.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+
+/// After so many calls in a row that were not answered, each of them repeated, nothing is asked for a while.
+const UNANSWERED: u32 = 3;
+/// For so long.
+const DOWN: Duration = Duration::from_secs(5);
+
+/// What all calls share that GitHub counts together: those of an installation, of a person, of the App.
+pub(super) struct Lane {
+    pub(super) concurrent: Semaphore,
+    /// GitHub asks that writes are made one after the other.
+    pub(super) writes: Semaphore,
+    /// GitHub asked to be left alone until then.
+    quiet_until: Mutex<Option<Instant>>,
+    /// How many calls in a row were not answered, and when the last of them ended.
+    unanswered: Mutex<(u32, Option<Instant>)>,
+}
+
+impl Lane {
+    /// A lane of so many calls at once.
+    pub(super) fn new(concurrent: usize) -> Self {
+        Self {
+            concurrent: Semaphore::new(concurrent),
+            writes: Semaphore::new(1),
+            quiet_until: Mutex::default(),
+            unanswered: Mutex::default(),
+        }
+    }
+
+    pub(super) fn answered(&self) {
+        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = (0, None);
+    }
+
+    pub(super) fn was_unreachable(&self) {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        *unanswered = (unanswered.0.saturating_add(1), Some(Instant::now()));
+    }
+
+    /// Whether it is no use to ask: so that of a thousand things of which each fails alone, not each waits by itself.
+    pub(super) fn is_down(&self) -> bool {
+        let (times, last) = *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        times >= UNANSWERED && last.is_some_and(|last| last.elapsed() < DOWN)
+    }
+
+    pub(super) fn still_quiet(&self) -> Option<Duration> {
+        let until = *self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until?.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())
+    }
+
+    pub(super) fn be_quiet(&self, wait: Duration) {
+        let until = Instant::now() + wait;
+        let mut quiet = self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
+        if quiet.is_none_or(|present| present < until) {
+            *quiet = Some(until);
+        }
+    }
+}

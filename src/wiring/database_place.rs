@@ -1,0 +1,33 @@
+//! Where the bot's database is, for those who open it beside the bot.
+
+use capstan::cli::{DatabasePlace, Failure};
+use capstan::config::{ServeOptions, database_of};
+use capstan::database::Database;
+use capstan_report::Refusal;
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// Its URL.
+pub(super) fn url_of(place: &DatabasePlace) -> Result<SecretString, Failure> {
+    let options = ServeOptions {
+        config: place.config.clone(),
+        database_url: place.database_url.clone(),
+        state_dir: place.state_dir.clone(),
+        ..ServeOptions::default()
+    };
+    database_of(&options, &|name: &str| std::env::var(name).ok())
+        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))
+}
+
+/// Refuses one that does not exist: made by whoever opens it here, it would be empty, and not the bot's.
+pub(super) fn must_exist(url: &SecretString, refusal: Refusal) -> Result<(), Failure> {
+    match Database::missing_file(url.expose_secret()) {
+        None => Ok(()),
+        Some(file) => Err(Failure::Usage(
+            refusal,
+            format!(
+                "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
+                file.display()
+            ),
+        )),
+    }
+}
