@@ -1,6 +1,8 @@
 //! `capstan serve`, killed at random moments, with and without losing its database.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -115,13 +117,23 @@ impl Place {
         self.folder.path().join("state")
     }
 
-    /// Until a process here takes deliveries.
-    pub(super) fn wait_until_listening(&self) {
+    /// Until a process here answers. That its port is open says less: it is taken before the database is there, which a
+    /// lost one's tables are not in yet.
+    pub(super) fn wait_until_serving(&self) {
         let patience = Instant::now() + Duration::from_secs(60);
-        while std::net::TcpStream::connect(&self.listen).is_err() {
-            assert!(Instant::now() < patience, "it does not listen:\n{}", self.log());
+        while !self.answers() {
+            assert!(Instant::now() < patience, "it does not answer:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn answers(&self) -> bool {
+        let Ok(mut stream) = TcpStream::connect(&self.listen) else { return false };
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let asked =
+            write!(stream, "GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.listen);
+        let mut answer = String::new();
+        asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 ")
     }
 
     /// A minute passes for the jobs that are held.
@@ -232,7 +244,7 @@ fn sigkill_at_random_moments_leads_to_the_same_end() {
         }
         process = place.start();
         wait_until_settled(&forge, &place, &release, &told);
-        place.wait_until_listening();
+        place.wait_until_serving();
         let stored = place.stored_deliveries();
         let taken = forge.deliveries().into_iter().skip(lost_with_database).filter(is_kept);
         let lost: Vec<String> = taken.map(|one| one.guid).filter(|guid| !stored.contains(guid)).collect();

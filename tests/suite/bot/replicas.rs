@@ -65,7 +65,7 @@ impl Pair {
         self.release("v22.0.0", "v1.22.0");
         let processes = [self.places[0].start(), self.places[1].start()];
         for place in &self.places {
-            place.wait_until_listening();
+            place.wait_until_serving();
         }
         wait_until_settled(&self.forge, &self.places[0], "v22.0.0", "at first");
         processes
@@ -168,7 +168,7 @@ fn one_of_two_is_killed_again_and_again_and_the_other_goes_on() {
         wait_until_settled(&pair.forge, &pair.places[1 - killed], &release, &told);
         pair.nothing_is_lost(expected, &told);
         processes[killed] = Some(pair.places[killed].start());
-        pair.places[killed].wait_until_listening();
+        pair.places[killed].wait_until_serving();
     }
     end(pair, processes);
 }
