@@ -5,7 +5,7 @@ use std::time::Duration;
 use capstan::app::intake::look_for_missed;
 use capstan::app::ports::MissedDeliveries as _;
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan_forge::{Edit, Fault, Matching, Strike};
+use capstan_forge::{Edit, Fault, Matching, Permission, Strike};
 
 use super::town::{REPOSITORY, Town};
 
@@ -210,7 +210,9 @@ async fn what_only_a_part_needs_costs_only_that_part() {
     }
 
     // What was decided there counts while it cannot be read.
-    town.comment(town.open_pulls()[0].number, "ada", "/capstan pause the audit").await;
+    town.forge.create_user("olga").unwrap();
+    town.forge.grant(REPOSITORY, "olga", Permission::Admin).unwrap();
+    town.comment(town.open_pulls()[0].number, "olga", "/capstan pause the audit").await;
     assert!(dashboard().contains("the audit"), "{}", dashboard());
     fail("GET", &issue);
     town.release("v22.9.0", "v1.22.19");
