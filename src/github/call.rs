@@ -87,17 +87,37 @@ impl Effect {
     }
 }
 
-/// Routes whose `POST` (of merging, `PUT`) creates content. GitHub publishes no list for its limit; these are the ones that
-/// its description of the API marks as triggering notifications, as its own client libraries take it, and, since people
-/// see them too, checks and statuses.
-const CREATE_CONTENT: &[&str] = &[
-    "/repos/{owner}/{repo}/check-runs",
-    "/repos/{owner}/{repo}/issues",
-    "/repos/{owner}/{repo}/issues/{issue_number}/comments",
-    "/repos/{owner}/{repo}/pulls",
-    "/repos/{owner}/{repo}/pulls/{pull_number}/merge",
-    "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
-    "/repos/{owner}/{repo}/statuses/{sha}",
+/// What creates content. GitHub publishes no list for its limit; these are the operations that its description of the API
+/// marks as triggering notifications, as its own client libraries take it, whether Capstan asks for them or not, and
+/// [`SEEN`].
+const NOTIFY: &[(Method, &str)] = &[
+    (Method::DELETE, "/orgs/{org}/invitations/{invitation_id}"),
+    (Method::DELETE, "/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by/{issue_id}"),
+    (Method::DELETE, "/repos/{owner}/{repo}/issues/{issue_number}/issue-field-values/{issue_field_id}"),
+    (Method::DELETE, "/repos/{owner}/{repo}/issues/{issue_number}/sub_issue"),
+    (Method::PATCH, "/repos/{owner}/{repo}/issues/{issue_number}/sub_issues/priority"),
+    (Method::POST, "/orgs/{org}/invitations"),
+    (Method::POST, "/repos/{owner}/{repo}/commits/{commit_sha}/comments"),
+    (Method::POST, "/repos/{owner}/{repo}/issues"),
+    (Method::POST, "/repos/{owner}/{repo}/issues/{issue_number}/comments"),
+    (Method::POST, "/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by"),
+    (Method::POST, "/repos/{owner}/{repo}/issues/{issue_number}/issue-field-values"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/comments"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/reviews"),
+    (Method::POST, "/repos/{owner}/{repo}/releases"),
+    (Method::PUT, "/repos/{owner}/{repo}/collaborators/{username}"),
+    (Method::PUT, "/repos/{owner}/{repo}/issues/{issue_number}/issue-field-values"),
+    (Method::PUT, "/repos/{owner}/{repo}/pulls/{pull_number}/merge"),
+    (Method::PUT, "/repos/{owner}/{repo}/pulls/{pull_number}/merge-async"),
+];
+
+/// What people see in a conversation without being told of it: counted as content too, to be on the safe side.
+const SEEN: &[(Method, &str)] = &[
+    (Method::POST, "/repos/{owner}/{repo}/check-runs"),
+    (Method::POST, "/repos/{owner}/{repo}/statuses/{sha}"),
 ];
 
 /// Whether the answer is kept, to ask only for changes the next time.
@@ -147,10 +167,10 @@ impl Call {
 
     /// What it takes of GitHub's limits.
     pub(super) fn cost(&self) -> Cost {
-        let creates = self.method == Method::POST || self.method == Method::PUT;
+        let is_it = |(method, route): &(Method, &str)| *method == self.method && *route == self.route;
         match self.effect {
             Effect::Reads => Cost::READ,
-            _ if creates && CREATE_CONTENT.contains(&self.route) => Cost::CONTENT,
+            _ if NOTIFY.iter().chain(SEEN).any(is_it) => Cost::CONTENT,
             _ => Cost::WRITE,
         }
     }
@@ -209,5 +229,34 @@ impl Call {
     pub(super) fn conditional(mut self) -> Self {
         self.keep = Keep::ForNextTime;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
+    fn what_github_marks_as_triggering_notifications_counts_as_content() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/target/github/api.github.com.json");
+        let Ok(text) = std::fs::read_to_string(file) else {
+            println!("SKIPPED: {file} is absent, so nothing is held against it; run tests/fetch-openapi");
+            return;
+        };
+        let description: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut marked = Vec::new();
+        for (route, operations) in description["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                if operation["x-github"]["triggersNotification"] == true {
+                    marked.push(format!("{} {route}", method.to_uppercase()));
+                }
+            }
+        }
+        marked.sort();
+        let mut known: Vec<String> =
+            NOTIFY.iter().map(|(method, route)| format!("{method} {route}")).collect();
+        known.sort();
+        assert_eq!(known, marked);
     }
 }

@@ -20,6 +20,8 @@ const SLOT_MS: i64 = 500;
 const OLD_SLOT_MS: i64 = 20_000;
 /// For how long at most a call is stepped aside for that does not come back.
 const PATIENCE_MS: i64 = 12_000;
+/// What ends later than this from now was noted by a clock that was ahead.
+const FURTHEST_MS: i64 = 2 * MINUTE_MS;
 /// What was not used in so long may be used at once by those who are spread over the time.
 const CATCH_UP_MS: i64 = 60_000;
 
@@ -320,6 +322,24 @@ impl Ledger {
         Grant { cost, until: at(until_ms) }
     }
 
+    /// What ends further ahead than anything is granted for was granted by a clock that has been set back since: it counts
+    /// from now on, and not until the clock is there again.
+    fn begin_anew_where_the_clock_was_set_back(&mut self, now_ms: i64) {
+        let ahead_ms = now_ms + FURTHEST_MS;
+        self.counted.iter_mut().for_each(|counted| {
+            if counted.end_ms > ahead_ms {
+                counted.end_ms = slot(now_ms, SLOT_MS);
+            }
+        });
+        self.counted.sort_by_key(|counted| counted.end_ms);
+        self.waiting.retain(|(.., until_ms)| *until_ms <= ahead_ms);
+        self.seats.retain(|(.., until_ms)| *until_ms <= ahead_ms);
+        self.paced.iter_mut().for_each(|(_, last_ms)| *last_ms = (*last_ms).min(now_ms));
+        self.primaries.retain(|(_, primary)| primary.reset_ms <= now_ms + 2 * HOUR_MS);
+        // Nobody asks for more than an hour.
+        self.quiet_until_ms = self.quiet_until_ms.min(now_ms + HOUR_MS);
+    }
+
     /// What was due a while ago and was not taken may be taken at once.
     fn note_paced(&mut self, span: &Span, now_ms: i64, ask: &Ask<'_>, cost: Cost) {
         let due_ms = self.due_ms(span, now_ms, (span.of)(cost), share_of(span.most, ask.priority));
@@ -330,6 +350,7 @@ impl Ledger {
 
     /// Forgets what counts no more, and keeps of what only the hour counts a row every 20 s.
     fn forget(&mut self, now_ms: i64) {
+        self.begin_anew_where_the_clock_was_set_back(now_ms);
         let counts = |counted: &Counted| {
             let span = if counted.cost.content > 0 { HOUR_MS } else { MINUTE_MS };
             counted.end_ms + span > now_ms && !counted.cost.is_nothing()

@@ -2,6 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+/// What nobody asked for in so long goes: each repository is looked at more often, and what a release that was
+/// superseded brought is never asked for again.
+const IDLE: Duration = Duration::from_secs(6 * 60);
+/// How often it is looked for.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// Values with their size. When there is no room, what the present round did not ask for goes; a value
 /// for which that makes no room is not kept. So a round that asks for more than fits, always in the
@@ -14,34 +21,65 @@ pub(super) struct Bounded<K, V> {
     swept: u64,
     entries: HashMap<K, Entry<V>>,
     /// Groups that were asked for as a whole, and when.
-    groups: HashMap<usize, u64>,
+    groups: HashMap<usize, Asked>,
+    /// When it was last looked for what nobody asks for.
+    looked: Instant,
 }
 
 struct Entry<V> {
     value: V,
     bytes: usize,
-    round: u64,
+    asked: Asked,
     group: usize,
+}
+
+/// When something was asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    round: u64,
+    at: Instant,
 }
 
 impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget, used: 0, round: 1, swept: 0, entries: HashMap::new(), groups: HashMap::new() }
+        let (entries, groups, looked) = (HashMap::new(), HashMap::new(), Instant::now());
+        Self { budget, used: 0, round: 1, swept: 0, entries, groups, looked }
     }
 
-    pub(super) const fn begin_round(&mut self) {
+    pub(super) fn begin_round(&mut self) {
         self.round += 1;
+        if self.looked.elapsed() >= LOOK {
+            self.forget_idle(Instant::now());
+        }
+    }
+
+    fn forget_idle(&mut self, now: Instant) {
+        self.looked = now;
+        let is_new = |asked: &Asked| now.saturating_duration_since(asked.at) < IDLE;
+        self.groups.retain(|_, asked| is_new(asked));
+        self.retain(|entry, groups| is_new(&entry.asked) || groups.contains_key(&entry.group));
+    }
+
+    fn retain(&mut self, stays: impl Fn(&Entry<V>, &HashMap<usize, Asked>) -> bool) {
+        let groups = &self.groups;
+        self.entries.retain(|_, entry| stays(entry, groups));
+        self.used = self.entries.values().map(|entry| entry.bytes).sum();
+    }
+
+    fn now(&self) -> Asked {
+        Asked { round: self.round, at: Instant::now() }
     }
 
     pub(super) fn get(&mut self, key: &K) -> Option<V> {
+        let asked = self.now();
         let entry = self.entries.get_mut(key)?;
-        entry.round = self.round;
+        entry.asked = asked;
         Some(entry.value.clone())
     }
 
     /// Asks for all values of a group at once, whoever holds them.
     pub(super) fn want_group(&mut self, group: usize) {
-        self.groups.insert(group, self.round);
+        self.groups.insert(group, self.now());
     }
 
     pub(super) fn keep(&mut self, key: K, value: V, bytes: usize, group: usize) {
@@ -51,13 +89,13 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
         if self.used + bytes > self.budget && self.swept < self.round {
             self.swept = self.round;
             let round = self.round;
-            self.groups.retain(|_, asked| *asked == round);
-            self.entries.retain(|_, entry| entry.round == round || self.groups.contains_key(&entry.group));
-            self.used = self.entries.values().map(|entry| entry.bytes).sum();
+            self.groups.retain(|_, asked| asked.round == round);
+            self.retain(|entry, groups| entry.asked.round == round || groups.contains_key(&entry.group));
         }
         if self.used + bytes <= self.budget {
             self.used += bytes;
-            self.entries.insert(key, Entry { value, bytes, round: self.round, group });
+            let asked = self.now();
+            self.entries.insert(key, Entry { value, bytes, asked, group });
         }
     }
 }
@@ -102,6 +140,20 @@ mod tests {
         map.want_group(7);
         map.keep("c", 3, 15, 7);
         assert_eq!((map.get(&"a"), map.get(&"b"), map.get(&"c")), (Some(1), None, Some(3)));
+    }
+
+    #[test]
+    fn what_nobody_asks_for_any_more_goes_though_there_is_room() {
+        let mut map = Bounded::new(100);
+        map.keep("a", 1, 10, 1);
+        map.keep("b", 2, 10, 2);
+        map.want_group(2);
+        let now = Instant::now();
+        map.forget_idle(now + IDLE / 2);
+        assert_eq!(map.used, 20);
+        map.groups.get_mut(&2).unwrap().at = now + IDLE / 2;
+        map.forget_idle(now + IDLE + Duration::from_secs(1));
+        assert_eq!((map.get(&"a"), map.get(&"b"), map.used), (None, Some(2), 10));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use capstan_report::{Block, BlockKey, BlockPart, BlockPlace};
 use secrecy::SecretString;
 
 use super::refusals::Refusals;
-use super::{Ports, SyncError, beyond_limits};
+use super::{Ending, Ports, SyncError, beyond_limits};
 use crate::app::ports::{BranchHead, MirrorError, ProposalRecord, PullRequest, Repository, Snapshot};
 
 /// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
@@ -33,8 +33,8 @@ pub(super) struct GitHubFacts {
     pub(super) kinds: Vec<SourceKind>,
     /// Heads of the branches of proposals.
     pub(super) branches: BTreeMap<ProposalId, CommitId>,
-    /// What merge queues try: branches with their heads.
-    pub(super) merge_groups: Vec<BranchHead>,
+    /// What merge queues try: branches with their heads; `None` where nobody knows just now.
+    pub(super) merge_groups: Option<Vec<BranchHead>>,
     /// Head of the branch of first contact.
     pub(super) onboarding: Option<CommitId>,
     /// Open pull requests from those branches to the default branch.
@@ -53,14 +53,19 @@ pub(super) struct GitHubFacts {
     pub(super) refusals: Refusals,
 }
 
-/// Loads them; `None` for a repository without a commit.
-pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Option<GitHubFacts>, SyncError> {
+/// Loads them, with what could not be read and is not needed by all; `None` for a repository without a commit.
+pub(super) async fn load(
+    ports: &Ports,
+    repository: &Repository,
+) -> Result<Option<(GitHubFacts, Ending)>, SyncError> {
+    let mut ending = Ending::default();
     let host = &ports.host;
     // The base's tip is read last: a pull request seen as merged then has its content in the base, and
     // one that is merged meanwhile is seen as open, which the next writes find out for themselves.
     let open = host.open_pull_requests(repository).await?;
     let branches = host.branches(repository, BRANCH_PREFIX).await?;
-    let merge_groups = host.branches(repository, QUEUE_PREFIX).await?;
+    let merge_groups = host.branches(repository, QUEUE_PREFIX).await.map_err(SyncError::from);
+    let merge_groups = ending.isolate(repository, "listing what merge queues try", merge_groups)?;
     let Some(tip) = host.branch(repository, &repository.default_branch).await? else { return Ok(None) };
     let token = host.git_token(repository).await?;
     let (base, beyond_limits) = match ports.mirror.snapshot(repository, &token, &tip).await {
@@ -81,7 +86,7 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     let carriers = carriers(&proposals, &shared);
     let records = ports.records.proposals(repository.id).await?;
     let refusals = Refusals::load(ports.records.as_ref(), repository.id).await?;
-    Ok(Some(GitHubFacts {
+    let facts = GitHubFacts {
         token,
         base,
         beyond_limits,
@@ -102,7 +107,8 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
         refusals,
         written: records.iter().map(|record| (record.head.clone(), record.proposal.clone())).collect(),
         records: records.into_iter().map(|record| (record.proposal.clone(), record)).collect(),
-    }))
+    };
+    Ok(Some((facts, ending)))
 }
 
 /// Who shares which open pull request.

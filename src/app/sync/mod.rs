@@ -72,6 +72,7 @@ use self::checks::{Compared, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::clusters::AskedClusters;
 use self::components::RunComponents;
+use self::dashboard::Kept;
 use self::decisions::Decided;
 use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
@@ -207,6 +208,23 @@ impl Ending {
         self.failure.get_or_insert(error);
     }
 
+    /// What goes wrong with one thing alone is told at the end, and costs nothing else; `None` where it did.
+    fn isolate<T>(
+        &mut self,
+        repository: &Repository,
+        doing: &'static str,
+        result: Result<T, SyncError>,
+    ) -> Result<Option<T>, SyncError> {
+        match result {
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %repository.name, doing, error = %error, "the rest goes on without it");
+                self.fail(error);
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
+    }
+
     fn and(self, later: Self) -> Self {
         Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
     }
@@ -262,8 +280,8 @@ pub async fn sync_and_consumers(
         return nothing();
     }
     let began = ports.clock.now();
-    let facts = match load(ports, repository).await {
-        Ok(Some(facts)) => facts,
+    let (facts, loaded) = match load(ports, repository).await {
+        Ok(Some(loaded)) => loaded,
         Ok(None) => return nothing(),
         Err(error) => {
             if is_told(&error) {
@@ -289,7 +307,7 @@ pub async fn sync_and_consumers(
     };
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
-        return Ok((run.onboard().await?.synced(), Afterwards::default()));
+        return Ok((loaded.and(run.onboard().await?).synced(), Afterwards::default()));
     }
     let done = run.set_up().await;
     if let Err(error) = &done
@@ -298,7 +316,7 @@ pub async fn sync_and_consumers(
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
     let (ending, afterwards) = done?;
-    Ok((ending.synced(), afterwards))
+    Ok((loaded.and(ending).synced(), afterwards))
 }
 
 /// Plans every target; the inner error says why the repository as a whole is beyond the limits.
@@ -357,23 +375,29 @@ impl Run<'_> {
 
     /// A run over a repository that has settings, whatever they say.
     async fn set_up(self) -> Result<(Ending, Afterwards), SyncError> {
-        self.end_onboarding().await?;
+        let mut ending = Ending::default();
+        ending.isolate(
+            self.repository,
+            "closing the pull request that added settings",
+            self.end_onboarding().await,
+        )?;
         let opened = match &self.facts.beyond_limits {
             Some(problem) => Err(NotOpened::Settings(problem.clone())),
             None => self.open_snapshot(&self.facts.base.tree).await,
         };
-        match opened {
+        let (rest, afterwards) = match opened {
             Ok(fleet) => {
                 let commands = fleet.settings().commands.clone();
                 // A run's future is large: on the heap it is neither moved nor on the stack of whoever waits for it.
                 let work = Box::pin(self.with_settings(fleet));
-                self.while_listening(&commands, work).await
+                self.while_listening(&commands, work).await?
             }
             Err(NotOpened::Settings(problem)) => {
-                Ok((self.without_settings(&problem).await?, Afterwards::default()))
+                (self.without_settings(&problem).await?, Afterwards::default())
             }
-            Err(NotOpened::Failed(error)) => Err(error),
-        }
+            Err(NotOpened::Failed(error)) => return Err(error),
+        };
+        Ok((ending.and(rest), afterwards))
     }
 
     /// Gives a fleet what lies outside of its snapshot: releases that are in another repository, and old ones that
@@ -397,11 +421,13 @@ impl Run<'_> {
         let mut ending = Ending::default();
         let listed = self.unanswered_commands(&settings.commands, &mut ending);
         let mut commands = at_priority(Priority::Command, listed).await?;
-        let (board, ticks) = self.read_dashboard(&settings).await?;
+        let (board, ticks) = self.read_dashboard(&settings, &mut ending).await?;
         commands.extend(ticks);
         commands.extend(self.pressed_buttons(&settings.commands).await?);
-        let mut afterwards =
-            Afterwards { consumers: self.consumers_to_notify(&settings).await?, look_again: None };
+        let consumers = self.consumers_to_notify(&settings).await;
+        let consumers =
+            ending.isolate(self.repository, "finding who uses its releases", consumers)?.flatten();
+        let mut afterwards = Afterwards { consumers, look_again: None };
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let mut scopes = by_target(fleet.scopes());
         // What is there counts, should anybody make the folder of one that is to come.
@@ -448,15 +474,12 @@ impl Run<'_> {
             candidates: &candidates,
         };
         let mut outcome = self.bring_proposals_up(planned).await?;
-        match self.tell_campaigns(&outcome.campaigns).await {
-            // The next run tells it; what was found out is kept all the same.
-            Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "that campaigns stand still cannot be told");
-                outcome.ending.fail(error);
-            }
-            told => told?,
-        }
-        let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await?;
+        // The next run tells it; what was found out is kept all the same.
+        let told = self.tell_campaigns(&outcome.campaigns).await;
+        outcome.ending.isolate(self.repository, "telling that campaigns stand still", told)?;
+        let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
+        let kept =
+            outcome.ending.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
             Wrote::Nothing => &self.facts.open,
@@ -471,7 +494,7 @@ impl Run<'_> {
         let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
         self.remember(planned, &outcome).await?;
-        self.report_tree(&plans).await?;
+        ending.isolate(self.repository, "saying what cannot be planned", self.report_tree(&plans).await)?;
         afterwards.look_again = outcome.campaigns.look_again;
         Ok((ending.and(outcome.ending).and(checked).and(answered), afterwards))
     }
@@ -504,9 +527,11 @@ impl Run<'_> {
     /// corrects the settings is judged under its own.
     async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
-        let ending = self.report_checks_without_settings(problem).await?;
-        self.report_tree_without_settings(&problem.to_string()).await?;
-        self.tell_dashboard(&problem.to_string()).await?;
+        let mut ending = self.report_checks_without_settings(problem).await?;
+        let told = self.report_tree_without_settings(&problem.to_string()).await;
+        ending.isolate(self.repository, "saying what cannot be planned", told)?;
+        let told = self.tell_dashboard(&problem.to_string()).await;
+        ending.isolate(self.repository, "keeping the dashboard", told)?;
         Ok(ending)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use capstan::app::intake::look_for_missed;
 use capstan::app::ports::MissedDeliveries as _;
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan_forge::{Fault, Matching, Strike};
+use capstan_forge::{Edit, Fault, Matching, Permission, Strike};
 
 use super::town::{REPOSITORY, Town};
 
@@ -146,6 +146,79 @@ async fn a_check_that_cannot_be_written_and_comments_that_cannot_be_listed_cost_
     town.forge.clear_faults();
     town.pass(60);
     town.settle().await;
+    town.done();
+}
+
+/// What is read and written beside proposals: the dashboard, the status of the default branch, what merge queues try.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_a_part_needs_costs_only_that_part() {
+    let town =
+        Town::new("mode: propose\ndashboard: {enabled: true}\n", &["gauss/a01", "gauss/a02", "gauss/a03"])
+            .await;
+    town.push("main", &[Edit::write("gauss/a03/base/broken.yaml", "a: [\n")]);
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let board = town.forge.issues(REPOSITORY).unwrap().remove(0).number;
+    let dashboard = || {
+        let issues = town.forge.issues(REPOSITORY).unwrap();
+        issues.into_iter().find(|issue| issue.number == board).unwrap().body
+    };
+    let fail = |method: &str, path: &str| {
+        let calls = Matching::any().method(method).path(path);
+        town.forge.fail_next(1_000, calls, Strike::Before, Fault::Status(502));
+    };
+    let tree_status = |commit: &str| {
+        let statuses = town.forge.statuses(REPOSITORY, commit).unwrap();
+        statuses.iter().filter(|status| status.context == "capstan/tree").count()
+    };
+    let is_offered = |release: &str| {
+        let pulls = town.open_pulls();
+        pulls.len() == 2
+            && pulls.iter().all(|pull| {
+                pull.title.ends_with(release) && town.check_named("capstan", pull.number).is_some()
+            })
+    };
+
+    // Read by none, written by none.
+    let issue = format!("/issues/{board}");
+    for (round, (method, path)) in (1..).zip([
+        ("GET", issue.as_str()),
+        ("PATCH", issue.as_str()),
+        ("POST", "/statuses/"),
+        ("GET", "/git/matching-refs/heads/gh-readonly-queue"),
+    ]) {
+        let release = format!("v22.{round}.0");
+        fail(method, path);
+        let calls = town.forge.count_requests(|exchange| exchange.faulted);
+        town.release(&release, &format!("v1.22.{}", 5 + round));
+        let tip = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
+        town.settle().await;
+        assert!(town.forge.count_requests(|exchange| exchange.faulted) > calls, "{method} {path}");
+        assert!(is_offered(&release), "{method} {path}: proposals and their checks go on");
+        let number = town.open_pulls()[0].number;
+        let answers = town.answers(number).len();
+        town.comment(number, "ada", "/capstan help").await;
+        assert_eq!(town.answers(number).len(), answers + 1, "{method} {path}: commands are answered");
+        town.forge.clear_faults();
+        // After calls that were not answered nothing is asked for a while.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        town.pass(3_600);
+        town.settle().await;
+        town.resync().await;
+        assert!(dashboard().contains(&release), "{method} {path}: {}", dashboard());
+        assert_eq!(tree_status(&tip), 1, "{method} {path}");
+    }
+
+    // What was decided there counts while it cannot be read.
+    town.forge.create_user("olga").unwrap();
+    town.forge.grant(REPOSITORY, "olga", Permission::Admin).unwrap();
+    town.comment(town.open_pulls()[0].number, "olga", "/capstan pause the audit").await;
+    assert!(dashboard().contains("the audit"), "{}", dashboard());
+    fail("GET", &issue);
+    town.release("v22.9.0", "v1.22.19");
+    town.settle().await;
+    assert!(is_offered("v22.4.0"), "it is paused");
+    town.forge.clear_faults();
     town.done();
 }
 

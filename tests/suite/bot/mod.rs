@@ -8,6 +8,7 @@
 )]
 
 mod bombs;
+mod budget;
 mod campaigns;
 mod checks;
 mod classes;

@@ -1,6 +1,7 @@
 //! Random schedules: of every ten deliveries one is lost, one comes twice and one comes late, all of them in any order,
 //! every fifth call to GitHub fails, some after their work was done, and the clock jumps. Whatever the schedule, a fleet's life ends as it
 //! does on a quiet day: the same pull requests with the same heads, bodies, checks and answers, and none of them twice.
+//! At no moment is more open, opened or asked for than the settings and GitHub's limits allow, as the forge sees it.
 //!
 //! `CAPSTAN_SCHEDULES` says how many (`make test` runs a few), `CAPSTAN_SEED` which. People act when they see what they
 //! act on; between their acts nothing is waited for. Time is virtual, but for the seconds that GitHub asks for.
@@ -10,9 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
+use capstan::app::budget::Limits;
 use capstan::app::ports::{Cause, Jobs};
+use capstan::app::sync::Ports;
 use capstan::app::worker::{perform, resync};
-use capstan_forge::{Fault, MergeMethod, PullState, Strike};
+use capstan_forge::{Fault, MergeMethod, PullState, PullView, Strike, Struck};
 use capstan_plan::command::CommentId;
 use futures_util::StreamExt as _;
 use rand::rngs::StdRng;
@@ -30,6 +33,14 @@ const AT_ONCE: usize = 6;
 const PATIENCE: usize = 400;
 
 const CLUSTERS: [&str; 3] = ["gauss/peu01", "gauss/peu02", "gauss/peu03"];
+
+/// What is opened in a life, and may be: more is one too many.
+const SETTINGS: &str =
+    "mode: propose\ndashboard: {enabled: true}\nupgrade: {proposals: {open: 3, perHour: 5}}\n";
+/// GitHub's limits, so low that work has to wait for them.
+const LIMITS: Limits = Limits { content_a_minute: 10, points_a_minute: 300, ..Limits::PUBLISHED };
+/// A minute, less what may pass between a grant and the request.
+const NEARLY_A_MINUTE: jiff::SignedDuration = jiff::SignedDuration::from_secs(55);
 
 /// A delivery as it came from GitHub.
 type Letter = (HeaderMap, Vec<u8>);
@@ -71,8 +82,44 @@ enum Day {
     Troubled,
 }
 
+/// What GitHub counts of the calls to its API, by the bot's clock, in the order in which they came.
+#[derive(Default)]
+struct Counts(Vec<(jiff::Timestamp, u32, u32)>);
+
+impl Counts {
+    /// As GitHub publishes it: a point for reading, five for writing; a pull request, an issue, a comment, a merge are
+    /// content, and checks and statuses are counted so too.
+    fn note(&mut self, now: jiff::Timestamp, request: Struck<'_>) {
+        let creates = ["/pulls", "/issues", "/comments", "/merge", "/check-runs", "/requested_reviewers"];
+        let reads = match request.path {
+            path if path.contains(".git/") || path.ends_with("/access_tokens") => return,
+            path if path.ends_with("/graphql") => !String::from_utf8_lossy(request.body).contains("mutation"),
+            _ => request.method == "GET",
+        };
+        let is_content = ["POST", "PUT"].contains(&request.method)
+            && (creates.iter().any(|end| request.path.ends_with(end)) || request.path.contains("/statuses/"));
+        self.0.push((now, if reads { 1 } else { 5 }, u32::from(is_content)));
+    }
+
+    /// The most of each in a minute in which nobody set the clock.
+    fn most_in_a_minute(&self) -> (u32, u32) {
+        let minutes = (0..self.0.len()).map(|first| {
+            let began = self.0[first].0;
+            let within = |now: jiff::Timestamp| {
+                let passed = now.duration_since(began);
+                passed < NEARLY_A_MINUTE && passed > -jiff::SignedDuration::from_secs(1)
+            };
+            let minute = self.0[first..].iter().take_while(|(now, ..)| within(*now));
+            minute.fold((0, 0), |(points, content), (_, more, creates)| (points + more, content + creates))
+        });
+        minutes.fold((0, 0), |(points, content), (more, creates)| (points.max(more), content.max(creates)))
+    }
+}
+
 struct Schedule {
     town: Town,
+    ports: Ports,
+    counts: Arc<Mutex<Counts>>,
     jobs: Arc<dyn Jobs>,
     office: PostOffice,
     client: reqwest::Client,
@@ -84,18 +131,21 @@ struct Schedule {
 
 impl Schedule {
     async fn begin(seed: u64, day: Day) -> Self {
-        let town = Town::new("mode: propose\ndashboard: {enabled: true}\n", &CLUSTERS).await;
+        let town = Town::new(SETTINGS, &CLUSTERS).await;
+        let (ports, counts) = (town.ports_within(LIMITS), Arc::<Mutex<Counts>>::default());
         let office = PostOffice::open().await;
         town.forge.deliver_to(&office.url);
         let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let mut random = StdRng::seed_from_u64(seed);
-        if day == Day::Troubled {
-            let mut calls = StdRng::seed_from_u64(random.next_u64());
-            town.forge.fail_by(move |request| fault(&mut calls, request.method, request.path));
-        }
+        let mut calls = StdRng::seed_from_u64(random.next_u64());
+        let (clock, seen) = (town.bot_clock(), Arc::clone(&counts));
+        town.forge.fail_by(move |request| {
+            seen.lock().unwrap().note(clock.now(), request);
+            if day == Day::Troubled { fault(&mut calls, request.method, request.path) } else { None }
+        });
         let told = format!("CAPSTAN_SEED={seed}");
-        Self { town, jobs, office, client, random, day, turns: 0, told }
+        Self { town, ports, counts, jobs, office, client, random, day, turns: 0, told }
     }
 
     /// Some deliveries arrive, what is due is done, and time passes.
@@ -104,8 +154,9 @@ impl Schedule {
         self.deliver().await;
         for _ in 0..20 {
             let Some(job) = self.jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() else { break };
-            perform(self.town.ports(), &self.jobs, &job, Duration::from_secs(600)).await.unwrap();
+            perform(&self.ports, &self.jobs, &job, Duration::from_secs(600)).await.unwrap();
         }
+        self.no_limit_is_broken();
         self.town.pass(self.random.random_range(30..300));
         if self.day == Day::Troubled && self.random.random_bool(0.05) {
             // Somebody sets the clock.
@@ -113,12 +164,27 @@ impl Schedule {
         }
         if self.turns.is_multiple_of(4) {
             // GitHub may not list repositories just now; the next one comes.
-            resync(self.town.ports(), &self.jobs, Cause::Resync).await.ok();
+            resync(&self.ports, &self.jobs, Cause::Resync).await.ok();
         }
         // Where GitHub asked to be left alone, there is nothing to do meanwhile.
         if self.day == Day::Troubled {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// Of what the forge saw so far.
+    fn no_limit_is_broken(&self) {
+        let pulls = self.town.pulls();
+        let own: Vec<&PullView> =
+            pulls.iter().filter(|pull| pull.head_branch.starts_with("capstan/")).collect();
+        let open = own.iter().filter(|pull| pull.state == PullState::Open).count();
+        assert!(open <= 3 && own.len() <= 5, "{}: {open} are open of {}", self.told, own.len());
+        let (points, content) = self.counts.lock().unwrap().most_in_a_minute();
+        assert!(
+            points <= LIMITS.points_a_minute && content <= LIMITS.content_a_minute,
+            "{}: {points} points and {content} requests that create content in a minute",
+            self.told
+        );
     }
 
     async fn deliver(&mut self) {
@@ -220,7 +286,7 @@ impl Schedule {
         let seen = describe(&self.town);
         let before = self.town.forge.write_calls();
         self.town.pass(3600);
-        resync(self.town.ports(), &self.jobs, Cause::Resync).await.unwrap();
+        resync(&self.ports, &self.jobs, Cause::Resync).await.unwrap();
         self.turn().await;
         assert_eq!(self.town.forge.write_calls(), before, "{}: nothing is left to write", self.told);
         drop(self.office);

@@ -10,6 +10,7 @@ use capstan::app::agents::rollouts::{PACE, Reporting, RolloutReporter};
 use capstan::app::agents::{
     AgentLimits, AgentParts, Agents, Invitee, Notifier, Reconcilers, SealingKey, invite,
 };
+use capstan::app::budget::{Limits, Meter};
 use capstan::app::components::{Sources, Supplier, SupplierLimits};
 use capstan::app::planner::Planner;
 use capstan::app::ports::{
@@ -286,6 +287,18 @@ impl Town {
         let limits = GitHubLimits { retries: 0, ..GitHubLimits::default() };
         let github = GitHub::connect(&self.forge.url().parse().unwrap(), credentials, limits).unwrap();
         Ports { host: Arc::new(github), ..self.bot.ports.clone() }
+    }
+
+    /// The same with a client that asks no more than these limits allow, counted in the bot's database by its clock.
+    pub(crate) fn ports_within(&self, limits: Limits) -> Ports {
+        let app = self.forge.app();
+        let credentials = AppCredentials::from_pem(app.id, &app.private_key.clone().into(), "test").unwrap();
+        let calls = GitHubLimits { first_retry_after: Duration::from_millis(5), ..GitHubLimits::default() };
+        let seats = u32::try_from(calls.concurrent).unwrap();
+        let budgets = Arc::new(self.bot.database.clone());
+        let meter = Meter::new(budgets, self.clock.clone(), Some(limits), "test".to_owned(), seats);
+        let github = GitHub::connect(&self.forge.url().parse().unwrap(), credentials, calls).unwrap();
+        Ports { host: Arc::new(github.within(meter)), ..self.bot.ports.clone() }
     }
 
     /// One run over the repository with these ports.

@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{CodeHost, CodeHostError, CreatedPullRequest, CreatedReference, NewPullRequest};
+use capstan::app::ports::{
+    CodeHost, CodeHostError, CreatedPullRequest, CreatedReference, MergeAnswer, MergeCall, NewIssue,
+    NewPullRequest,
+};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan_forge::{Fault, Matching, Strike};
+use capstan_forge::{Edit, Fault, Matching, Strike};
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::MergeMethod;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::fleet::{Fleet, NAME, connect};
@@ -66,6 +71,37 @@ async fn a_write_whose_fate_is_unknown_is_looked_for_before_it_is_repeated() {
         let branch = format!("b-{strike:?}").to_lowercase();
         let created = github.create_branch(repository, &branch, &fleet.head).await.unwrap();
         assert_eq!(created, CreatedReference::Created, "{strike:?}");
+
+        fleet.forge.fail_next(1, posts("/issues"), strike, Fault::Drop);
+        let issue = NewIssue { title: said.clone(), body: "What waits.".to_owned(), labels: Vec::new() };
+        let opened = github.create_issue(repository, &issue).await.unwrap();
+        let mut issues = fleet.forge.issues(NAME).unwrap();
+        issues.retain(|issue| issue.title == said);
+        assert_eq!(
+            issues.iter().map(|issue| issue.number).collect::<Vec<_>>(),
+            [opened.number],
+            "{strike:?}"
+        );
+
+        let file = Edit::write(format!("notes/{branch}"), "hello\n");
+        let branch = format!("m-{branch}");
+        let head = fleet.forge.commit(NAME, &branch, "alice", "A note", &[file]).unwrap();
+        let new = NewPullRequest {
+            title: said,
+            body: String::new(),
+            head_branch: branch,
+            base_branch: "main".to_owned(),
+            draft: false,
+        };
+        let made = github.create_pull_request(repository, &new).await.unwrap();
+        let CreatedPullRequest::Created(pull) = made else { panic!("{made:?}") };
+        let commits = fleet.forge.commits(NAME, "main").unwrap().len();
+        fleet.forge.fail_next(1, Matching::any().method("PUT").path("/merge"), strike, Fault::Drop);
+        let call = MergeCall::Now(MergeMethod::Squash);
+        let head = CommitId::parse(&head).unwrap();
+        let answer = github.merge(repository, &pull, &head, call).await.unwrap();
+        assert_eq!(answer, MergeAnswer::Done, "{strike:?}");
+        assert_eq!(fleet.forge.commits(NAME, "main").unwrap().len(), commits + 1, "{strike:?}: merged once");
     }
 }
 

@@ -156,3 +156,30 @@ fn processes_share_what_may_be_asked_at_once() {
     // The first has gone.
     assert!(ledger.ask(Some(&limits), at(60_000), &of("three")).is_ok());
 }
+
+#[test]
+fn a_clock_that_is_set_back_stalls_nothing_for_longer_than_a_limit_counts() {
+    let limits = Limits::PUBLISHED;
+    let mut ledger = Ledger::default();
+    let noon = 12 * 3_600_000;
+    let content = ask(Priority::Command, Cost::CONTENT, Cost::CONTENT);
+    for at_ms in 0..80 {
+        ledger.ask(Some(&limits), at(noon + at_ms), &content).unwrap();
+    }
+    ledger.be_quiet(at(noon + 40_000));
+    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 0, reset_ms: noon + 3_600_000 });
+    // Somebody sets the clock back by three hours.
+    let now = noon - 3 * 3_600_000;
+    let wait = ledger.ask(Some(&limits), at(now), &content).unwrap_err();
+    assert_eq!(wait.until, at(now + 3_600_000), "of what GitHub asked for nobody knows how much is left");
+    let later = ledger.ask(Some(&limits), at(now + 3_600_000), &content).unwrap();
+    assert_eq!(later.cost, Cost::CONTENT);
+
+    let mut ledger = Ledger::default();
+    for at_ms in 0..80 {
+        ledger.ask(Some(&limits), at(noon + at_ms), &content).unwrap();
+    }
+    let wait = ledger.ask(Some(&limits), at(now), &content).unwrap_err();
+    assert_eq!((wait.limit, wait.until), (Limit::ContentAMinute, at(now + 60_000)), "they count from now on");
+    ledger.ask(Some(&limits), at(now + 60_000), &content).unwrap();
+}

@@ -66,7 +66,7 @@ impl Run<'_> {
             subjects.push(self.subject_of(pull, &mut tips).await?);
         }
         subjects.sort_by_key(|subject| subject.pull);
-        for group in &self.facts.merge_groups {
+        for group in self.facts.merge_groups.iter().flatten() {
             let base = group.branch.strip_prefix(QUEUE_PREFIX).and_then(|name| name.rsplit_once('/'));
             let Some((base_branch, _)) = base else { continue };
             // What a queue of another branch tries stands on that one's tip, or on another group.

@@ -47,6 +47,8 @@ impl Run<'_> {
                 self.close_dashboard(board).await?;
                 return Ok(Kept::Done);
             }
+            // What would be told of it, and the ticks, which nobody has read.
+            Standing::Unread => return Ok(Kept::Later),
             Standing::Refused(why) => {
                 return Ok(Kept::Not(format!("GitHub refuses the dashboard issue: {why}")));
             }

@@ -7,6 +7,6 @@ pub(in super::super) enum Kept {
     Done,
     /// It cannot be, and why.
     Not(String),
-    /// Somebody was quicker: it is looked at again soon.
+    /// Somebody was quicker, or GitHub did not answer: it is looked at again soon.
     Later,
 }

@@ -8,7 +8,9 @@
 //! Capstan noted in it, whatever it is called. Who closes it declines it. Its body is written only when it changes, and
 //! only while it is as it was read. GitHub takes no condition with the write: a tick of that instant is written over, and
 //! heard all the same by the delivery that tells of it ([`ticks`]). No comment is made.
-//! What GitHub refuses of it (issues switched off, a permission that lacks) is remembered and costs nothing else.
+//! What GitHub refuses of it (issues switched off, a permission that lacks) is remembered and costs nothing else. Where it
+//! cannot be read just now, what was noted in it last counts, and ticks wait; where the database was lost too, nobody knows
+//! what people decided, and the run ends.
 
 mod keep;
 mod kept;
@@ -23,7 +25,7 @@ pub(super) use self::kept::Kept;
 
 use super::refusals::Write;
 use super::request::Request;
-use super::{Run, SyncError};
+use super::{Ending, Run, SyncError};
 use crate::app::ports::{CodeHostError, Issue, IssueState, KnownDashboard};
 
 /// Whether the issue is kept.
@@ -35,6 +37,8 @@ pub(super) enum Standing {
     Off,
     /// GitHub refuses it, and why.
     Refused(String),
+    /// It could not be read just now.
+    Unread,
 }
 
 /// The dashboard, as a run finds it.
@@ -66,7 +70,7 @@ impl Board {
     /// Why nothing can be noted in it, where that is so.
     pub(super) fn why_not(&self) -> Option<String> {
         match &self.standing {
-            Standing::Kept => None,
+            Standing::Kept | Standing::Unread => None,
             Standing::Off => Some("the settings keep no dashboard issue (`dashboard.enabled`)".to_owned()),
             Standing::Refused(why) => Some(format!("GitHub refuses the dashboard issue: {why}")),
         }
@@ -99,6 +103,7 @@ impl Run<'_> {
     pub(super) async fn read_dashboard(
         &self,
         settings: &RepositorySettings,
+        ending: &mut Ending,
     ) -> Result<(Board, Vec<Request>), SyncError> {
         let repository = self.repository.id;
         let known = self.ports.records.dashboard(repository).await?;
@@ -106,15 +111,28 @@ impl Run<'_> {
         if !settings.keeps_dashboard() {
             return Ok((Board::new(Standing::Off, DashboardRecord::default(), known), Vec::new()));
         }
-        let write = Write::dashboard();
-        if let Some(refusal) = self.refusal(&write) {
+        if let Some(refusal) = self.refusal(&Write::dashboard()) {
             let standing = Standing::Refused(refusal.reason.clone());
             return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
         }
+        let looked = self.look_at_dashboard(settings, known.as_ref(), remembered.as_ref()).await;
+        let Some(record) = remembered else { return looked };
+        let looked = ending.isolate(self.repository, "reading the dashboard", looked)?;
+        Ok(looked.unwrap_or_else(|| (Board::new(Standing::Unread, record, known), Vec::new())))
+    }
+
+    /// `remembered` is what the database knows of what was noted in it.
+    async fn look_at_dashboard(
+        &self,
+        settings: &RepositorySettings,
+        known: Option<&KnownDashboard>,
+        remembered: Option<&DashboardRecord>,
+    ) -> Result<(Board, Vec<Request>), SyncError> {
+        let (known, remembered) = (known.cloned(), remembered.cloned());
         let issue = match self.find_dashboard(known.as_ref(), &settings.dashboard.title).await {
             Ok(issue) => issue,
             Err(SyncError::Host(error)) if error.is_refusal() => {
-                self.refused(&write, &error.to_string()).await?;
+                self.refused(&Write::dashboard(), &error.to_string()).await?;
                 let standing = Standing::Refused(error.to_string());
                 return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
             }

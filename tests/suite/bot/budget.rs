@@ -1,0 +1,144 @@
+//! What may be asked of GitHub is used up: what waits goes on when there is more, and people are answered meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use capstan::app::budget::{Limits, Priority, at_priority};
+use capstan::app::ports::{CodeHostError, Jobs, RepositoryName};
+use capstan::app::worker::perform;
+use capstan_plan::command::CommentId;
+
+use super::town::{REPOSITORY, Town};
+
+const CLUSTERS: [&str; 6] = ["gauss/a01", "gauss/a02", "gauss/a03", "gauss/a04", "gauss/a05", "gauss/a06"];
+
+/// Requests so far that create content.
+fn content(town: &Town) -> usize {
+    let creates = ["/pulls", "/issues", "/comments", "/check-runs"];
+    town.forge.count_requests(|exchange| {
+        exchange.method == "POST" && creates.iter().any(|end| exchange.path.ends_with(end))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_budget_puts_off_goes_on_when_there_is_more_and_who_asks_is_answered_before() {
+    let town = Town::new("mode: propose\n", &CLUSTERS).await;
+    // Six proposals with their checks are twelve.
+    let ports = town.ports_within(Limits { content_a_minute: 6, ..Limits::PUBLISHED });
+    let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
+    let work = async || {
+        assert!(town.forge.delivered(Duration::from_secs(20)).await);
+        while let Some(job) = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() {
+            assert_eq!(job.attempt, 1, "nothing failed");
+            perform(&ports, &jobs, &job, Duration::from_secs(600)).await.unwrap();
+            assert!(town.forge.delivered(Duration::from_secs(20)).await);
+        }
+    };
+    town.forge.clear_exchanges();
+    town.release("v22.0.0", "v1.22.5");
+    work().await;
+    let (first, used) = (town.open_pulls().len(), content(&town));
+    assert!((1..6).contains(&first), "{first} are offered, the others wait");
+    assert!(used < 6, "{used}: the last is kept for people");
+
+    // Nothing is left for proposals, and somebody asks.
+    town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
+    work().await;
+    assert_eq!(town.answers(1).len(), 1, "answered in the same minute");
+    assert!(content(&town) <= 6, "{}", content(&town));
+
+    let mut minutes = 0;
+    while town.open_pulls().len() < 6
+        || town.open_pulls().iter().any(|pull| town.check_named("capstan", pull.number).is_none())
+    {
+        minutes += 1;
+        assert!(minutes < 10, "{} are offered", town.open_pulls().len());
+        let before = content(&town);
+        town.pass(62);
+        work().await;
+        assert!(content(&town) - before <= 6, "{} in a minute", content(&town) - before);
+    }
+    assert!(minutes >= 1);
+    assert_eq!(town.pulls().len(), 6, "none twice");
+    assert!(jobs.dead().await.unwrap().is_empty());
+    town.done();
+}
+
+/// Another process of the same App reads and comments as much as it may, for more than a minute.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_is_answered_within_ten_seconds_while_all_that_may_be_asked_is_used() {
+    let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let busy = town.ports_within(Limits::PUBLISHED);
+    let ports = town.ports_within(Limits::PUBLISHED);
+    let clock = town.bot_clock();
+    let installation = busy.host.installations().await.unwrap()[0].id;
+    let name = RepositoryName::parse(REPOSITORY).unwrap();
+    let repository = busy.host.repository(installation, &name).await.unwrap();
+    let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
+    let (is_told_to_wait, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+
+    // Five reads to a comment, until it is told to wait; then time passes, as long as it was told.
+    let (shift, is_asked) = (|seconds| town.pass(seconds), AtomicBool::new(false));
+    let using = async {
+        let mut turn = 0_u64;
+        while !is_over.load(Ordering::SeqCst) {
+            turn += 1;
+            let called = if turn.is_multiple_of(6) {
+                let words = format!("Note {turn}.");
+                let commenting = busy.host.create_comment(&repository, 1, &words);
+                at_priority(Priority::Refresh, commenting).await.map(drop)
+            } else {
+                at_priority(Priority::Proposal, busy.host.branch(&repository, "main")).await.map(drop)
+            };
+            match called {
+                Ok(()) => {}
+                Err(CodeHostError::BudgetSpent { retry_after, .. }) => {
+                    is_told_to_wait.store(true, Ordering::SeqCst);
+                    // Once somebody asks, time passes by itself.
+                    if is_asked.load(Ordering::SeqCst) {
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    } else {
+                        shift(i64::try_from(retry_after.as_secs()).unwrap() + 1);
+                    }
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    };
+    let asking = async {
+        let busy_until = clock.now() + Duration::from_secs(70);
+        while clock.now() < busy_until || !is_told_to_wait.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // What the comments before told of is not looked at in this test.
+        assert!(town.forge.delivered(Duration::from_secs(20)).await);
+        while let Some(job) = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() {
+            jobs.complete(&job, None).await.unwrap();
+        }
+        is_asked.store(true, Ordering::SeqCst);
+        let asked = clock.now();
+        let comment = town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
+        assert!(town.forge.delivered(Duration::from_secs(20)).await);
+        let answered = || {
+            town.answers(1)
+                .iter()
+                .any(|answer| capstan_report::answered_comment(answer) == Some(CommentId::Comment(comment)))
+        };
+        while !answered() {
+            if let Some(job) = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() {
+                perform(&ports, &jobs, &job, Duration::from_secs(600)).await.unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            assert!(clock.now().duration_since(asked).as_secs() < 60, "never answered");
+        }
+        is_over.store(true, Ordering::SeqCst);
+        clock.now().duration_since(asked)
+    };
+    let ((), took) = tokio::join!(using, asking);
+    println!("answered after {} ms beside a process that uses all that may be asked", took.as_millis());
+    assert!(took.as_secs() < 10, "{took:?}");
+    town.done();
+}
