@@ -84,6 +84,7 @@ use super::agents::Reconcilers;
 use super::budget::{Priority, at_priority};
 use super::components::Supplier;
 use super::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
+use super::wave_webhooks::WaveWebhooks;
 use super::ports::{
     CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, Records,
     Repository,
@@ -108,6 +109,8 @@ pub struct Ports {
     pub reconcilers: Option<Reconcilers>,
     /// Components of providers that lie in no repository, where they may be fetched.
     pub components: Option<Supplier>,
+    /// Webhooks that say whether a wave is well, where any may be asked.
+    pub webhooks: Option<WaveWebhooks>,
 }
 
 /// How a run ended.

@@ -2,7 +2,8 @@
 
 use super::rule::Rule;
 use super::{
-    ambiguous_match, api_version_leaves_field, api_version_not_served, autoscaler_owns_replicas, chart_stays,
+    ambiguous_match, api_version_leaves_field, api_version_not_served, autoscaler_owns_replicas, campaign_rules,
+    chart_stays,
     cluster_outside, component_downgrade, contract_mismatch, control_plane_replicas_even, duplicate_object,
     edit_refused, file_not_listed, immutable_field, incomplete_upgrade, invalid_definition, invalid_layout,
     invalid_settings, invalid_yaml, inventory_rules, kind_changed, kubernetes_api_removed,
@@ -27,6 +28,8 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &api_version_leaves_field::ApiVersionLeavesField,
         &api_version_not_served::ApiVersionNotServed,
         &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
+        &campaign_rules::WAITS_FOR_EVER,
+        &campaign_rules::WAVES,
         &chart_stays::ChartStays,
         &cluster_outside::ClusterOutside,
         &component_downgrade::ComponentDowngrade,
