@@ -27,6 +27,7 @@
 //! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
 //! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app` |
+//! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
@@ -47,6 +48,7 @@
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `app/generator/sources.rs`, planned by `app/planner` |
 //! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `app/sync/campaigns` acts |
+//! | who is asked whether a wave is well | `app/wave_webhooks.rs` decides whom and when, [`wave_webhooks`] asks |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
@@ -147,3 +149,4 @@ pub mod planner_process;
 pub mod server;
 pub mod state_folder;
 pub mod telemetry;
+pub mod wave_webhooks;

@@ -17,4 +17,5 @@ pub mod retention;
 pub mod setup;
 pub mod sync;
 pub mod visitors;
+pub mod wave_webhooks;
 pub mod worker;

@@ -10,7 +10,7 @@
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 
-use super::facts::{Member, Memory, Standing, Stop, Verdict, WaveMemory};
+use super::facts::{Member, Memory, Standing, Stop, Verdict, WaveMemory, WebhookWord};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::time::{Opening, opening};
 
@@ -19,10 +19,10 @@ use super::time::{Opening, opening};
 pub struct Facts<'a> {
     /// The clusters, in the order in which they come within their wave. Those of no wave are not among them.
     pub members: &'a [Member],
-    /// What each wave's webhook said, by the wave's place; a wave without an entry was not answered.
-    pub webhooks: &'a [Verdict],
-    /// What people said.
+    /// What people and webhooks said.
     pub memory: &'a Memory,
+    /// Why the webhook that is to be asked has said nothing yet, as a part of a sentence.
+    pub silence: Option<&'a str>,
     /// Whether the release is urgent, by its own word.
     pub urgent: bool,
     /// The time.
@@ -44,6 +44,8 @@ pub struct Decision {
     pub ask_webhook: Option<usize>,
     /// Since when each wave is verified, by its place; `None` = it is not. Whoever performs keeps it in the memory.
     pub proven: Vec<Option<Timestamp>>,
+    /// What each wave's webhook said of it as it is, by its place. Whoever performs keeps it in the memory.
+    pub heard: Vec<Option<WebhookWord>>,
 }
 
 impl Decision {
@@ -57,6 +59,11 @@ impl Decision {
                 // It is looked at again when those before it are through.
                 WaveState::Waits { .. } => known.proven,
                 _ => self.proven.get(at).copied().flatten(),
+            };
+            known.webhook = match state {
+                WaveState::Waits { .. } => known.webhook.take(),
+                // What it said of a wave in which somebody is behind again was said of another one.
+                _ => self.heard.get(at).cloned().flatten(),
             };
             known.ended = match state {
                 WaveState::Ended { at } if *at > Timestamp::MIN => Some(*at),
@@ -140,7 +147,8 @@ enum Progress {
 
 /// Decides.
 pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
-    let stopped = facts.memory.stopped.clone().or_else(|| failure(settings, facts));
+    let stopped = facts.memory.stopped.clone();
+    let stopped = stopped.or_else(|| failure(settings, facts)).or_else(|| refusal(settings, facts));
     let mut decision = Decision {
         open: Vec::new(),
         waves: Vec::with_capacity(settings.waves.len()),
@@ -148,6 +156,7 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
         look_again: None,
         ask_webhook: None,
         proven: vec![None; settings.waves.len()],
+        heard: vec![None; settings.waves.len()],
     };
     let mut of_wave: Vec<Vec<&Member>> = vec![Vec::new(); settings.waves.len()];
     for member in facts.members.iter().filter(|member| !facts.memory.skipped.contains(&member.cluster)) {
@@ -217,6 +226,18 @@ fn failure(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
     Some(Stop { at: facts.now, why, by_person: false })
 }
 
+/// Whether a webhook said no, which stops the campaign as a rollout that failed does.
+fn refusal(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
+    settings.waves.iter().filter(|wave| wave.verify.webhook.is_some()).find_map(|wave| {
+        let word = facts.memory.waves.get(&wave.name)?.webhook.as_ref().filter(|word| !word.passed)?;
+        let why = match word.why.as_str() {
+            "" => format!("the webhook of wave `{}` said no.", wave.name),
+            why => format!("the webhook of wave `{}` said no ({why}).", wave.name),
+        };
+        Some(Stop { at: facts.now, why, by_person: false })
+    })
+}
+
 /// A wave that those before it have made room for.
 struct Entered<'a, 'd> {
     settings: &'a CampaignSettings,
@@ -237,6 +258,7 @@ impl Entered<'_, '_> {
         let known = self.known();
         if let Some(at) = known.ended {
             self.note_proven(known.proven);
+            self.note_heard(known.webhook);
             return WaveState::Ended { at };
         }
         self.prove()
@@ -323,14 +345,18 @@ impl Entered<'_, '_> {
             }
         }
         if self.wave.verify.webhook.is_some() && !self.members.is_empty() {
-            match self.facts.webhooks.get(self.at).copied().unwrap_or(Verdict::Pending) {
-                Verdict::Passed { at } => verified = verified.max(at),
-                Verdict::Pending => {
-                    self.decision.ask_webhook = Some(self.at);
-                    return WaveState::Entered { waits: Some("the webhook has not answered".to_owned()) };
+            let word = self.known().webhook;
+            self.note_heard(word.clone());
+            match word {
+                Some(word) if word.passed => verified = verified.max(word.at),
+                Some(word) => {
+                    return WaveState::Entered { waits: Some(format!("the webhook said no at {}", word.at)) };
                 }
-                Verdict::Failed { at } => {
-                    return WaveState::Entered { waits: Some(format!("the webhook said no at {at}")) };
+                None => {
+                    // Nobody is asked whether to go on where all stands still.
+                    self.decision.ask_webhook = self.decision.stopped.is_none().then_some(self.at);
+                    let silence = self.facts.silence.unwrap_or("the webhook has not answered");
+                    return WaveState::Entered { waits: Some(silence.to_owned()) };
                 }
             }
         }
@@ -356,6 +382,12 @@ impl Entered<'_, '_> {
     fn note_proven(&mut self, since: Option<Timestamp>) {
         if let Some(proven) = self.decision.proven.get_mut(self.at) {
             *proven = since;
+        }
+    }
+
+    fn note_heard(&mut self, word: Option<WebhookWord>) {
+        if let Some(heard) = self.decision.heard.get_mut(self.at) {
+            *heard = word;
         }
     }
 

@@ -8,8 +8,10 @@ use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 
 use crate::decision::{Decision, Facts, WaveState, decide};
-use crate::facts::{Failure, Member, Memory, Standing, Stop, Verdict};
-use crate::settings::{CampaignSettings, MaxRolling, Membership, StopOn, Verify, WaveSettings, Webhook};
+use crate::facts::{Failure, Member, Memory, Standing, Stop, Verdict, WaveMemory, WebhookWord};
+use crate::settings::{
+    CampaignSettings, MaxRolling, Membership, StopOn, Timeout, Verify, WaveSettings, Webhook, WebhookUrl,
+};
 use crate::time::{Freeze, Moment, Period, ZoneName};
 
 pub(crate) fn at(text: &str) -> Timestamp {
@@ -64,7 +66,7 @@ fn two() -> CampaignSettings {
 }
 
 fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> Decision {
-    let facts = Facts { members, webhooks: &[], memory, urgent: false, now: at(NOON) };
+    let facts = Facts { members, memory, silence: None, urgent: false, now: at(NOON) };
     decide(settings, &facts)
 }
 
@@ -142,7 +144,7 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
         vec![Freeze { from: day("2026-11-20"), until: day("2026-11-30"), reason: "Black Friday".into() }];
     let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, Standing::Behind)];
     let memory = Memory::default();
-    let facts = Facts { members: &members, webhooks: &[], memory: &memory, urgent: true, now: at(NOON) };
+    let facts = Facts { members: &members, memory: &memory, silence: None, urgent: true, now: at(NOON) };
     assert_eq!(opens(&decide(&settings, &facts)), [""; 0], "the settings do not let it");
     settings.allow_urgent = true;
     assert_eq!(opens(&decide(&settings, &facts)), ["a/1"]);
@@ -244,23 +246,46 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
 #[test]
 fn a_webhook_is_asked_once_everything_else_was_seen() {
     let mut settings = two();
-    settings.waves[0].verify.webhook =
-        Some(Webhook { url: "https://judge.example".into(), timeout: Period::minutes(10) });
+    settings.waves[0].verify.webhook = Some(Webhook {
+        url: WebhookUrl::parse("https://judge.example").unwrap(),
+        timeout: Timeout::default(),
+    });
     let second = member("a/1", 1, Standing::Behind);
-    let judged = |standing: Standing, webhook: Verdict| {
-        let (members, memory) = ([member("canary/1", 0, standing), second.clone()], Memory::default());
-        let facts =
-            Facts { members: &members, webhooks: &[webhook], memory: &memory, urgent: false, now: at(NOON) };
-        decide(&settings, &facts)
+    let word = |passed, why: &str| WebhookWord { at: at(NOON), passed, why: why.to_owned() };
+    let said = |webhook: Option<WebhookWord>| Memory {
+        waves: BTreeMap::from([("canary".to_owned(), WaveMemory { webhook, ..WaveMemory::default() })]),
+        ..Memory::default()
+    };
+    let judged = |standing: Standing, memory: &Memory, silence| {
+        let members = [member("canary/1", 0, standing), second.clone()];
+        let facts = Facts { members: &members, memory, silence, urgent: true, now: at(NOON) };
+        let decision = decide(&settings, &facts);
+        let after = decision.remembered(&settings, memory);
+        (decision, after)
     };
     let eleven = done("2026-11-24T11:00:00Z");
-    assert_eq!(judged(Standing::Merged, Verdict::Pending).ask_webhook, None);
-    let asked = judged(eleven.clone(), Verdict::Pending);
+    assert_eq!(judged(Standing::Merged, &said(None), None).0.ask_webhook, None);
+    let (asked, _) = judged(eleven.clone(), &said(None), Some("judge.example did not answer"));
     assert_eq!((asked.ask_webhook, opens(&asked)), (Some(0), vec![]));
-    let refused = judged(eleven.clone(), Verdict::Failed { at: at(NOON) });
+    assert_eq!(
+        waits(&settings, &asked, &second),
+        "Wave `rest` of campaign `fleet` waits for wave `canary`: judge.example did not answer."
+    );
+    // A no stops it, and is asked about anew once somebody has it go on.
+    let (refused, after) = judged(eleven.clone(), &said(Some(word(false, "p99 doubled"))), None);
     assert_eq!((refused.ask_webhook, opens(&refused)), (None, vec![]));
-    assert!(waits(&settings, &refused, &second).contains("the webhook said no at 2026-11-24T12:00:00Z"));
-    assert_eq!(opens(&judged(eleven, Verdict::Passed { at: at(NOON) })), ["a/1"]);
+    let why = "the webhook of wave `canary` said no (p99 doubled).";
+    assert_eq!(refused.stopped, Some(Stop { at: at(NOON), why: why.to_owned(), by_person: false }));
+    assert_eq!(after.waves["canary"].webhook, Some(word(false, "p99 doubled")));
+    // Nobody is asked while it stands still.
+    let stopped = Memory { stopped: refused.stopped, ..Memory::default() };
+    assert_eq!(judged(eleven.clone(), &stopped, None).0.ask_webhook, None);
+    let (passed, after) = judged(eleven, &said(Some(word(true, ""))), None);
+    assert_eq!(opens(&passed), ["a/1"]);
+    assert_eq!(after.waves["canary"].webhook, Some(word(true, "")));
+    // What it said of the wave is void once somebody in it is behind again.
+    let (_, after) = judged(Standing::Behind, &after, None);
+    assert_eq!(after.waves.get("canary"), None);
 }
 
 #[test]
@@ -270,7 +295,7 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     let unknown = Standing::Done { at: Timestamp::MIN };
     let mut members = [member("canary/1", 0, unknown), member("a/1", 1, Standing::Behind)];
     let judged = |members: &[Member], memory: &Memory, now: &str| {
-        let facts = Facts { members, webhooks: &[], memory, urgent: false, now: at(now) };
+        let facts = Facts { members, memory, silence: None, urgent: false, now: at(now) };
         let decision = decide(&settings, &facts);
         let open: Vec<String> = decision.open.iter().map(ToString::to_string).collect();
         (open.join(" "), decision.look_again, decision.remembered(&settings, memory))

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::glob::Glob;
+use capstan_model::plain_http;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::facts::Failure;
 use super::time::{Freeze, Period, Window, ZoneName};
@@ -100,11 +102,117 @@ pub struct Verify {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Webhook {
-    /// Where; https.
-    pub url: String,
-    /// How long it is waited for: `10m`.
+    /// Where: https, or http within the cluster that Capstan runs in and on its machine. Its host must be one that
+    /// whoever runs Capstan lets be asked.
     #[schemars(with = "String")]
-    pub timeout: Period,
+    pub url: WebhookUrl,
+    /// How long an answer may take: 10 s by default, at most a minute.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub timeout: Timeout,
+}
+
+/// The address of a webhook: https, or http where nobody can listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookUrl(Url);
+
+impl WebhookUrl {
+    /// So many characters at most.
+    const LONGEST: usize = 2_000;
+
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// What it should look like.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|error| format!("`{text}` is no URL: {error}"))?;
+        let Some(host) = url.host_str().filter(|_| text.len() <= Self::LONGEST) else {
+            return Err(format!("this is no URL of a host, of at most {} characters", Self::LONGEST));
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if plain_http::is_private(host) => {}
+            _ => {
+                return Err(format!(
+                    "`{text}` must begin with https:// (http:// is for hosts {})",
+                    plain_http::WHERE
+                ));
+            }
+        }
+        if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
+            return Err(
+                "the URL must hold no user, password or fragment: whoever is asked knows Capstan by the signature"
+                    .to_owned(),
+            );
+        }
+        Ok(Self(url))
+    }
+
+    /// The address.
+    pub const fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// Its host for people, with the port where that is not the scheme's own; never what may be secret.
+    pub fn host(&self) -> String {
+        let host = self.0.host_str().unwrap_or_default();
+        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+}
+
+impl<'de> Deserialize<'de> for WebhookUrl {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for WebhookUrl {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.as_str())
+    }
+}
+
+/// How long an answer may take: `10s`, up to a minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout(Period);
+
+impl Timeout {
+    /// A minute.
+    const LONGEST: i64 = 60;
+
+    /// Reads `10s`.
+    ///
+    /// # Errors
+    /// What it should look like.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let period = Period::parse(text).ok();
+        let fits = |period: &Period| (1..=Self::LONGEST).contains(&period.duration().as_secs());
+        let wrong = || format!("`{text}` is not a duration from 1s to 1m (such as 10s)");
+        period.filter(fits).map(Self).ok_or_else(wrong)
+    }
+
+    /// Whole seconds, at least one.
+    pub fn seconds(self) -> u64 {
+        self.0.duration().as_secs().unsigned_abs()
+    }
+}
+
+impl Default for Timeout {
+    fn default() -> Self {
+        Self(Period::seconds(10))
+    }
+}
+
+impl<'de> Deserialize<'de> for Timeout {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Timeout {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
 }
 
 /// What stops a campaign for all.
@@ -117,6 +225,15 @@ pub struct StopOn {
     pub count: u32,
     /// Among the last so many clusters that ended; among all by default.
     pub of: Option<u32>,
+}
+
+impl CampaignSettings {
+    /// Whether a wave tells clusters apart by more than their folders.
+    pub fn reads_clusters(&self) -> bool {
+        let by_cluster =
+            |wave: &WaveSettings| !wave.matches.labels.is_empty() || !wave.matches.fields.is_empty();
+        self.waves.iter().any(by_cluster)
+    }
 }
 
 impl Default for StopOn {

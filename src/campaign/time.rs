@@ -37,6 +37,11 @@ impl Period {
         Self(SignedDuration::from_mins(minutes))
     }
 
+    /// So many seconds.
+    pub const fn seconds(seconds: i64) -> Self {
+        Self(SignedDuration::from_secs(seconds))
+    }
+
     /// As the clock's library counts it.
     pub const fn duration(self) -> SignedDuration {
         self.0

@@ -14,6 +14,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod traces;
+mod wave_webhooks;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -34,6 +35,7 @@ pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
 pub use traces::{TraceCollector, traces_of};
+pub use wave_webhooks::WaveWebhookHost;
 
 /// Whether what is decided is done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,6 +80,8 @@ pub struct Config {
     pub work: Work,
     /// What hosts are shown from which components of providers are fetched.
     pub provider_credentials: Vec<ProviderCredentials>,
+    /// The webhooks that waves of campaigns may ask.
+    pub wave_webhooks: Vec<WaveWebhookHost>,
 }
 
 /// How much is done at once, and how much of the machine it may take.
@@ -214,6 +218,7 @@ impl Config {
         let work = checked.take(work(&sources));
         let provider_credentials =
             checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
+        let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
         // Logging is set up before the rest, and with it where traces go: here it is only looked at.
         checked.take(traces::traces(&sources, environment));
         let login = match &public_url {
@@ -268,6 +273,7 @@ impl Config {
                 login,
                 work,
                 provider_credentials,
+                wave_webhooks,
             }),
             _ => Err(ConfigError { problems }),
         }

@@ -48,6 +48,7 @@ const SERVE: &[&str] = &[
     "planner-seconds",
     "planner-memory-mib",
     "provider-credentials-file",
+    "wave-webhooks-file",
     "otlp-endpoint",
     "otlp-headers-file",
     "dry-run",
@@ -146,6 +147,10 @@ pub struct ServeOptions {
     /// CAPSTAN_PROVIDER_CREDENTIALS_FILE] [default: none]
     #[arg(long, value_name = "FILE")]
     pub provider_credentials_file: Option<PathBuf>,
+    /// File with the hosts whose webhooks waves of campaigns may ask, and the secrets that sign the questions [env:
+    /// CAPSTAN_WAVE_WEBHOOKS_FILE] [default: none]
+    #[arg(long, value_name = "FILE")]
+    pub wave_webhooks_file: Option<PathBuf>,
     /// Address of an OpenTelemetry collector that takes OTLP over HTTP, of a program that was built with the feature
     /// `otlp`: a span for each delivery and job [env: CAPSTAN_OTLP_ENDPOINT] [default: none]
     #[arg(long, value_name = "URL")]
@@ -198,6 +203,7 @@ impl Flags for ServeOptions {
             "planner-seconds" => self.planner_seconds.clone(),
             "planner-memory-mib" => self.planner_memory_mib.clone(),
             "provider-credentials-file" => typed(self.provider_credentials_file.as_ref()),
+            "wave-webhooks-file" => typed(self.wave_webhooks_file.as_ref()),
             "otlp-endpoint" => self.otlp_endpoint.clone(),
             "otlp-headers-file" => typed(self.otlp_headers_file.as_ref()),
             "dry-run" => self.dry_run.clone(),

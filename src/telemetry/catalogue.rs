@@ -143,6 +143,13 @@ pub const METRICS: &[Metric] = &[
         &["priority", "limit"],
         "Calls that had to wait because a limit of GitHub's was used up or left for what is more important",
     ),
+    counter(
+        BOT,
+        "capstan_wave_webhook_answers_total",
+        &["result"],
+        "Webhooks that were asked whether a wave is well, by what they said: pass, fail, pending, or none, where there was no \
+         answer that could be read",
+    ),
     gauge(
         BOT,
         "capstan_github_budget_wait_seconds",

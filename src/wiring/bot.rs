@@ -15,10 +15,11 @@ use capstan::app::ports::{Clock, CodeHost, FetchLimits, Jobs, Mirror, SourceCred
 use capstan::app::retention::Housekeeping;
 use capstan::app::sync::Ports;
 use capstan::app::visitors::Visitors;
+use capstan::app::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
 use capstan::app::worker::{self, Heartbeats, Workforce};
 use capstan::cli::Failure;
 use capstan::components::{CacheLimits, Fetcher, FolderCache};
-use capstan::config::{Config, INTERNAL_LISTEN, Mode, ProviderCredentials};
+use capstan::config::{Config, INTERNAL_LISTEN, Mode, ProviderCredentials, WaveWebhookHost};
 use capstan::database::Database;
 use capstan::dry_run::DryRun;
 use capstan::git::{self, MirrorLimits, Mirrors};
@@ -26,6 +27,7 @@ use capstan::github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::server::{self, Listeners, Parts, Probe, ServerError};
 use capstan::telemetry;
+use capstan::wave_webhooks::HttpWebhooks;
 use capstan_report::BlockKey;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret;
@@ -140,6 +142,28 @@ fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Res
     Ok(Supplier::new(sources, SupplierLimits::default()))
 }
 
+/// The webhooks that waves may ask; nobody is asked in a dry run, which tells nobody anything.
+fn webhooks(
+    config: &Config,
+    database: &Database,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<WaveWebhooks>, Failure> {
+    if config.mode == Mode::DryRun {
+        return Ok(None);
+    }
+    let host = |one: &WaveWebhookHost| WebhookHost {
+        host: one.host.as_str().to_owned(),
+        repositories: one.repositories.clone(),
+        secret: one.secret.clone(),
+    };
+    Ok(Some(WaveWebhooks::new(WebhookParts {
+        port: Arc::new(HttpWebhooks::new().map_err(failed)?),
+        hosts: config.wave_webhooks.iter().map(host).collect(),
+        jobs: Arc::new(database.clone()),
+        clock: Arc::clone(clock),
+    })))
+}
+
 /// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
 pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
     let listeners = Listeners {
@@ -194,6 +218,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
             .and(config.key.expose_secret().as_bytes()),
         reconcilers: Some(reconcilers.clone()),
         components: Some(supplier(&config, &database, &clock)?),
+        webhooks: webhooks(&config, &database, &clock)?,
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
     jobs.reclaim(&name).await.map_err(failed)?;

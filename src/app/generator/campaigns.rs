@@ -1,11 +1,10 @@
-//! What the waves of campaigns tell clusters apart by, and what of waves cannot be meant.
-
-use std::collections::BTreeMap;
+//! What the waves of campaigns tell clusters apart by.
 
 use capstan_campaign::membership::Candidate;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
+use capstan_plan::settings::campaign_candidate;
 use serde_json::Value;
 
 use super::{Fleet, Refused, WatchRenders};
@@ -39,21 +38,6 @@ impl Fleet {
     ) -> Result<Candidate, Refused> {
         let rendered = self.render(id)?;
         let cluster = rendered.objects.iter().find(|object| is_cluster(&object.id));
-        Ok(candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), campaigns))
+        Ok(campaign_candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), campaigns))
     }
-}
-
-fn candidate(id: &ClusterId, cluster: &Value, campaigns: &[CampaignSettings]) -> Candidate {
-    let as_text = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        _ => None,
-    };
-    let labels = cluster.pointer("/metadata/labels").and_then(Value::as_object);
-    let labels = labels.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), as_text(value)?)));
-    let waves = campaigns.iter().flat_map(|campaign| &campaign.waves);
-    let wanted = waves.flat_map(|wave| wave.matches.fields.keys());
-    let fields: BTreeMap<String, String> =
-        wanted.filter_map(|path| Some((path.clone(), as_text(cluster.pointer(path)?)?))).collect();
-    Candidate { cluster: id.clone(), labels: labels.collect(), fields }
 }

@@ -25,6 +25,7 @@ mod records;
 mod repository_name;
 mod retention;
 mod sign_in;
+mod wave_webhook;
 mod workspace;
 
 pub use agents::{
@@ -70,6 +71,7 @@ pub use records::{
 pub use repository_name::RepositoryName;
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
+pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

@@ -89,6 +89,7 @@ use super::ports::{
     CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, Records,
     Repository,
 };
+use super::wave_webhooks::WaveWebhooks;
 
 /// Everything a run needs from outside.
 #[derive(Clone)]
@@ -109,6 +110,8 @@ pub struct Ports {
     pub reconcilers: Option<Reconcilers>,
     /// Components of providers that lie in no repository, where they may be fetched.
     pub components: Option<Supplier>,
+    /// Webhooks that say whether a wave is well, where any may be asked.
+    pub webhooks: Option<WaveWebhooks>,
 }
 
 /// How a run ended.

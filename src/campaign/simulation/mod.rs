@@ -18,7 +18,7 @@ use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::decision::{Decision, Facts, WaveState, decide};
-use super::facts::{Failure, Member, Memory, Standing, Verdict};
+use super::facts::{Failure, Member, Memory, Standing, Verdict, WebhookWord};
 use super::settings::CampaignSettings;
 use super::time::Period;
 
@@ -118,7 +118,6 @@ struct Simulation<'a> {
     pace: Pace,
     members: Vec<Member>,
     places: BTreeMap<ClusterId, usize>,
-    webhooks: Vec<Verdict>,
     asked: BTreeSet<usize>,
     memory: Memory,
     coming: BinaryHeap<Reverse<(Timestamp, Coming)>>,
@@ -143,7 +142,6 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace) 
         pace,
         members: fleet.iter().map(member).collect(),
         places,
-        webhooks: vec![Verdict::Pending; settings.waves.len()],
         asked: BTreeSet::new(),
         memory: Memory::default(),
         coming: BinaryHeap::new(),
@@ -161,8 +159,8 @@ impl Simulation<'_> {
         loop {
             let facts = Facts {
                 members: &self.members,
-                webhooks: &self.webhooks,
                 memory: &self.memory,
+                silence: None,
                 urgent: false,
                 now: self.now,
             };
@@ -242,8 +240,9 @@ impl Simulation<'_> {
                 }
             }
             Coming::Answer(wave) => {
-                if let Some(webhook) = self.webhooks.get_mut(wave) {
-                    *webhook = Verdict::Passed { at: now };
+                if let Some(wave) = self.settings.waves.get(wave) {
+                    let word = WebhookWord { at: now, passed: true, why: String::new() };
+                    self.memory.waves.entry(wave.name.clone()).or_default().webhook = Some(word);
                 }
             }
             Coming::Skip(at) => {

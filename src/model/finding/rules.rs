@@ -26,6 +26,8 @@ entries! {
     API_VERSION_LEAVES_FIELD: "api-version-leaves-field", Warning, Free;
     API_VERSION_NOT_SERVED: "api-version-not-served", Warning, Free;
     AUTOSCALER_OWNS_REPLICAS: "autoscaler-owns-replicas", Warning, Free;
+    CAMPAIGN_WAITS_FOR_EVER: "campaign-waits-for-ever", Error, Free;
+    CAMPAIGN_WAVES: "campaign-waves", Warning, Free;
     CHART_STAYS: "chart-stays", Warning, Free;
     CLUSTER_OUTSIDE: "cluster-outside", Warning, Free;
     COMPONENT_DOWNGRADE: "component-downgrade", Error, Free;

@@ -28,6 +28,7 @@ mod ambiguous_match;
 mod api_version_leaves_field;
 mod api_version_not_served;
 mod autoscaler_owns_replicas;
+mod campaign_rules;
 mod catalogue;
 mod chart_stays;
 mod clear_text;

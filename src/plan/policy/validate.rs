@@ -24,7 +24,8 @@ use crate::provider_set::{
     workloads_of,
 };
 use crate::release::{Catalogue, Watched};
-use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, campaign_candidate};
+use capstan_campaign::membership::Candidate;
 use capstan_inventory::examples;
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
@@ -33,11 +34,13 @@ use capstan_kustomize::render::{
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
+use capstan_model::kinds::is_cluster;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::wording::count;
 use capstan_providers::Supplies;
 use capstan_yaml::{YamlError, YamlFile};
+use serde_json::Value;
 
 /// A tree, and what was found in it.
 #[derive(Clone, Copy)]
@@ -85,6 +88,7 @@ pub fn validate(
     let mut checked = Checked {
         schemas: now.schemas,
         verdicts: Vec::new(),
+        candidates: Vec::new(),
         findings: Vec::new(),
         judged: Vec::new(),
         seen: BTreeSet::new(),
@@ -117,6 +121,7 @@ pub fn validate(
     if let Scope::Everything = scope {
         checked.definitions(now);
         checked.inventory(now, settings);
+        checked.campaigns(now, settings);
     }
     checked.finish(&severities)
 }
@@ -182,6 +187,12 @@ fn applied_by(settings: &RepositorySettings, folder: &TargetFolder) -> AppliedBy
     }
 }
 
+/// The text of a file; empty where there is none.
+fn text_of(tree: &dyn Tree, file: &RepoPath) -> String {
+    let bytes = tree.entry(file).and_then(|entry| tree.read(entry).ok());
+    bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(str::to_owned)).unwrap_or_default()
+}
+
 /// The folders that a cluster is rendered from.
 pub fn folders_of(folder: &TargetFolder) -> Folders {
     Folders {
@@ -194,6 +205,8 @@ pub fn folders_of(folder: &TargetFolder) -> Folders {
 struct Checked<'a> {
     schemas: &'a Schemas,
     verdicts: Vec<Finding>,
+    /// What the waves of campaigns tell clusters apart by.
+    candidates: Vec<Candidate>,
     /// Of the merge and of whoever reads: the settings have not had their say on them.
     findings: Vec<Finding>,
     /// What the rules say of clusters, with its severity.
@@ -228,11 +241,18 @@ impl Checked<'_> {
         }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
         let ids = now.layout.clusters().map(|cluster| &cluster.id);
-        let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
-        let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
-        for error in settings.check_claims(&file, text, ids) {
+        for error in settings.check_claims(&file, &text_of(now.tree, &file), ids) {
             self.verdicts.push(Finding::from(&error));
         }
+    }
+
+    /// What of campaigns cannot be meant.
+    fn campaigns(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
+        let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
+        let today = self.today.to_zoned(jiff::tz::TimeZone::UTC).map(|day| day.timestamp());
+        let today = today.unwrap_or_default();
+        let text = text_of(now.tree, &file);
+        self.findings.extend(settings.judge_campaigns((&file, &text), &self.candidates, today));
     }
 
     /// Definitions that cannot be used, unless the file had its verdict as a manifest.
@@ -321,9 +341,13 @@ impl Checked<'_> {
             Ok(after) => after,
             Err(error) => {
                 self.failed(&error);
+                self.candidates.push(campaign_candidate(&folder.id, &Value::Null, &[]));
                 return;
             }
         };
+        let cluster = after.objects.iter().find(|object| is_cluster(&object.id));
+        let cluster = cluster.map_or(&Value::Null, |cluster| &cluster.value);
+        self.candidates.push(campaign_candidate(&folder.id, cluster, &settings.campaigns));
         self.verdicts.extend(unlisted(now.tree, folder, &read));
         if let Some(flux) = now.flux {
             let (own, flux) = (own.as_ref().map(|own| own.variables.clone()), flux.post_build(&folder.id));

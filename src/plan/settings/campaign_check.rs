@@ -65,13 +65,6 @@ pub(super) fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, Stri
                     return Err((place(key.split('.').next().unwrap_or(key)), message));
                 }
             }
-            if let Some(webhook) = &wave.verify.webhook
-                && !webhook.url.starts_with("https://")
-            {
-                let message =
-                    format!("`campaigns[{at}].waves[{index}].verify.webhook.url` must begin with https://");
-                return Err((place("verify").key("webhook").key("url"), message));
-            }
         }
     }
     Ok(())

@@ -39,7 +39,7 @@ campaigns:
   - name: canary
     match: {clusters: [\"*/canary*\"]}
     soak: 24h
-    verify: {checks: [e2e], webhook: {url: \"https://judge.example/\", timeout: 10m}}
+    verify: {checks: [e2e], webhook: {url: \"https://judge.example/\", timeout: 30s}}
   - name: rest
     match: {labels: {tier: gold}, fields: {/spec/topology/class: aws}}
     windows: [{cron: 0 9 * * MON-FRI, duration: 8h}]
@@ -56,6 +56,8 @@ campaigns:
         assert_eq!(campaign.waves[0].soak.to_string(), "24h");
         assert_eq!(campaign.waves[1].max_rolling.machines, Some(30));
         assert_eq!(campaign.stop_on.of, Some(20));
+        let webhook = campaign.waves[0].verify.webhook.as_ref().unwrap();
+        assert_eq!((webhook.url.host().as_str(), webhook.timeout.seconds()), ("judge.example", 30));
     }
 
     #[test]
@@ -85,7 +87,19 @@ campaigns:
             ("name: fleet", "name: the fleet", 2, "`campaigns[0].name` must be a word of at most 63 letters"),
             ("count: 2", "count: 30", 5, "`campaigns[0].stopOn.count` must be at least 1, and at most `of`"),
             ("name: rest", "name: canary", 11, "two waves of `fleet` are named `canary`"),
-            ("https://judge", "http://judge", 10, "verify.webhook.url` must begin with https://"),
+            (
+                "https://judge",
+                "http://judge",
+                10,
+                "`http://judge.example/` must begin with https:// (http:// is for hosts within the cluster (*.svc) and on this machine)",
+            ),
+            (
+                "https://judge",
+                "https://me:s3cret@judge",
+                10,
+                "the URL must hold no user, password or fragment",
+            ),
+            ("timeout: 30s", "timeout: 10m", 10, "`10m` is not a duration from 1s to 1m (such as 10s)"),
         ];
         for (was, is, line, said) in rows {
             let error = read_campaigns(&GOOD.replacen(was, is, 1)).unwrap_err();

@@ -17,6 +17,7 @@
 //! request under judgement; the caller passes the text from the tip of the base branch.
 
 mod campaign_check;
+mod campaign_findings;
 mod campaigns;
 mod cluster;
 mod commands;
@@ -36,6 +37,7 @@ mod tests;
 mod title;
 mod values;
 
+pub use campaign_findings::campaign_candidate;
 pub use campaigns::read_campaigns;
 pub use capstan_model::glob::{Glob, InvalidGlob};
 pub use cluster::{

@@ -55,16 +55,6 @@ impl RepositorySettings {
             }
         }
         check_campaigns(&self.campaigns)?;
-        for (at, campaign) in self.campaigns.iter().enumerate() {
-            let asks = campaign.waves.iter().position(|wave| wave.verify.webhook.is_some());
-            if let Some(index) = asks {
-                let place = KeyPath::root().key("campaigns").index(at).key("waves").index(index);
-                let message = format!(
-                    "`campaigns[{at}].waves[{index}].verify.webhook`: the bot asks no webhooks yet, so this wave would wait for ever; name a check under `verify.checks` instead"
-                );
-                return Err((place.key("verify").key("webhook"), message));
-            }
-        }
         if !self.campaigns.is_empty() && self.dashboard.enabled == Some(false) {
             let message = "`dashboard.enabled` must not be false where there are `campaigns`: that issue is where it stands how far they are";
             return Err((KeyPath::root().key("dashboard").key("enabled"), message.to_owned()));

@@ -106,6 +106,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         state_dir: folder.path().to_owned(),
         work: Work::default(),
         provider_credentials: Vec::new(),
+        wave_webhooks: Vec::new(),
         key: SecretString::from(DEMO_KEY),
         github: GithubApp {
             api_url: Url::parse(&format!("{}/api/v3", forge.url())).map_err(failed)?,

@@ -18,6 +18,7 @@ use capstan::app::ports::{
     RepositoryName, Sight,
 };
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
+use capstan::app::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
 use capstan::app::worker::{Heartbeats, perform, resync};
 use capstan::components::{CacheLimits, Fetcher, FolderCache};
 use capstan::config::{Intake, Mode};
@@ -27,6 +28,7 @@ use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::planner_process::{ProcessPlanner, Processes, STACK};
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
+use capstan::wave_webhooks::HttpWebhooks;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_report::BlockKey;
 use tokio::sync::oneshot;
@@ -107,6 +109,16 @@ fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Suppli
     Supplier::new(sources, SupplierLimits { patience: Duration::from_secs(5), ..SupplierLimits::default() })
 }
 
+/// Asks webhooks as the bot does.
+fn webhooks(hosts: Vec<WebhookHost>, database: &Database, clock: &Arc<dyn Clock>) -> WaveWebhooks {
+    WaveWebhooks::new(WebhookParts {
+        port: Arc::new(HttpWebhooks::new().unwrap()),
+        hosts,
+        jobs: Arc::new(database.clone()),
+        clock: Arc::clone(clock),
+    })
+}
+
 /// With which the bot seals its keys.
 pub(crate) const SEALING_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
@@ -163,6 +175,7 @@ impl Bot {
             key: BlockKey::derive(key.as_bytes()),
             reconcilers: Some(reconcilers.clone()),
             components: Some(supplier(state, &database, &clock)),
+            webhooks: Some(webhooks(Vec::new(), &database, &clock)),
         };
         let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
         let parts = AgentParts {
@@ -299,6 +312,12 @@ impl Town {
         let meter = Meter::new(budgets, self.clock.clone(), Some(limits), "test".to_owned(), seats);
         let github = GitHub::connect(&self.forge.url().parse().unwrap(), credentials, calls).unwrap();
         Ports { host: Arc::new(github.within(meter)), ..self.bot.ports.clone() }
+    }
+
+    /// From now on the bot may ask webhooks at these hosts; what it knows of others is forgotten.
+    pub(crate) fn allow_webhooks(&mut self, hosts: Vec<WebhookHost>) {
+        let clock = self.bot_clock();
+        self.bot.ports.webhooks = Some(webhooks(hosts, &self.bot.database, &clock));
     }
 
     /// One run over the repository with these ports.

@@ -94,7 +94,7 @@ impl Run<'_> {
     }
 
     /// The pull requests that brought what these have, as far as they were Capstan's.
-    async fn merges_of(
+    pub(super) async fn merges_of(
         self,
         planned: Planned<'_>,
         those: &[&ProposalId],
@@ -125,7 +125,7 @@ impl Run<'_> {
         Ok(merges)
     }
 
-    async fn merge_commit(self, number: u64) -> Result<Option<CommitId>, SyncError> {
+    pub(super) async fn merge_commit(self, number: u64) -> Result<Option<CommitId>, SyncError> {
         match self.ports.host.pull_request(self.repository, number).await {
             Ok(pull) => Ok(pull.merge_commit),
             Err(CodeHostError::NotFound { .. }) => Ok(None),

@@ -12,11 +12,11 @@
 mod checks;
 mod standing;
 mod telling;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_campaign::decision::{Facts, decide};
-use capstan_campaign::facts::{Member, Note, Standing, Stop, Verdict};
+use capstan_campaign::facts::{Member, Note, Standing, Stop};
 use capstan_campaign::membership::{Candidate, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -29,6 +29,7 @@ use capstan_plan::verbs::OrderWhat;
 use jiff::{SignedDuration, Timestamp};
 
 use self::standing::Place;
+use self::webhooks::Known;
 use super::deciding::Decided;
 use super::decisions::GivenOrder;
 use super::outcome::Campaigns;
@@ -68,13 +69,19 @@ impl Run<'_> {
         fleet: Box<dyn OpenFleet>,
         settings: &RepositorySettings,
     ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
-        let asks = |campaign: &CampaignSettings| {
-            let by_cluster = |wave: &capstan_campaign::settings::WaveSettings| {
-                !wave.matches.labels.is_empty() || !wave.matches.fields.is_empty()
-            };
-            campaign.waves.iter().any(by_cluster)
-        };
-        if settings.mode == Mode::Observe || !settings.campaigns.iter().any(asks) {
+        if settings.mode == Mode::Observe {
+            return Ok((fleet, BTreeMap::new()));
+        }
+        self.told_apart(fleet, settings).await
+    }
+
+    /// The same, whether or not anything is proposed.
+    pub(super) async fn told_apart(
+        self,
+        fleet: Box<dyn OpenFleet>,
+        settings: &RepositorySettings,
+    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
+        if !settings.campaigns.iter().any(CampaignSettings::reads_clusters) {
             return Ok((fleet, BTreeMap::new()));
         }
         let (found, fleet) = tokio::task::spawn_blocking(move || (fleet.candidates(), fleet)).await?;
@@ -143,11 +150,9 @@ impl Run<'_> {
         members.sort_by(|(_, a), (_, b)| a.cluster.cmp(&b.cluster));
         let (ids, mut members): (Vec<ProposalId>, Vec<Member>) = members.into_iter().unzip();
         let polls = self.add_checks(planned, settings, &before, (&ids, &mut members)).await?;
-        let webhooks = webhooks(settings, &before);
         let urgent = self.is_urgent(planned, &moving.release);
-        let facts = Facts { members: &members, webhooks: &webhooks, memory: &before, urgent, now };
-        let decision = decide(settings, &facts);
-        let mut memory = decision.remembered(settings, &before);
+        let known = Known { ids: &ids, members: &members, urgent, now };
+        let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
         memory.failed = members
             .iter()
             .filter_map(|member| match member.standing {
@@ -180,7 +185,8 @@ impl Run<'_> {
             obeyed.campaigns.stopped.push((moving.note.clone(), stop.clone()));
         }
         let poll = polls.then(|| now + POLL);
-        let again = [obeyed.campaigns.look_again, decision.look_again, poll].into_iter().flatten().min();
+        let again = [obeyed.campaigns.look_again, decision.look_again, poll, heard_again];
+        let again = again.into_iter().flatten().min();
         obeyed.campaigns.look_again = again;
         obeyed.campaigns.standings.push(telling::standing(moving, &decision, &members));
         obeyed.campaigns.notes.push(moving.note.clone());
@@ -272,26 +278,14 @@ fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a Cam
     planned.settings.campaigns.iter().find(|campaign| is_of(campaign, release.as_str()))
 }
 
-/// What waves tell a cluster apart by.
-fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
-    planned.candidates.get(cluster).cloned().unwrap_or_else(|| Candidate {
-        cluster: cluster.clone(),
-        labels: BTreeMap::new(),
-        fields: BTreeMap::new(),
-    })
+/// What waves tell a cluster apart by of which nothing but its folder is known.
+fn by_folder(cluster: &ClusterId) -> Candidate {
+    Candidate { cluster: cluster.clone(), labels: BTreeMap::new(), fields: BTreeMap::new() }
 }
 
-/// What webhooks said before.
-fn webhooks(settings: &CampaignSettings, memory: &capstan_campaign::facts::Memory) -> Vec<Verdict> {
-    let word = |wave: &capstan_campaign::settings::WaveSettings| {
-        let said = memory.waves.get(&wave.name).and_then(|known| known.webhook.as_ref());
-        match said {
-            Some(word) if word.passed => Verdict::Passed { at: word.at },
-            Some(word) => Verdict::Failed { at: word.at },
-            None => Verdict::Pending,
-        }
-    };
-    settings.waves.iter().map(word).collect()
+/// What waves tell a cluster apart by.
+fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
+    planned.candidates.get(cluster).cloned().unwrap_or_else(|| by_folder(cluster))
 }
 
 /// Carries out what somebody said to a campaign.

@@ -155,6 +155,8 @@ impl Run<'_> {
                         "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
                     );
                     if new != *settings {
+                        let after = &*comparison.after;
+                        judged.findings.extend(self.judge_campaigns(after, fleet, settings).await?);
                         match self.settings_outlook(&comparison, judging, &new).await? {
                             Ok(outlook) => judged.settings = Some(outlook),
                             Err(why) => judged.notes.push(why),

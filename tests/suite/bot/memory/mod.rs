@@ -372,6 +372,7 @@ impl World {
             key: BlockKey::derive(b"test"),
             reconcilers: None,
             components: None,
+            webhooks: None,
         }
     }
 

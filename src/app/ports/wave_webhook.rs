@@ -1,0 +1,84 @@
+//! Asking somebody outside whether a wave of a campaign is well.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+use url::Url;
+
+/// Asks webhooks.
+#[async_trait]
+pub trait WaveWebhook: Send + Sync {
+    /// Posts a signed question, and reads the answer. It is asked once: nothing is tried again here, and no redirect
+    /// is followed.
+    ///
+    /// # Errors
+    /// See [`WebhookError`].
+    async fn ask(&self, call: &WebhookCall) -> Result<WebhookAnswer, WebhookError>;
+}
+
+/// A question, ready to be signed and sent.
+#[derive(Debug, Clone)]
+pub struct WebhookCall {
+    /// Where.
+    pub url: Url,
+    /// What signs it.
+    pub secret: SecretString,
+    /// How long the answer may take, its body included.
+    pub timeout: Duration,
+    /// Of this call alone.
+    pub delivery: String,
+    /// JSON.
+    pub body: Vec<u8>,
+}
+
+/// What a webhook answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookAnswer {
+    /// Its word.
+    pub result: WebhookResult,
+    /// What it says besides, as it was sent: of a stranger, and of any length that an answer may have.
+    pub message: String,
+}
+
+/// The word of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookResult {
+    /// The wave is well.
+    Pass,
+    /// It is not.
+    Fail,
+    /// It cannot be told yet.
+    Pending,
+}
+
+/// Why there is no answer. Names neither the address nor anything that was sent or received.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WebhookError {
+    /// Nobody is there, or TLS fails.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+    /// It took too long.
+    #[error("it took longer than {} s", after.as_secs())]
+    TooSlow {
+        /// The bound.
+        after: Duration,
+    },
+    /// A status that is no success.
+    #[error("it answers {0}")]
+    Status(u16),
+    /// It leads elsewhere.
+    #[error("it answers {0}, and redirects are not followed")]
+    Redirected(u16),
+    /// More bytes than are taken.
+    #[error("its answer has more than {most} bytes")]
+    TooLarge {
+        /// The bound.
+        most: usize,
+    },
+    /// Not the JSON that is expected.
+    #[error(
+        "its answer is not `{{\"result\": \"pass\"}}` with `pass`, `fail` or `pending`, and perhaps a `message` that is text"
+    )]
+    Unreadable,
+}
