@@ -194,13 +194,13 @@ impl<'i> Subject<'i> {
         contents: &dyn Contents,
         release: &ReleaseTemplates,
         (values, record): (&ClusterValues, &ValuesRecord),
-    ) -> Result<ReleaseWithValues, Refused> {
-        contents.sources().count_render();
+    ) -> Result<Arc<ReleaseWithValues>, Refused> {
         let components = record.components.iter().map(|(path, tree)| self.component(contents, path, tree));
         let components: Vec<Arc<Component>> = components.collect::<Result<_, _>>()?;
         let components: Vec<&Component> = components.iter().map(AsRef::as_ref).collect();
         let seen = self.seen(values, record, &components);
-        release.render(seen, contents.schemas()).map_err(|findings| refused(&findings))
+        let make = || release.render(seen, contents.schemas()).map_err(|findings| refused(&findings));
+        contents.sources().renders.found_or(release, &seen, make)
     }
 
     /// A component as it is, or as it was when the cluster's base was made.
@@ -241,7 +241,7 @@ impl<'i> Subject<'i> {
             }
             let (values, record) = self.values(contents, &templates);
             let made = self.render(contents, &templates, (&values, &record)).ok()?;
-            Some(boxed(&Arc::new(made)))
+            Some(boxed(&made))
         };
         let of = |provider| contents.catalogue().of_provider(provider);
         let fitting = |release: &&Release| release.kind == TargetKind::Cluster;
@@ -341,7 +341,7 @@ impl Asked<'_> {
         let old = match (&old_home, record) {
             (Some(home), Some(record)) if old_uses => {
                 let values = record.cluster_values(&record_path);
-                Some(Arc::new(subject.render(contents, home, (&values, record))?))
+                Some(subject.render(contents, home, (&values, record))?)
             }
             _ => None,
         };
@@ -378,7 +378,7 @@ impl Asked<'_> {
                 values = ClusterValues { findings: wrong, ..to.cluster_values(&record_path) };
             }
         }
-        let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
+        let new = subject.render(contents, &new_home, (&values, &to))?;
         let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();
         let is_same =
             brought_by == SourceKind::INVENTORY && old.as_ref().is_some_and(|old| old.is_same_render(&new));
@@ -456,7 +456,7 @@ pub(super) fn brings(
         }
         let (values, record) = subject.values(contents, &templates);
         let made = subject.render(contents, &templates, (&values, &record));
-        if let Some(kubernetes) = made.ok().and_then(|made| made.kubernetes) {
+        if let Some(kubernetes) = made.ok().and_then(|made| made.kubernetes.clone()) {
             standing.brings.insert(ReleaseId::clone(&release.id), kubernetes);
         }
     }

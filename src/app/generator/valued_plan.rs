@@ -149,7 +149,7 @@ impl Fleet {
 
     /// How often templates were rendered since the releases were read, for figures.
     pub fn renders(&self) -> usize {
-        self.shared.sources.renders()
+        self.shared.sources.renders.made()
     }
 
     /// Whether it is known that the inventory brings nothing to a cluster.
@@ -374,7 +374,7 @@ impl Fleet {
             id,
             base: &self.settings.clusters.base.inside(id.folder()),
             overlay: &self.settings.clusters.overlay.inside(id.folder()),
-            release: &source,
+            release: source.as_ref(),
             variables: &std::collections::BTreeMap::new(),
             flux: &self.flux_index().post_build(id),
             applied,
@@ -391,7 +391,7 @@ impl Fleet {
         let after = self.after(&files);
         let folder = after.found(id).map_err(|why| at(why.to_string()))?;
         let notes = after.require_own_name(folder, &made).map_err(|why| at(why.to_string()))?;
-        let content = capstan_plan::upgrade::ChangeSource::content(&source);
+        let content = capstan_plan::upgrade::ChangeSource::content(source.as_ref());
         let mut upgrade = Upgrade {
             to_content: content,
             kubernetes: source.kubernetes.clone(),

@@ -8,6 +8,7 @@ use capstan_inventory::survey::ReleaseParts;
 use capstan_inventory::templates::{self, Cluster, Placement, Rendered};
 use capstan_inventory::values::ClusterValues;
 use capstan_kustomize::schema::Schemas;
+use capstan_model::digest::sha256;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -48,6 +49,25 @@ pub struct Seen<'s> {
     pub components: &'s [&'s Component],
 }
 
+impl Seen<'_> {
+    /// Tells what a render sees from anything else that it might see of the same release; `None` where something is wrong,
+    /// which each render tells with places of its own. Mappings count in their order, as templates walk through them.
+    pub fn digest(&self) -> Option<String> {
+        let is_error = |finding: &Finding| finding.severity() == Severity::Error;
+        if self.values.findings.iter().any(is_error) || !self.components.iter().all(|one| one.is_whole()) {
+            return None;
+        }
+        let mut text = format!("{} {}\n", self.cluster.name, self.cluster.folder);
+        for one in self.cluster.clusters.unwrap_or_default() {
+            let levels = one.levels.iter().map(|(level, name)| format!(" {}={name}", level.kind()));
+            let namespace = one.namespace.as_deref().unwrap_or_default();
+            text.push_str(&format!("{} {} {namespace}{}\n", one.name, one.folder, levels.collect::<String>()));
+        }
+        text.push_str(&format!("{}\n{}", self.record.digest(), self.values.value()));
+        Some(sha256(text))
+    }
+}
+
 /// A release under one cluster's values.
 #[derive(Debug)]
 pub struct ReleaseWithValues {
@@ -86,7 +106,9 @@ impl ReleaseTemplates {
             Some(templates) => templates.render(seen.cluster, seen.values)?,
             None => Rendered::default(),
         };
-        let rendered = components::apply(rendered, seen.components)?;
+        let mut rendered = components::apply(rendered, seen.components)?;
+        // Nobody asks for them here, and each holds the file of the inventory that says it.
+        rendered.unused.clear();
         let folder = self.folder.join(templates::FOLDER).unwrap_or_default();
         let files = rendered.files.iter().filter_map(|file| {
             let path = folder.join(&file.name).ok()?;
@@ -121,6 +143,11 @@ fn bound(values: &Value) -> BTreeMap<String, String> {
 }
 
 impl ReleaseWithValues {
+    /// How many bytes its templates came to.
+    pub fn bytes(&self) -> usize {
+        self.rendered.files.iter().map(|file| file.text.len()).sum()
+    }
+
     /// Whether another one of the same release comes to the same objects.
     pub fn is_same_render(&self, other: &Self) -> bool {
         let texts = |one: &Self| -> Vec<(String, String)> {
