@@ -11,23 +11,14 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-use std::process::{Child, Command, Stdio};
+#[expect(dead_code, reason = "each bench uses a part of it")]
+mod bot;
+
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use capstan_forge::{Edit, Forge, MergeMethod, Options, Permission, PullState, PullView, Selection};
-
-const REPOSITORY: &str = "acme/fleet";
-const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Bot(Child);
-
-impl Drop for Bot {
-    fn drop(&mut self) {
-        let _gone = self.0.kill();
-        let _reaped = self.0.wait();
-    }
-}
+use bot::{Bot, REPOSITORY, forge, wait};
+use capstan_forge::{Edit, Forge, MergeMethod, PullState, PullView, Recording};
 
 fn main() {
     let asked: Vec<u32> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
@@ -42,12 +33,7 @@ fn main() {
 
 /// A release concerns some of so many clusters; the others follow another provider.
 fn measure(rounds: u32, concerned: u32, clusters: u32) {
-    let forge = Forge::start(Options::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    forge.create_organization("acme").unwrap();
-    forge.create_user("ada").unwrap();
-    forge.create_repository(REPOSITORY).unwrap();
-    forge.grant(REPOSITORY, "ada", Permission::Admin).unwrap();
     let settings = "upgrade:\n  proposals: {open: 10000, perHour: 10000}\n";
     let mut files = vec![Edit::write(".capstan.yaml", settings)];
     files.extend(release(0));
@@ -58,18 +44,19 @@ fn measure(rounds: u32, concerned: u32, clusters: u32) {
         let record = format!("release: {provider}/v1.0.0\nvariables: {{NAME: {name}}}\n");
         files.push(Edit::write(format!("gauss/{name}/capstan.yaml"), record));
     }
-    forge.commit(REPOSITORY, "main", "ada", "A fleet", &files).unwrap();
-    forge.install("acme", Selection::All).unwrap();
-    let _bot = start_bot(&forge, folder.path());
+    let forge = forge(Recording::Lines, &files);
+    let _bot = Bot::start(&forge, folder.path(), "warn");
 
     let (mut latencies, mut with_check) = (Vec::new(), Vec::new());
     forge.clear_exchanges();
     for round in 1..=rounds {
         let start = Instant::now();
         forge.commit(REPOSITORY, "main", "ada", "A release", &release(round)).unwrap();
-        let pulls = wait(|| Some(proposals(&forge, round)).filter(|pulls| pulls.len() == concerned as usize));
+        let pulls = wait("the pull requests of a release", || {
+            Some(proposals(&forge, round)).filter(|pulls| pulls.len() == concerned as usize)
+        });
         latencies.push(start.elapsed());
-        wait(|| {
+        wait("their checks", || {
             let is_checked = |pull: &PullView| {
                 let runs = forge.checks(REPOSITORY, &pull.head).unwrap();
                 runs.iter().any(|check| check.name == "capstan" && check.conclusion.is_some())
@@ -110,47 +97,6 @@ fn proposals(forge: &Forge, round: u32) -> Vec<PullView> {
     let mut pulls = forge.pulls(REPOSITORY).unwrap();
     pulls.retain(|pull| pull.state == PullState::Open && pull.title.ends_with(&version));
     pulls
-}
-
-fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(start.elapsed() < PATIENCE, "nothing came within {} s", PATIENCE.as_secs());
-        sleep(Duration::from_millis(2));
-    }
-}
-
-fn start_bot(forge: &Forge, folder: &std::path::Path) -> Bot {
-    let app = forge.app();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = format!("127.0.0.1:{port}");
-    let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args([
-            "serve",
-            "--listen",
-            &address,
-            "--internal-listen",
-            "127.0.0.1:0",
-            "--github-api-url",
-            forge.url(),
-            "--github-app-id",
-            &app.id.to_string(),
-        ])
-        .arg("--state-dir")
-        .arg(folder)
-        .env("CAPSTAN_GITHUB_PRIVATE_KEY", &app.private_key)
-        .env("CAPSTAN_GITHUB_WEBHOOK_SECRET", &app.webhook_secret)
-        .env("CAPSTAN_LOG", "warn")
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let bot = Bot(child);
-    wait(|| std::net::TcpStream::connect(&address).ok());
-    forge.deliver_to(&format!("http://{address}/github/webhook"));
-    bot
 }
 
 /// A release of one pool; Kubernetes goes up a patch with each.

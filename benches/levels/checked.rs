@@ -1,47 +1,29 @@
 //! The check of a pull request that edits one site of 40 clusters, from the push until GitHub has it: the built program on the
 //! embedded forge, with the bases of all clusters in Git.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use capstan_forge::{Edit, Forge, NewPull, Options, Permission, Selection};
+use capstan_forge::{Edit, Forge, NewPull, Recording};
 use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
-const REPOSITORY: &str = "acme/fleet";
-const PATIENCE: Duration = Duration::from_secs(300);
+use crate::bot::{Bot, REPOSITORY, forge, wait};
+
 const SETTINGS: &str =
     "mode: observe\ndashboard: {enabled: false}\ninventory: {path: inventory, limits: null}\n";
 /// So many sites are edited while the program runs.
 const WARM: usize = 5;
 
-struct Bot(Child);
-
-impl Drop for Bot {
-    fn drop(&mut self) {
-        let _gone = self.0.kill();
-        let _reaped = self.0.wait();
-    }
-}
-
 /// Measures, and prints it.
 pub(crate) fn check(clusters: usize) {
-    let forge = Forge::start(Options::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    forge.create_organization("acme").unwrap();
-    forge.create_user("ada").unwrap();
-    forge.create_repository(REPOSITORY).unwrap();
-    forge.grant(REPOSITORY, "ada", Permission::Admin).unwrap();
     let files: Vec<Edit> = made(clusters).into_iter().map(|(path, text)| Edit::write(path, text)).collect();
-    forge.commit(REPOSITORY, "main", "ada", "All clusters", &files).unwrap();
-    forge.install("acme", Selection::All).unwrap();
+    let forge = forge(Recording::Lines, &files);
     let (number, head) = edit(&forge, 0);
     let begun = Instant::now();
-    let _bot = start_bot(&forge, folder.path());
+    let _bot = Bot::start(&forge, folder.path(), "warn");
     let summary = checked(&forge, &head);
     println!(
         "check of one site's edit among {clusters} clusters, cold (a new process, no mirror): {:.2} s",
@@ -86,7 +68,7 @@ fn edit(forge: &Forge, site: usize) -> (u64, String) {
 
 /// Waits for the check of a head, and gives its summary.
 fn checked(forge: &Forge, head: &str) -> String {
-    wait(|| {
+    wait("the check", || {
         let runs = forge.checks(REPOSITORY, head).unwrap();
         let done = runs.into_iter().find(|check| check.name == "capstan" && check.conclusion.is_some());
         done.map(|check| check.summary)
@@ -117,36 +99,4 @@ fn made(clusters: usize) -> Vec<(String, String)> {
     }
     files[0].1 = SETTINGS.to_owned();
     files
-}
-
-fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "nothing came within {} s", PATIENCE.as_secs());
-        sleep(Duration::from_millis(5));
-    }
-}
-
-fn start_bot(forge: &Forge, folder: &Path) -> Bot {
-    let app = forge.app();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = format!("127.0.0.1:{port}");
-    let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args(["serve", "--listen", &address, "--internal-listen", "127.0.0.1:0"])
-        .args(["--github-api-url", forge.url(), "--github-app-id", &app.id.to_string()])
-        .arg("--state-dir")
-        .arg(folder)
-        .env("CAPSTAN_GITHUB_PRIVATE_KEY", &app.private_key)
-        .env("CAPSTAN_GITHUB_WEBHOOK_SECRET", &app.webhook_secret)
-        .env("CAPSTAN_LOG", "warn")
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let bot = Bot(child);
-    wait(|| std::net::TcpStream::connect(&address).ok());
-    forge.deliver_to(&format!("http://{address}/github/webhook"));
-    bot
 }

@@ -45,6 +45,7 @@ pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
     let generator = Generator::new(PlanCacheLimits {
         plan_bytes: default.plan_bytes.min(share),
         content_bytes: default.content_bytes.min(share / 4),
+        render_bytes: default.render_bytes.min(share / 4),
     });
     // Not the standard library's own, which looks for ends of lines and writes what stands behind the last one by itself.
     let output = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(failed)?);

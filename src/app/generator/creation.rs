@@ -15,7 +15,7 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_plan::boundary::Neighbours;
-use capstan_plan::creation::{CreatedCluster, FolderShape, MadeCluster, NewCluster, NotMade, make};
+use capstan_plan::creation::{CreatedCluster, FolderShape, MadeCluster, Makes, NewCluster, NotMade, make};
 use capstan_plan::layout::TargetFolder;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{Scope, Snapshot, folders_of, validate};
@@ -58,6 +58,7 @@ impl Fleet {
         let applied = if claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
         let made = make(NewCluster {
             id,
+            makes: Makes::Cluster,
             base: &self.settings.clusters.base.inside(id.folder()),
             overlay: &self.settings.clusters.overlay.inside(id.folder()),
             release: source,

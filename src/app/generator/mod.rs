@@ -40,6 +40,7 @@ mod record;
 mod refused;
 mod releases;
 mod render_reads;
+mod renders;
 mod retirement;
 mod sources;
 mod step_facts;
@@ -149,8 +150,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(catalogue: Catalogue) -> Self {
-        Self { catalogue: OnceLock::from(catalogue), sources: Sources::default() }
+    fn new(catalogue: Catalogue, sources: Sources) -> Self {
+        Self { catalogue: OnceLock::from(catalogue), sources }
     }
 }
 

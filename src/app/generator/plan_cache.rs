@@ -31,6 +31,8 @@ use super::classes::read_class_users;
 use super::definitions::Definitions;
 use super::fleet_inputs::{ReadReleases, ReleasesIn, read_releases, unread};
 use super::inputs::{Conditions, FleetInputs};
+use super::renders::{KeptRenders, Renders};
+use super::sources::Sources;
 
 /// How many repositories (or states of their settings and releases) are remembered at once.
 const FLEETS: usize = 16;
@@ -44,11 +46,13 @@ pub struct PlanCacheLimits {
     pub plan_bytes: usize,
     /// Bytes of small files that every look reads again.
     pub content_bytes: usize,
+    /// Bytes of releases as clusters' values have them, over all repositories; an estimate.
+    pub render_bytes: usize,
 }
 
 impl Default for PlanCacheLimits {
     fn default() -> Self {
-        Self { plan_bytes: 256 << 20, content_bytes: 64 << 20 }
+        Self { plan_bytes: 256 << 20, content_bytes: 64 << 20, render_bytes: 32 << 20 }
     }
 }
 
@@ -73,6 +77,7 @@ struct Caches {
     fleets: Mutex<VecDeque<Arc<CachedFleet>>>,
     next_fleet: AtomicUsize,
     plans: Arc<Plans>,
+    renders: KeptRenders,
 }
 
 /// The plans of all fleets, by the fleet's number and the cluster.
@@ -115,6 +120,7 @@ impl PlanCache {
                 planned: AtomicUsize::new(0),
                 reused: AtomicUsize::new(0),
             }),
+            renders: KeptRenders::new(limits.render_bytes),
         }))
     }
 
@@ -130,6 +136,7 @@ impl PlanCache {
     pub(super) fn begin(&self) {
         lock(&self.0.contents).begin_round();
         lock(&self.0.plans.kept).begin_round();
+        self.0.renders.begin_round();
     }
 
     /// A snapshot whose small files are read once, whichever snapshot they are asked of.
@@ -183,10 +190,12 @@ impl PlanCache {
         }
         drop(fleets);
         let ReadReleases { inputs, catalogue, failed } = read_releases(conditions, releases, definitions);
+        let number = self.0.next_fleet.fetch_add(1, Ordering::Relaxed);
+        let sources = Sources::with_renders(Renders::of(number, self.0.renders.clone()));
         let known = Arc::new(CachedFleet {
-            number: self.0.next_fleet.fetch_add(1, Ordering::Relaxed),
+            number,
             given: Arc::new(inputs),
-            shared: Arc::new(Shared::new(catalogue)),
+            shared: Arc::new(Shared::new(catalogue, sources)),
             plans: Arc::clone(&self.0.plans),
             settled: Mutex::default(),
         });

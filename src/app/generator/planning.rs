@@ -170,7 +170,8 @@ impl Reading {
             overlay_settings,
             valued.wished.clone(),
         )?;
-        let standing = Standing::of(&cluster, &effective, contents.catalogue());
+        let standing_of = if valued.is_management { Standing::of_management } else { Standing::of };
+        let standing = standing_of(&cluster, &effective, contents.catalogue());
         Ok(Self { cluster, effective, standing, valued, failed: own.failed() })
     }
 

@@ -15,6 +15,7 @@ use capstan_plan::release::Catalogue;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
 use super::fleet_inputs::ReleasesIn;
+use super::sources::Sources;
 use super::{Fleet, Refused, Shared, read_settings};
 
 /// Where the releases are.
@@ -69,7 +70,7 @@ impl Fleet {
         });
         self.shared = match &self.known {
             Some(known) => Arc::clone(&known.shared),
-            None => Arc::new(Shared::new(Catalogue::read(tree.as_ref(), &layout))),
+            None => Arc::new(Shared::new(Catalogue::read(tree.as_ref(), &layout), Sources::default())),
         };
         self.releases = Home::Elsewhere(tree);
     }

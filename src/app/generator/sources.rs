@@ -1,7 +1,6 @@
 //! Releases as sources of change: read once, kept, and shared by every plan of a fleet.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_inventory::components::Component;
@@ -18,6 +17,7 @@ use capstan_plan::settings::FOLDER_FILE;
 use capstan_plan::upgrade::{ChangeSource, GiantSwarmRelease};
 
 use super::refused::Refused;
+use super::renders::Renders;
 
 /// A source that was read, or why it cannot be.
 pub(super) type ReadSource = Result<Box<dyn ChangeSource>, Refused>;
@@ -28,7 +28,8 @@ pub(super) struct Sources {
     read: Mutex<BTreeMap<Key, Arc<ReadSource>>>,
     templates: Mutex<BTreeMap<Key, Arc<ReleaseTemplates>>>,
     components: Mutex<BTreeMap<(RepoPath, TreeId), Arc<Component>>>,
-    renders: AtomicUsize,
+    /// Those with templates, as clusters' values have them.
+    pub(super) renders: Renders,
 }
 
 /// So many components are kept: those that are in use, and a past of each.
@@ -43,6 +44,11 @@ enum Key {
 }
 
 impl Sources {
+    /// With these renders, and nothing read yet.
+    pub(super) fn with_renders(renders: Renders) -> Self {
+        Self { renders, ..Self::default() }
+    }
+
     /// A release of the snapshot as a source.
     pub(super) fn of_release(
         &self,
@@ -136,16 +142,6 @@ impl Sources {
             known.insert(key, Arc::clone(&component));
         }
         Some(component)
-    }
-
-    /// Notes that templates are rendered for a cluster.
-    pub(super) fn count_render(&self) {
-        self.renders.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How often that was done.
-    pub(super) fn renders(&self) -> usize {
-        self.renders.load(Ordering::Relaxed)
     }
 
     fn cached(&self, key: Key, read: impl FnOnce() -> ReadSource) -> Arc<ReadSource> {

@@ -40,6 +40,8 @@ pub(super) struct Valued {
     pub(super) stands: Option<Stands>,
     /// The inventory has it.
     pub(super) is_defined: bool,
+    /// It is a management cluster, or its provider set: which releases are for it, its definition says.
+    pub(super) is_management: bool,
     /// Somebody wants it gone.
     pub(super) retires: bool,
     /// What its levels ask for.
@@ -72,6 +74,7 @@ impl Valued {
             Err(stands) => valued.stands = Some(stands),
             Ok(Said::Defined(definition)) => {
                 valued.is_defined = true;
+                valued.is_management = is_management(definition);
                 valued.retires = definition.retire.is_some();
                 let member = inventory.and_then(|inventory| inventory.member(definition).ok());
                 valued.wished = member.as_ref().map(wished).unwrap_or_default();
@@ -93,6 +96,11 @@ impl Valued {
     }
 }
 
+/// Whether a definition is of a management cluster, which Cluster API does not make.
+pub(super) fn is_management(definition: &Object) -> bool {
+    definition.level.kind == LevelKind::ManagementClusterDefinition
+}
+
 /// The release or track that the lowest level says; a release leads there and no further, a track beyond it.
 fn wished(member: &Member<'_>) -> Wished {
     let mut wished = Wished::default();
@@ -111,7 +119,10 @@ fn wished(member: &Member<'_>) -> Wished {
 pub(super) struct Subject<'i> {
     inventory: &'i FleetInventory,
     pub(super) member: Member<'i>,
+    /// The folder that receives it.
     folder: RepoPath,
+    /// The folder that templates know: of a management cluster's provider set it is the management cluster's.
+    own_folder: RepoPath,
     subordinates: Vec<Subordinate>,
 }
 
@@ -125,11 +136,12 @@ impl<'i> Subject<'i> {
         let Some(definition) = inventory.definition_in(folder) else { return Ok(None) };
         let member = inventory.member(definition).map_err(|findings| refused(&findings))?;
         let subordinates = inventory.subordinates(definition);
-        Ok(Some(Self { inventory, member, folder: folder.clone(), subordinates }))
+        let own_folder = inventory.own_folder(definition).unwrap_or(folder).clone();
+        Ok(Some(Self { inventory, member, folder: folder.clone(), own_folder, subordinates }))
     }
 
-    fn is_management(&self) -> bool {
-        self.member.definition.level.kind == LevelKind::ManagementClusterDefinition
+    pub(super) fn is_management(&self) -> bool {
+        is_management(self.member.definition)
     }
 
     fn seen<'s>(
@@ -140,11 +152,12 @@ impl<'i> Subject<'i> {
     ) -> Seen<'s> {
         let cluster = SeenCluster {
             name: &record.definition,
-            folder: &self.folder,
+            folder: &self.own_folder,
             levels: &record.levels,
             clusters: self.is_management().then_some(self.subordinates.as_slice()),
         };
-        Seen { cluster, values, record, components }
+        let part = self.inventory.part_in(self.member.definition, &self.folder);
+        Seen { cluster, values, record, components, part }
     }
 
     /// The values under a release, with what is wrong with them, and their record.
@@ -194,13 +207,22 @@ impl<'i> Subject<'i> {
         contents: &dyn Contents,
         release: &ReleaseTemplates,
         (values, record): (&ClusterValues, &ValuesRecord),
-    ) -> Result<ReleaseWithValues, Refused> {
-        contents.sources().count_render();
+    ) -> Result<Arc<ReleaseWithValues>, Refused> {
         let components = record.components.iter().map(|(path, tree)| self.component(contents, path, tree));
         let components: Vec<Arc<Component>> = components.collect::<Result<_, _>>()?;
         let components: Vec<&Component> = components.iter().map(AsRef::as_ref).collect();
         let seen = self.seen(values, record, &components);
-        release.render(seen, contents.schemas()).map_err(|findings| refused(&findings))
+        let make = || release.render(seen, contents.schemas()).map_err(|findings| refused(&findings));
+        let made = contents.sources().renders.found_or(release, &seen, make)?;
+        match self.inventory.set_of_others(self.member.definition).filter(|_| made.leaves_providers) {
+            None => Ok(made),
+            Some(set) => Err(Refused {
+                message: format!(
+                    "its templates make provider objects, which go to `{set}`, as `managementClusters` in .capstan.yaml says, and a provider set stands there that was not made from the inventory: empty that folder, so that it is made anew from here, or take the provider objects out of the templates"
+                ),
+                place: Some(self.member.definition.level.place(self.member.definition.offset)),
+            }),
+        }
     }
 
     /// A component as it is, or as it was when the cluster's base was made.
@@ -241,10 +263,10 @@ impl<'i> Subject<'i> {
             }
             let (values, record) = self.values(contents, &templates);
             let made = self.render(contents, &templates, (&values, &record)).ok()?;
-            Some(boxed(&Arc::new(made)))
+            Some(boxed(&made))
         };
         let of = |provider| contents.catalogue().of_provider(provider);
-        let fitting = |release: &&Release| release.kind == TargetKind::Cluster;
+        let fitting = |release: &&Release| release.kind == TargetKind::Cluster || self.is_management();
         providers.into_iter().flat_map(of).filter(fitting).filter_map(one).collect()
     }
 
@@ -317,7 +339,7 @@ impl Asked<'_> {
     /// What is wrong with the values, a release or a render.
     pub(super) fn sources(self, contents: &dyn Contents) -> Result<Option<ValuedStep>, Refused> {
         let Self { valued, cluster, .. } = self;
-        if !valued.is_defined || cluster.folder.kind != TargetKind::Cluster {
+        if !valued.is_defined || cluster.folder.kind != TargetKind::Cluster && !valued.is_management {
             return Ok(None);
         }
         let brought_by = self.brought_by.clone();
@@ -341,7 +363,7 @@ impl Asked<'_> {
         let old = match (&old_home, record) {
             (Some(home), Some(record)) if old_uses => {
                 let values = record.cluster_values(&record_path);
-                Some(Arc::new(subject.render(contents, home, (&values, record))?))
+                Some(subject.render(contents, home, (&values, record))?)
             }
             _ => None,
         };
@@ -378,7 +400,7 @@ impl Asked<'_> {
                 values = ClusterValues { findings: wrong, ..to.cluster_values(&record_path) };
             }
         }
-        let new = Arc::new(subject.render(contents, &new_home, (&values, &to))?);
+        let new = subject.render(contents, &new_home, (&values, &to))?;
         let waits = brought_by == SourceKind::RELEASE && old_uses && record.is_none();
         let is_same =
             brought_by == SourceKind::INVENTORY && old.as_ref().is_some_and(|old| old.is_same_render(&new));
@@ -456,7 +478,7 @@ pub(super) fn brings(
         }
         let (values, record) = subject.values(contents, &templates);
         let made = subject.render(contents, &templates, (&values, &record));
-        if let Some(kubernetes) = made.ok().and_then(|made| made.kubernetes) {
+        if let Some(kubernetes) = made.ok().and_then(|made| made.kubernetes.clone()) {
             standing.brings.insert(ReleaseId::clone(&release.id), kubernetes);
         }
     }

@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use capstan_inventory::kinds::Object;
-use capstan_inventory::origin::LevelKind;
-use capstan_inventory::record;
+use capstan_inventory::record::{self, ValuesRecord};
+use capstan_inventory::values::ClusterValues;
 use capstan_model::digest::sha256;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
@@ -16,8 +15,8 @@ use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::RepoPath;
-use capstan_plan::creation::{FolderShape, NewCluster, make};
-use capstan_plan::inventory::{Stands, record_of};
+use capstan_plan::creation::{FolderShape, Makes, NewCluster, make};
+use capstan_plan::inventory::{ReleaseTemplates, ReleaseWithValues, Stands, record_of};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::{Direction, NotOffered, Offer, Outcome, Step as PathStep};
 use capstan_plan::proposal::Scope;
@@ -98,20 +97,30 @@ impl Fleet {
             .map(|id| Scope {
                 base: self.settings.clusters.base.inside(id.folder()),
                 overlay: self.settings.clusters.overlay.inside(id.folder()),
-                target: Target::new(TargetKind::Cluster, id),
+                target: Target::new(self.kind_to_come(&id), id),
                 retarget: Retarget::Refused,
             })
             .collect()
     }
 
-    /// Whether a cluster is defined and has no folder. Of a management cluster none is made: Cluster API does not make it.
+    /// Whether a cluster is defined and has no folder.
     fn is_to_come(&self, id: &ClusterId) -> bool {
         let inventory = Contents::inventory(self).filter(|inventory| inventory.unreadable().is_none());
         let definition = inventory.and_then(|inventory| inventory.definition_in(id.folder()));
-        let is_of_cluster_api = |definition: &Object| {
-            definition.retire.is_none() && definition.level.kind == LevelKind::ClusterDefinition
-        };
-        definition.is_some_and(is_of_cluster_api) && self.layout.target(id.as_str()).is_none()
+        definition.is_some_and(|definition| definition.retire.is_none())
+            && self.layout.target(id.as_str()).is_none()
+    }
+
+    /// What a folder becomes that is to come: with a management cluster's provider objects in it a provider set.
+    fn kind_to_come(&self, id: &ClusterId) -> TargetKind {
+        if self.settings.names_providers(id) {
+            return TargetKind::Providers;
+        }
+        let subject = Subject::of(self, id.folder()).ok().flatten();
+        let Some(subject) = subject.filter(Subject::is_management) else { return TargetKind::Cluster };
+        let made = self.made_to_come(&subject);
+        let is_set = made.is_ok_and(|made| made.source.has_providers);
+        if is_set { TargetKind::Providers } else { TargetKind::Cluster }
     }
 
     /// What the inventory brings to a cluster; `None` where that is nothing.
@@ -149,7 +158,7 @@ impl Fleet {
 
     /// How often templates were rendered since the releases were read, for figures.
     pub fn renders(&self) -> usize {
-        self.shared.sources.renders()
+        self.shared.sources.renders.made()
     }
 
     /// Whether it is known that the inventory brings nothing to a cluster.
@@ -180,7 +189,7 @@ impl Fleet {
                 return Ok(None);
             }
             self.require_releases()?;
-            return self.to_come(id).map(|upgrade| Some(Arc::new(upgrade)));
+            return Ok(self.to_come(id)?.map(Arc::new));
         }
         self.require_releases()?;
         if self.has_its_values(id)? {
@@ -352,29 +361,48 @@ impl Fleet {
         })
     }
 
-    /// A cluster that is defined and has no folder yet.
-    fn to_come(&self, id: &ClusterId) -> Result<Upgrade, Refused> {
+    /// What a definition's release comes to under its values, before anything of it stands.
+    fn made_to_come(&self, subject: &Subject<'_>) -> Result<ToCome, Refused> {
+        let definition = subject.member.definition;
+        let place = || definition.level.place(definition.offset);
+        let wished = subject.member.wishes.release.as_ref().map(|(release, _)| release);
+        let release = self.release_to_come(wished, place())?;
+        let found = self.catalogue().find(&release).ok_or_else(|| Refused {
+            message: format!("there is no release `{release}` that can be read"),
+            place: Some(place()),
+        })?;
+        let templates = self.shared.sources.templates_of(self.releases_tree(), found)?;
+        let (values, record) = subject.values(self, &templates);
+        let source = subject.render(self, &templates, (&values, &record))?;
+        Ok(ToCome { release, templates, values, record, source })
+    }
+
+    /// A cluster that is defined and has no folder yet; `None` where nothing goes to that folder.
+    fn to_come(&self, id: &ClusterId) -> Result<Option<Upgrade>, Refused> {
         let no_longer = || Refused { message: format!("{id} is not defined any more"), place: None };
         let subject = Subject::of(self, id.folder())?.ok_or_else(no_longer)?;
         let definition = subject.member.definition;
         let place = || definition.level.place(definition.offset);
         let at = |message: String| Refused { message, place: Some(place()) };
-        let wished = subject.member.wishes.release.as_ref().map(|(release, _)| release);
-        let release = self.release_to_come(wished, place())?;
-        let found = self.catalogue().find(&release);
-        let found = found.ok_or_else(|| at(format!("there is no release `{release}` that can be read")))?;
-        let templates = self.shared.sources.templates_of(self.releases_tree(), found)?;
-        let (values, record) = subject.values(self, &templates);
-        let source = subject.render(self, &templates, (&values, &record))?;
+        let ToCome { release, templates, values, record, source } = self.made_to_come(&subject)?;
+        if subject.is_management() && !source.has_objects() {
+            return Ok(None);
+        }
+        let makes = match (subject.is_management(), source.has_providers) {
+            (false, _) => Makes::Cluster,
+            (true, false) => Makes::ManagementCluster,
+            (true, true) => Makes::ProviderSet,
+        };
         self.require_free(id).map_err(|why| at(why.to_string()))?;
         let claimed_by = self.settings.claimed_by(id)?;
         let applied = if claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
         let shape = FolderShape::of_neighbours(self.tree.as_ref(), self.layout(), id);
         let made = make(NewCluster {
             id,
+            makes,
             base: &self.settings.clusters.base.inside(id.folder()),
             overlay: &self.settings.clusters.overlay.inside(id.folder()),
-            release: &source,
+            release: source.as_ref(),
             variables: &std::collections::BTreeMap::new(),
             flux: &self.flux_index().post_build(id),
             applied,
@@ -391,7 +419,7 @@ impl Fleet {
         let after = self.after(&files);
         let folder = after.found(id).map_err(|why| at(why.to_string()))?;
         let notes = after.require_own_name(folder, &made).map_err(|why| at(why.to_string()))?;
-        let content = capstan_plan::upgrade::ChangeSource::content(&source);
+        let content = capstan_plan::upgrade::ChangeSource::content(source.as_ref());
         let mut upgrade = Upgrade {
             to_content: content,
             kubernetes: source.kubernetes.clone(),
@@ -399,7 +427,7 @@ impl Fleet {
             findings: self.settings.severities().settle(made.findings.clone()),
             notes,
             to: Some((&release).into()),
-            ..Upgrade::nothing(Target::new(TargetKind::Cluster, id.clone()))
+            ..Upgrade::nothing(Target::new(makes.kind(), id.clone()))
         };
         upgrade.findings.extend(self.judged(&after, id, applied));
         upgrade.findings.dedup();
@@ -422,6 +450,15 @@ impl Fleet {
             origins: source.origins(&upgrade, &values),
         };
         upgrade.values = Some(Box::new(values));
-        Ok(upgrade)
+        Ok(Some(upgrade))
     }
+}
+
+/// What is to come of a definition.
+struct ToCome {
+    release: ReleaseId,
+    templates: Arc<ReleaseTemplates>,
+    values: ClusterValues,
+    record: ValuesRecord,
+    source: Arc<ReleaseWithValues>,
 }

@@ -12,6 +12,7 @@ mod judge;
 mod known;
 mod layout;
 mod names;
+mod part;
 mod place;
 mod render;
 #[cfg(test)]

@@ -40,11 +40,34 @@ use crate::upgrade::{self, Change, ChangeSource, MergeSettings, OldSource, Plann
 pub use shape::FolderShape;
 pub use values::variables;
 
+/// What is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Makes {
+    /// A cluster of Cluster API's: nothing without a `Cluster`.
+    Cluster,
+    /// The folder of a management cluster, which Cluster API did not make.
+    ManagementCluster,
+    /// The provider set of a management cluster.
+    ProviderSet,
+}
+
+impl Makes {
+    /// What kind of folder it becomes.
+    pub const fn kind(self) -> TargetKind {
+        match self {
+            Self::Cluster | Self::ManagementCluster => TargetKind::Cluster,
+            Self::ProviderSet => TargetKind::Providers,
+        }
+    }
+}
+
 /// What a cluster is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCluster<'a> {
     /// Its id.
     pub id: &'a ClusterId,
+    /// What it is.
+    pub makes: Makes,
     /// The folder of its base, as the settings have it.
     pub base: &'a RepoPath,
     /// The folder of its overlay.
@@ -164,7 +187,7 @@ pub fn make(new: NewCluster<'_>) -> Result<MadeCluster, NotMade> {
     files.extend(added);
     files.sort_by(|one, other| one.path.cmp(&other.path));
     let made = MadeCluster { files, objects, changes: upgrade.changes, findings: upgrade.findings };
-    if made.clusters().next().is_none() {
+    if new.makes == Makes::Cluster && made.clusters().next().is_none() {
         return Err(NotMade::NoCluster(release()));
     }
     new.prove(&made, &record)?;
@@ -175,7 +198,7 @@ impl NewCluster<'_> {
     fn facts(&self, base: Vec<SourceFile>, record: String, path: &RepoPath) -> ClusterFacts {
         ClusterFacts {
             id: self.id.clone(),
-            kind: TargetKind::Cluster,
+            kind: self.makes.kind(),
             base_folder: self.base.clone(),
             base,
             contents: Vec::new(),

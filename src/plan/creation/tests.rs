@@ -49,6 +49,7 @@ fn made(
     let variables = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     make(NewCluster {
         id: &ClusterId::new(path("gauss/peu01")),
+        makes: Makes::Cluster,
         base: &path(base),
         overlay: &path("gauss/peu01/overlay"),
         release,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_inventory::kinds::{Inventory, Object, SourceText};
+use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::Subordinate;
 use capstan_inventory::values::Member;
@@ -11,6 +12,7 @@ use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 
+use super::rendered::RenderPart;
 use crate::settings::RepositorySettings;
 
 /// An inventory, and the folders of its clusters.
@@ -33,6 +35,16 @@ pub struct FleetInventory {
     clashing: BTreeMap<String, RepoPath>,
     /// The definitions of the clusters that a management cluster manages, by its name.
     managed: BTreeMap<String, Vec<String>>,
+    /// The folders to which provider objects of management clusters go, by the names of their definitions.
+    provider_sets: BTreeMap<String, ProviderSetFolder>,
+}
+
+/// The folder for the provider objects of a management cluster.
+#[derive(Debug)]
+struct ProviderSetFolder {
+    path: RepoPath,
+    /// Nothing stands there yet, or what was made from the inventory. Any other set there is somebody's own.
+    is_open: bool,
 }
 
 /// Definitions whose records stand elsewhere than where one would look, found in as many folders as it takes.
@@ -91,7 +103,9 @@ impl FleetInventory {
             folders: BTreeMap::new(),
             clashing: BTreeMap::new(),
             managed: BTreeMap::new(),
+            provider_sets: BTreeMap::new(),
         };
+        read.find_provider_sets(tree, settings);
         read.find_folders(&records);
         read.find_managed(settings);
         Some(read)
@@ -114,6 +128,20 @@ impl FleetInventory {
         &self.folder
     }
 
+    fn find_provider_sets(&mut self, tree: &dyn Tree, settings: &RepositorySettings) {
+        for management in &settings.management_clusters {
+            let definition = self.inventory.cluster(&management.name);
+            if let Some(providers) = &management.providers
+                && definition.is_some_and(|one| one.level.kind == LevelKind::ManagementClusterDefinition)
+            {
+                let path = providers.path.path().clone();
+                let is_recorded = path.join(record::FILE).is_ok_and(|file| tree.entry(&file).is_some());
+                let is_open = is_recorded || tree.entries_in(&path).is_empty();
+                self.provider_sets.insert(management.name.clone(), ProviderSetFolder { path, is_open });
+            }
+        }
+    }
+
     fn find_folders(&mut self, records: &Records<'_>) {
         let mut said: Vec<(String, RepoPath)> = Vec::new();
         let mut made: Vec<(String, Option<RepoPath>)> = Vec::new();
@@ -129,8 +157,11 @@ impl FleetInventory {
             made.push((name, pattern));
         }
         let patterns = made.iter().filter_map(|(_, folder)| folder.clone());
-        let known: BTreeSet<RepoPath> =
-            said.iter().map(|(_, folder)| folder.clone()).chain(patterns).collect();
+        let said_folders = said.iter().map(|(_, folder)| folder.clone());
+        let known: BTreeSet<RepoPath> = said_folders
+            .chain(patterns)
+            .chain(self.provider_sets.values().map(|set| set.path.clone()))
+            .collect();
         let recorded = records.beside(&known);
         let made = made.into_iter().filter_map(|(name, pattern)| {
             let folder = recorded.get(&name).cloned().or(pattern)?;
@@ -143,6 +174,10 @@ impl FleetInventory {
             }
             self.by_folder.insert(folder.clone(), name.clone());
             self.folders.insert(name, folder);
+        }
+        // A folder that is some definition's own is no other one's provider set.
+        for (name, set) in self.provider_sets.iter().filter(|(_, set)| set.is_open) {
+            self.by_folder.entry(set.path.clone()).or_insert_with(|| name.clone());
         }
     }
 
@@ -175,7 +210,28 @@ impl FleetInventory {
         self.inventory.cluster(self.by_folder.get(folder)?)
     }
 
-    /// The folders of its clusters, with their definitions.
+    /// What of a definition's objects goes to a folder of it.
+    pub fn part_in(&self, definition: &Object, folder: &RepoPath) -> RenderPart {
+        let set = self.provider_sets.get(&definition.level.name).map(|set| &set.path);
+        match set {
+            Some(set) if set != folder => RenderPart::Others,
+            Some(set) if self.own_folder(definition) != Some(set) => RenderPart::Providers,
+            _ => RenderPart::All,
+        }
+    }
+
+    /// The folder of a provider set that somebody else made, to which a management cluster's provider objects would go.
+    pub fn set_of_others(&self, definition: &Object) -> Option<&RepoPath> {
+        let set = self.provider_sets.get(&definition.level.name)?;
+        (!set.is_open).then_some(&set.path)
+    }
+
+    /// The folder that a definition calls its own; its provider objects may go to another one.
+    pub fn own_folder(&self, definition: &Object) -> Option<&RepoPath> {
+        self.folders.get(&definition.level.name)
+    }
+
+    /// The folders of its clusters, with their definitions. A management cluster's provider objects may have one of their own.
     pub fn clusters(&self) -> impl Iterator<Item = (&RepoPath, &Object)> {
         self.by_folder.iter().filter_map(|(folder, name)| Some((folder, self.inventory.cluster(name)?)))
     }
@@ -244,6 +300,9 @@ impl FleetInventory {
         }
         if let Some(folder) = self.folders.get(&definition.level.name) {
             text.push_str(&format!("in {folder}\n"));
+        }
+        if let Some(set) = self.provider_sets.get(&definition.level.name) {
+            text.push_str(&format!("providers in {} {}\n", set.path, set.is_open));
         }
         for one in self.subordinates(definition) {
             let levels = one.levels.iter().map(|(level, name)| format!(" {}={name}", level.kind()));

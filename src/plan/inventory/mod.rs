@@ -27,7 +27,7 @@ pub use inline::Inline;
 pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, PlansOfCluster};
 pub use pending::without_pending;
 pub use reach::{Reach, beyond};
-pub use rendered::{ReleaseTemplates, ReleaseWithValues, Seen};
+pub use rendered::{ReleaseTemplates, ReleaseWithValues, RenderPart, Seen};
 pub use said::{Said, Stands, record_of};
 
 /// Name of the record in a cluster's folder.

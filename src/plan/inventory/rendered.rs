@@ -8,8 +8,10 @@ use capstan_inventory::survey::ReleaseParts;
 use capstan_inventory::templates::{self, Cluster, Placement, Rendered};
 use capstan_inventory::values::ClusterValues;
 use capstan_kustomize::schema::Schemas;
+use capstan_model::digest::sha256;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::{ContentId, ReleaseId};
+use capstan_model::kinds::is_of_operator;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::RepoPath;
@@ -17,7 +19,7 @@ use capstan_model::version::KubernetesVersion;
 use capstan_yaml::{Document, Value, YamlFile};
 
 use crate::merge::{Source, SourceFacts, SourceFile};
-use crate::release::kubernetes_version;
+use crate::release::{holds_providers, kubernetes_version};
 use crate::upgrade::{ChangeSource, ReleaseRecord, Upgrade, ValueOrigin};
 
 /// A release's files, with its schema and templates; read once, and rendered for each cluster.
@@ -35,6 +37,51 @@ pub struct ReleaseTemplates {
     pub parts: ReleaseParts,
 }
 
+/// What of a release's objects goes to a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenderPart {
+    /// All of them.
+    All,
+    /// A management cluster's provider objects, those of the Cluster API operator.
+    Providers,
+    /// Everything else.
+    Others,
+}
+
+impl RenderPart {
+    /// Whether an object of that API group goes there.
+    fn holds(self, group: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Providers => is_of_operator(group),
+            Self::Others => !is_of_operator(group),
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Providers => "providers",
+            Self::Others => "others",
+        }
+    }
+
+    /// What is no template: a release's base holds provider objects or others, and never both.
+    fn of_facts(self, facts: &SourceFacts) -> SourceFacts {
+        let read = || facts.base.iter().filter_map(|file| file.read_template().ok());
+        let is_set =
+            read().any(|file| file.documents().iter().any(|document| holds_providers(&document.root)));
+        match (self, is_set) {
+            (Self::All, _) | (Self::Providers, true) | (Self::Others, false) => facts.clone(),
+            (Self::Providers, false) | (Self::Others, true) => SourceFacts {
+                base_folder: facts.base_folder.clone(),
+                variables: facts.variables.clone(),
+                ..SourceFacts::default()
+            },
+        }
+    }
+}
+
 /// What a render sees.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'s> {
@@ -46,6 +93,32 @@ pub struct Seen<'s> {
     pub record: &'s ValuesRecord,
     /// The components that the record names, as they are or were.
     pub components: &'s [&'s Component],
+    /// What of it goes to the folder.
+    pub part: RenderPart,
+}
+
+impl Seen<'_> {
+    /// Tells what a render sees from anything else that it might see of the same release; `None` where something is wrong,
+    /// which each render tells with places of its own. Mappings count in their order, as templates walk through them.
+    pub fn digest(&self) -> Option<String> {
+        let is_error = |finding: &Finding| finding.severity() == Severity::Error;
+        if self.values.findings.iter().any(is_error) || !self.components.iter().all(|one| one.is_whole()) {
+            return None;
+        }
+        let mut text = format!("{} {} {}\n", self.part.word(), self.cluster.name, self.cluster.folder);
+        for one in self.cluster.clusters.unwrap_or_default() {
+            let levels = one.levels.iter().map(|(level, name)| format!(" {}={name}", level.kind()));
+            let namespace = one.namespace.as_deref().unwrap_or_default();
+            text.push_str(&format!(
+                "{} {} {namespace}{}\n",
+                one.name,
+                one.folder,
+                levels.collect::<String>()
+            ));
+        }
+        text.push_str(&format!("{}\n{}", self.record.digest(), self.values.value()));
+        Some(sha256(text))
+    }
 }
 
 /// A release under one cluster's values.
@@ -59,6 +132,10 @@ pub struct ReleaseWithValues {
     bound: BTreeMap<String, String>,
     /// The version of Kubernetes that it brings to this cluster.
     pub kubernetes: Option<KubernetesVersion>,
+    /// Whether it holds provider objects.
+    pub has_providers: bool,
+    /// Whether the templates made provider objects that go to another folder.
+    pub leaves_providers: bool,
 }
 
 impl ReleaseTemplates {
@@ -86,7 +163,14 @@ impl ReleaseTemplates {
             Some(templates) => templates.render(seen.cluster, seen.values)?,
             None => Rendered::default(),
         };
-        let rendered = components::apply(rendered, seen.components)?;
+        let mut rendered = components::apply(rendered, seen.components)?;
+        let mut objects = rendered.files.iter().flat_map(|file| &file.objects);
+        let makes_providers = objects.any(|object| is_of_operator(&object.id.group));
+        if seen.part != RenderPart::All {
+            rendered = rendered.only(|object| seen.part.holds(&object.id.group));
+        }
+        // Nobody asks for them here, and each holds the file of the inventory that says it.
+        rendered.unused.clear();
         let folder = self.folder.join(templates::FOLDER).unwrap_or_default();
         let files = rendered.files.iter().filter_map(|file| {
             let path = folder.join(&file.name).ok()?;
@@ -95,7 +179,7 @@ impl ReleaseTemplates {
         });
         let files: Vec<SourceFile> = files.collect();
         let bound = bound(&seen.record.values);
-        let mut facts = self.facts.clone();
+        let mut facts = seen.part.of_facts(&self.facts);
         facts.variables.extend(bound.clone());
         let documents = Source::read_rendered(self.id.clone(), self.content.clone(), &facts, &files, schemas)
             .map_err(|error| vec![Finding::from(&error)])?;
@@ -103,9 +187,20 @@ impl ReleaseTemplates {
         let state = self.content.as_ref().map(|content| SourceContent::from(content).with_values(&digest));
         let parsed = files.iter().chain(&facts.base).filter_map(|file| file.read_template().ok());
         let parsed: Vec<YamlFile> = parsed.collect();
-        let roots = parsed.iter().flat_map(YamlFile::documents).map(|Document { root, .. }| root);
-        let kubernetes = kubernetes_version(roots, &facts.variables);
-        Ok(ReleaseWithValues { documents, state, rendered, bound, kubernetes })
+        let roots = || parsed.iter().flat_map(YamlFile::documents).map(|Document { root, .. }| root);
+        let has_providers = roots().any(holds_providers);
+        // What provider objects call their version is none of Kubernetes.
+        let kubernetes = if has_providers { None } else { kubernetes_version(roots(), &facts.variables) };
+        let leaves_providers = seen.part == RenderPart::Others && makes_providers;
+        Ok(ReleaseWithValues {
+            documents,
+            state,
+            rendered,
+            bound,
+            kubernetes,
+            has_providers,
+            leaves_providers,
+        })
     }
 }
 
@@ -121,6 +216,16 @@ fn bound(values: &Value) -> BTreeMap<String, String> {
 }
 
 impl ReleaseWithValues {
+    /// How many bytes its templates came to.
+    pub fn bytes(&self) -> usize {
+        self.rendered.files.iter().map(|file| file.text.len()).sum()
+    }
+
+    /// Whether there is any object in it.
+    pub fn has_objects(&self) -> bool {
+        self.documents.all_pieces().next().is_some()
+    }
+
     /// Whether another one of the same release comes to the same objects.
     pub fn is_same_render(&self, other: &Self) -> bool {
         let texts = |one: &Self| -> Vec<(String, String)> {

@@ -112,6 +112,13 @@ fn kind_of(
     }
 }
 
+/// Whether Capstan made a folder from an inventory, as that of a management cluster, which Cluster API did not make: nothing
+/// in it need be of Cluster API.
+fn is_of_inventory(tree: &dyn Tree, folder: &TargetFolder) -> bool {
+    let record = folder.id.folder().join(capstan_inventory::record::FILE);
+    folder.settings.is_some() && record.is_ok_and(|path| tree.entry(&path).is_some())
+}
+
 /// Folders that hold a base, shallow ones first.
 fn candidates(entries: &[TreeEntry], settings: &RepositorySettings) -> Vec<RepoPath> {
     let base = settings.clusters.base.path();
@@ -210,6 +217,9 @@ fn shape(
             Err(reason) => (None, reason),
         };
         doubts.push((entry.path.clone(), doubt));
+    }
+    if found.is_none() && is_of_inventory(tree, cluster) {
+        return Some(TargetKind::Cluster);
     }
     if found.is_none() {
         problems.extend(doubts.into_iter().map(|(path, (position, reason))| {

@@ -84,13 +84,31 @@ impl fmt::Display for ProviderUnknown {
 impl Standing {
     /// Where a cluster is, by what its files and the settings say.
     pub fn of(cluster: &Cluster, settings: &EffectiveSettings, catalogue: &Catalogue) -> Self {
-        let provider = provider(cluster, settings, catalogue);
+        Self::of_kind(cluster.folder.kind, cluster, settings, catalogue)
+    }
+
+    /// The same of a target that an inventory defines as a management cluster, or as the provider set of one: its releases
+    /// are of the kind that the recorded one is, or the one that the levels ask for.
+    pub fn of_management(cluster: &Cluster, settings: &EffectiveSettings, catalogue: &Catalogue) -> Self {
+        let recorded = cluster.settings.as_ref().and_then(|own| own.release.as_ref());
+        let release = recorded.or(settings.wished.as_ref()).and_then(|id| catalogue.find(id));
+        let kind = release.map_or(TargetKind::Cluster, |release| release.kind);
+        Self::of_kind(kind, cluster, settings, catalogue)
+    }
+
+    fn of_kind(
+        kind: TargetKind,
+        cluster: &Cluster,
+        settings: &EffectiveSettings,
+        catalogue: &Catalogue,
+    ) -> Self {
+        let provider = provider(kind, cluster, settings, catalogue);
         let recorded = cluster.recorded.as_ref();
         let release = recorded.and_then(|recorded| recorded.id(catalogue, provider.as_ref().ok()));
         let known = release.as_ref().and_then(|id| catalogue.find(id));
         Self {
             cluster: cluster.id.clone(),
-            kind: cluster.folder.kind,
+            kind,
             version: recorded.and_then(|recorded| recorded.name.version()),
             content: recorded.and_then(|recorded| recorded.content.clone()),
             kubernetes: cluster
@@ -138,11 +156,12 @@ impl Standing {
 /// The setting; else the chart, where a scalar of the base names the release; else the current release's; else the one
 /// whose releases hold the cluster's infrastructure kinds; else the only one.
 fn provider(
+    kind: TargetKind,
     cluster: &Cluster,
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
 ) -> Result<Provider, ProviderUnknown> {
-    let for_kind = catalogue.providers_for(cluster.folder.kind);
+    let for_kind = catalogue.providers_for(kind);
     let existing = |provider: &Provider, by: &'static str| {
         let found = catalogue.find_provider(provider).filter(|found| for_kind.contains(found)).cloned();
         found.ok_or_else(|| ProviderUnknown::Named { provider: provider.clone(), by })

@@ -54,7 +54,7 @@ pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
 
 /// Whether a document holds or wraps a provider object of the Cluster API operator. A fragment without `apiVersion`
 /// counts by its kind alone: nobody else has such.
-pub(super) fn holds_providers(root: &Node) -> bool {
+pub(crate) fn holds_providers(root: &Node) -> bool {
     let is_provider = |document: &Node| match document.text_at("apiVersion") {
         Some(version) => is_of_operator(api_group(version)),
         None => document

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 pub use catalogue::Catalogue;
 pub use content::{ReleaseContent, Standalone};
-pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+pub(crate) use kubernetes::{holds_providers, infrastructure_kinds, kubernetes_version};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;

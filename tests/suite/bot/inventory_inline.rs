@@ -1,6 +1,6 @@
 //! `/capstan render`: what a change of the inventory comes to, on its author's own branch.
 
-use capstan_forge::{Edit, MergeMethod, NewPull};
+use capstan_forge::{Edit, MergeMethod, NewPull, Order};
 
 use super::inventory::{SETTINGS, branch, environment, heads, level, line, made, site};
 use super::town::{REPOSITORY, Town};
@@ -105,5 +105,34 @@ async fn what_somebody_should_see_first_is_left_and_beyond_the_limits_nothing_is
         "one commit on top of the head that was seen"
     );
     assert!(!heads(&town).contains(&branch("inventory", "peu01")));
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_pushed_after_the_comment_is_neither_rendered_nor_written_over_and_is_named() {
+    let mut town = made().await;
+    let number = town.open("ada", "pods", &[site("fra1", "10.7.0.0/16")]);
+    town.settle().await;
+    let before = town.answers(number).len();
+    town.forge.pause_deliveries();
+    town.forge.comment(REPOSITORY, number, "ada", "/capstan render").unwrap();
+    let work = [site("fra1", "10.8.0.0/16")];
+    let pushed = town.forge.commit(REPOSITORY, "pods", "mallory", "Another network", &work).unwrap();
+    town.forge.resume_deliveries(Order::AsHappened);
+    town.settle().await;
+    let head = |town: &Town| town.pull(number).head;
+    assert_eq!(head(&town), pushed, "nothing came on top of what ada had not seen");
+    let told = said(&town, number, before);
+    assert!(told.contains(&format!("- `{pushed}` by `mallory`, 20")), "{told}");
+    assert!(told.contains("comment `/capstan render` again"), "{told}");
+    assert_eq!(told.matches("\n- `").count(), 1, "what she had seen is not named: {told}");
+    town.restart_without_database().await;
+    assert_eq!(head(&town), pushed, "and who forgets that does not obey it later");
+
+    town.comment(number, "ada", "/capstan render").await;
+    for cluster in ["peu01", "peu02"] {
+        let written = town.file("pods", &format!("acme/{cluster}/base/cluster.yaml"));
+        assert!(line(&written, "- 10.8.0.0/16"), "{written}");
+    }
     town.done();
 }

@@ -20,6 +20,7 @@ async fn a_value_that_skips_a_minor_of_kubernetes_is_let_through_by_no_check_and
     // As with a release that somebody asks for: it is shown, and its check lets nobody merge it.
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let number = town.open_pulls()[0].number;
+    assert!(town.pull(number).draft, "as a draft (U14)");
     let check = town.check(number);
     let (path, _, message) = annotated(&check, "kubernetes-minor-skip").unwrap();
     assert_eq!(
@@ -33,6 +34,7 @@ async fn a_value_that_skips_a_minor_of_kubernetes_is_let_through_by_no_check_and
     let written = town.file(&branch("inventory", "peu01"), "acme/peu01/base/workers.yaml");
     assert!(line(&written, "version: v1.33.0"), "{written}");
     assert_eq!(town.check(number).conclusion.as_deref(), Some("success"));
+    assert!(!town.pull(number).draft);
     town.done();
 }
 

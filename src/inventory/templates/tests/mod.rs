@@ -7,6 +7,7 @@ use crate::values::Member;
 mod errors;
 mod hostile;
 mod jinja;
+mod part;
 mod placing;
 
 /// A render of these templates (name and text) for the cluster `c` with these values.

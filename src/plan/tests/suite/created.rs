@@ -7,7 +7,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
-use capstan_plan::creation::{FolderShape, MadeCluster, NewCluster, NotMade, make, variables};
+use capstan_plan::creation::{FolderShape, MadeCluster, Makes, NewCluster, NotMade, make, variables};
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_plan::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
@@ -20,6 +20,7 @@ fn path(text: &str) -> RepoPath {
 fn created(release: &Source, variables: &BTreeMap<String, String>) -> Result<MadeCluster, NotMade> {
     make(NewCluster {
         id: &ClusterId::new(path("a/b")),
+        makes: Makes::Cluster,
         base: &path("a/b/base"),
         overlay: &path("a/b/overlay"),
         release,
