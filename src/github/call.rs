@@ -237,7 +237,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
     fn what_github_marks_as_triggering_notifications_counts_as_content() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/target/github/api.github.com.json");
         let Ok(text) = std::fs::read_to_string(file) else {
