@@ -146,7 +146,7 @@ spec:
     merge(&town, &of(OWN)).await;
     town.push("main", &[management("management/v1.0.0", "{quota: 20, cpu: 200m}")]);
     town.settle().await;
-    assert_eq!(heads(&town), [of_set.clone()]);
+    assert_eq!(heads(&town), std::slice::from_ref(&of_set));
     merge(&town, &of_set).await;
     let core = town.file("main", "mc-eu/providers/base/all.yaml");
     assert!(line(&core, "resources: {requests: {cpu: 200m}}"), "{core}");
