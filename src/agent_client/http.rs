@@ -6,6 +6,7 @@ use capstan_live::agent::limits::ARCHIVE_BYTES;
 use capstan_live::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
 use capstan_model::plain_http;
 use capstan_model::tree::CommitId;
+use capstan_model::wording::with_causes;
 use reqwest::{Client, Method, Response, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
@@ -112,16 +113,7 @@ impl Http {
     }
 
     fn away(&self, doing: &'static str, error: &dyn std::error::Error) -> AgentError {
-        let mut reason = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let part = error.to_string();
-            if !reason.contains(&part) {
-                reason.push_str(": ");
-                reason.push_str(&part);
-            }
-            cause = error.source();
-        }
+        let reason = with_causes(error);
         AgentError::Away { url: self.url.to_string(), doing, reason }
     }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
+use capstan_model::wording::with_causes;
 use capstan_providers::Scheme;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -116,7 +117,7 @@ impl Http {
         };
         let failed = |error: reqwest::Error| FetchError::Unexpected {
             address: "the HTTP client".to_owned(),
-            reason: explain(&error),
+            reason: with_causes(&error),
         };
         let client = builder().build().map_err(failed)?;
         let near = builder().no_proxy().build().map_err(failed)?;
@@ -219,7 +220,7 @@ impl Http {
         }
         let unexpected = |error: reqwest::Error| FetchError::Unexpected {
             address: address.to_owned(),
-            reason: explain(&error.without_url()),
+            reason: with_causes(&error.without_url()),
         };
         let exchange = async {
             let mut response = request.send().await.map_err(unexpected)?;
@@ -276,20 +277,6 @@ fn shown(url: &Url) -> String {
 fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-fn explain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            text.push_str(": ");
-            text.push_str(&part);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 /// An address, parsed.

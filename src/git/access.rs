@@ -12,13 +12,12 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use capstan_model::plain_http;
+use capstan_model::wording::with_causes;
 use gix::protocol::transport::Protocol;
 use gix::protocol::transport::client::TransportWithoutIO as _;
 use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
-
-use super::explain;
 
 /// A server that says nothing for that long is given up.
 const STALLED: Duration = Duration::from_secs(60);
@@ -83,7 +82,7 @@ fn last_words(text: &str, folder: &Path) -> Option<String> {
 
 /// Opens the way to a remote; nothing is sent yet.
 pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> {
-    let explained = |error: gix::Error| explain(&error);
+    let explained = |error: gix::Error| with_causes(&error);
     let parsed = gix::url::parse(url).map_err(explained)?;
     if let Access::Key { key, known_hosts } = access {
         let folder = write_key(key, known_hosts).map_err(|error| format!("the SSH key: {error}"))?;
@@ -93,7 +92,7 @@ pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> 
             kind: Some(ssh::ProgramKind::Ssh),
         };
         let transport =
-            ssh::connect(parsed, Protocol::V2, options, false).map_err(|error| explain(&error))?;
+            ssh::connect(parsed, Protocol::V2, options, false).map_err(|error| with_causes(&error))?;
         return Ok(Connection { transport: Box::new(transport), key: Some(folder) });
     }
     if parsed.scheme == gix::url::Scheme::File {
@@ -164,7 +163,7 @@ fn ssh_command(folder: &Path) -> OsString {
 /// Refuses URLs that would show a secret to the network, or that carry one themselves. The reason.
 pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
     if let Access::Key { .. } = access {
-        let parsed = gix::url::parse(url).map_err(|error| explain(&error))?;
+        let parsed = gix::url::parse(url).map_err(|error| with_causes(&error))?;
         if parsed.scheme != gix::url::Scheme::Ssh {
             return Err("an SSH key opens ssh:// URLs alone".to_owned());
         }

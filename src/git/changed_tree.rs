@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::wording::with_causes;
 use gix::objs::Kind;
 use gix::objs::tree::EntryKind as GitKind;
 
-use super::explain;
 use super::folder_ids::{StoredFile, folder_ids};
 use super::objects::{blob_id, object_id};
 use super::work_tree::stored_in;
@@ -76,7 +76,7 @@ impl Tree for ChangedTree {
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
         let below = stored_in(&self.stored, folder);
         let mut ids = folder_ids(below, folder, self.hash).unwrap_or_else(|error| {
-            tracing::error!(error = %explain(&error), "cannot compute the tree ids of a changed snapshot");
+            tracing::error!(error = %with_causes(&error), "cannot compute the tree ids of a changed snapshot");
             Default::default()
         });
         ids.remove(folder).filter(|_| folder.is_root() || !below.is_empty())

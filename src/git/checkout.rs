@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
+use capstan_model::wording::with_causes;
 use gix::bstr::BStr;
 
 use super::checkout_error::CheckoutError;
 use super::commit_tree::CommitTree;
-use super::explain;
 use super::objects::{Objects, object_id};
 use super::work_tree::WorkTree;
 
@@ -129,7 +129,7 @@ impl Checkout {
                 } else {
                     ""
                 };
-                let reason = explain(&error);
+                let reason = with_causes(&error);
                 CheckoutError::NoSuchRevision { path: path(), revision: revision.to_owned(), reason, hint }
             })?;
         if object.kind == gix::objs::Kind::Commit {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::explain;
+use capstan_model::wording::with_causes;
 
 /// Why a checkout, or a revision of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,7 @@ pub enum CheckoutError {
 
 impl CheckoutError {
     pub(super) fn unreadable(path: &Path, error: &gix::Error) -> Self {
-        Self::Unreadable { path: path.to_owned(), reason: explain(error) }
+        Self::Unreadable { path: path.to_owned(), reason: with_causes(error) }
     }
 
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {

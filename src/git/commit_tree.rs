@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use capstan_model::tree::{EntryKind, Folder, RepoPath, StoredTree, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::wording::with_causes;
 use gix::ObjectId;
 
-use super::explain;
 use super::objects::{Objects, blob_id, entry_kind, tree_id};
 
 /// How deep folders may be nested: far above what people do, far below what ends a stack.
@@ -167,7 +167,7 @@ impl Listing {
         self.folders_read += 1;
         self.count(1, path.as_str().len(), &path)?;
         let broken = |error: &(dyn std::error::Error + 'static)| {
-            ListError::Broken(format!("tree {id} at `{path}`: {}", explain(error)))
+            ListError::Broken(format!("tree {id} at `{path}`: {}", with_causes(error)))
         };
         let header = repository.try_find_header(id).map_err(|error| broken(&error))?;
         let Some(header) = header else { return Ok(None) };

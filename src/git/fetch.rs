@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use capstan_model::wording::with_causes;
 use gix::ObjectId;
 use gix::odb::pack;
 use gix::protocol::fetch::{Arguments, Context, Negotiate, Options, Response, Shallow, Tags, negotiate};
@@ -18,7 +19,6 @@ use gix::protocol::transport::Service;
 use gix::protocol::{Handshake, LsRefsCommand};
 
 use super::access::{Access, Connection, connect};
-use super::explain;
 use super::mirror_limits::MirrorLimits;
 
 /// What Capstan calls itself.
@@ -106,14 +106,14 @@ impl Fetch<'_> {
                 shallow_file: self
                     .repository
                     .shallow_file()
-                    .map_err(|error| FetchFailure::Transfer(explain(&error)))?,
+                    .map_err(|error| FetchFailure::Transfer(with_causes(&error)))?,
                 shallow: &Shallow::DepthAtRemote(std::num::NonZeroU32::MIN),
                 tags: Tags::None,
                 reject_shallow_remote: false,
             },
         )
         .map_err(|error| {
-            let reason = explain(&error);
+            let reason = with_causes(&error);
             if names_no_commit_of_theirs(&reason) {
                 FetchFailure::NoSuchCommit
             } else {
@@ -144,7 +144,7 @@ fn greet(connection: &mut Connection, access: &Access) -> Result<Handshake, Fetc
         Vec::new(),
         &mut gix::progress::Discard,
     );
-    greeted.map_err(|error| FetchFailure::Remote(connection.said().unwrap_or_else(|| explain(&error))))
+    greeted.map_err(|error| FetchFailure::Remote(connection.said().unwrap_or_else(|| with_causes(&error))))
 }
 
 /// The commit that a branch is at; `None` where the remote has no such branch. One or two requests, which
@@ -164,7 +164,7 @@ pub(super) fn resolve_branch(
             prefixes.extend([name.as_str().into()]);
             LsRefsCommand::new(Some(prefixes), &handshake.capabilities, ("agent", Some(AGENT.into())))
                 .invoke_blocking(&mut connection.transport, &mut gix::progress::Discard, false)
-                .map_err(|error| FetchFailure::Remote(explain(&error)))?
+                .map_err(|error| FetchFailure::Remote(with_causes(&error)))?
         }
     };
     Ok(references.into_iter().find_map(|reference| match reference {

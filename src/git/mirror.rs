@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, Folder, RepoPath, Tree, TreeId};
+use capstan_model::wording::with_causes;
 use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
 
 use super::access::{Access, check_url, without_credentials};
 use super::commit_tree::{CommitTree, ListError};
-use super::explain;
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
 use super::objects::{Objects, object_id};
@@ -389,7 +389,7 @@ impl Place {
             match open_isolated(&self.folder) {
                 Ok(repository) => *open = Some(Objects::new(repository)),
                 Err(error) => {
-                    tracing::warn!(mirror = %self.folder.display(), error = %explain(&error), "a mirror does not open");
+                    tracing::warn!(mirror = %self.folder.display(), error = %with_causes(&error), "a mirror does not open");
                 }
             }
         }
@@ -428,7 +428,7 @@ impl Place {
             gix::create::Options::default(),
             gix::open::Options::isolated(),
         )
-        .map_err(|error| Renewal::Disk(explain(&error)))?
+        .map_err(|error| Renewal::Disk(with_causes(&error)))?
         .to_thread_local();
         if let Err(failure) = fetch(&repository) {
             drop(repository);
@@ -483,7 +483,7 @@ fn fetch_into(
     commit: ObjectId,
     limits: &MirrorLimits,
 ) -> Result<(), FetchFailure> {
-    let transfer = |error: gix::Error| FetchFailure::Transfer(explain(&error));
+    let transfer = |error: gix::Error| FetchFailure::Transfer(with_causes(&error));
     let begun = Instant::now();
     let haves = fetched_commits(repository).map_err(transfer)?;
     let received = Fetch { repository, url, access, commit, haves, limits }.run()?;

@@ -37,18 +37,3 @@ pub use stored_trees::OpenedTrees;
 
 /// Files above this size are listed, but not read: no manifest is that large.
 pub const MAXIMUM_FILE_BYTES: u64 = 4 * 1024 * 1024;
-
-/// An error and its causes in one line.
-fn explain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
-}

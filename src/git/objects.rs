@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, TreeId, Unreadable};
+use capstan_model::wording::with_causes;
 use gix::ObjectId;
 
-use super::{MAXIMUM_FILE_BYTES, explain};
+use super::MAXIMUM_FILE_BYTES;
 
 /// An object database shared between snapshots. Each reader borrows a handle of its own, so that
 /// pack caches stay warm without a lock being held while an object is decoded.
@@ -57,7 +58,7 @@ impl Objects {
         self.with(|repository| {
             let header = repository
                 .try_find_header(id)
-                .map_err(|error| damaged(format!("Git object {id} cannot be read: {}", explain(&error))))?
+                .map_err(|error| damaged(format!("Git object {id} cannot be read: {}", with_causes(&error))))?
                 .ok_or_else(|| {
                     damaged(format!(
                         "Git object {id} is missing (a partial clone? `git fetch --refetch` gets it)"
@@ -66,9 +67,9 @@ impl Objects {
             if header.size() > MAXIMUM_FILE_BYTES {
                 return Err(unreadable(too_large(header.size())));
             }
-            let object = repository
-                .find_object(id)
-                .map_err(|error| damaged(format!("Git object {id} cannot be read: {}", explain(&error))))?;
+            let object = repository.find_object(id).map_err(|error| {
+                damaged(format!("Git object {id} cannot be read: {}", with_causes(&error)))
+            })?;
             if object.kind != gix::objs::Kind::Blob {
                 return Err(unreadable(format!("Git object {id} is a {}, not a file", object.kind)));
             }

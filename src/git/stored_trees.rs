@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_model::tree::{Folder, StoredTree, Tree};
+use capstan_model::wording::with_causes;
 
 use super::commit_tree::{CommitTree, ListError};
-use super::explain;
 use super::mirror::open_isolated;
 use super::objects::{Objects, object_id};
 use crate::app::planner::process::StoredTrees;
@@ -28,7 +28,7 @@ struct Opened {
 
 impl Opened {
     fn at(git_dir: &Path) -> Result<Self, String> {
-        let repository = open_isolated(git_dir).map_err(|error| explain(&error))?;
+        let repository = open_isolated(git_dir).map_err(|error| with_causes(&error))?;
         Ok(Self { objects: Objects::new(repository), listed: None })
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::wording::with_causes;
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 use gix::index::entry::{Flags, Mode, Stat};
@@ -17,7 +18,6 @@ use gix::index::fs::Metadata;
 use gix::objs::tree::EntryKind as GitKind;
 
 use super::commit_tree::UNNAMED;
-use super::explain;
 use super::folder_ids::{StoredFile, folder_ids};
 use super::identify::{Found, Identify, Tracked};
 use super::objects::{Objects, blob_id, entry_kind, too_large};
@@ -126,7 +126,7 @@ impl Tree for WorkTree {
         }
         let below = stored_in(&self.stored, folder);
         let ids = folder_ids(below, folder, self.hash).unwrap_or_else(|error| {
-            tracing::error!(error = %explain(&error), "cannot compute the tree ids of the work tree");
+            tracing::error!(error = %with_causes(&error), "cannot compute the tree ids of the work tree");
             HashMap::new()
         });
         let id = ids.get(folder).cloned().filter(|_| folder.is_root() || !below.is_empty());

@@ -10,6 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
 use capstan_model::plain_http;
+use capstan_model::wording::with_causes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Client;
 use secrecy::ExposeSecret as _;
@@ -60,7 +61,7 @@ impl HttpWebhooks {
                 .retry(reqwest::retry::never())
                 .connect_timeout(CONNECT)
         };
-        let failed = |error: reqwest::Error| WebhookError::Unreachable(explain(&error));
+        let failed = |error: reqwest::Error| WebhookError::Unreachable(with_causes(&error));
         Ok(Self {
             client: builder().build().map_err(failed)?,
             near: builder().no_proxy().build().map_err(failed)?,
@@ -77,7 +78,8 @@ impl HttpWebhooks {
             .header(DELIVERY, &call.delivery)
             .header(SIGNATURE, signature(call))
             .body(call.body.clone());
-        let unreachable = |error: reqwest::Error| WebhookError::Unreachable(explain(&error.without_url()));
+        let unreachable =
+            |error: reqwest::Error| WebhookError::Unreachable(with_causes(&error.without_url()));
         let mut response = request.send().await.map_err(unreachable)?;
         let status = response.status();
         if status.is_redirection() {
@@ -119,20 +121,6 @@ fn signature(call: &WebhookCall) -> String {
     for byte in hmac::sign(&key, &call.body).as_ref() {
         // Writing to a string never fails.
         let _written = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-fn explain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            text.push_str(": ");
-            text.push_str(&part);
-        }
-        cause = error.source();
     }
     text
 }
