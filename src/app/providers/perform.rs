@@ -47,7 +47,7 @@ pub(super) async fn perform(
             return note(ports, by, members, id, &record).await.map(|()| Performed::Done);
         }
         Step::Ask { webhooks, then } => {
-            if let Some(why) = webhooks::ask(ports, by, &member.namespace, &webhooks).await? {
+            if let Some(why) = webhooks::ask(ports, by, members, &member.namespace, &webhooks).await? {
                 return waits(ports, by, members, id, why).await;
             }
             return note(ports, by, members, id, &then).await.map(|()| Performed::Done);
