@@ -35,11 +35,11 @@ pub struct Providers {
 const INTERVAL: Duration = Duration::from_secs(600);
 /// The first pause after a pass that waits for something, or failed, and the longest; a change ends it. The first is short:
 /// definitions are served, and webhooks called, a moment after they are written, and nobody tells the latter.
-const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_secs(60);
+const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_secs(60);
 /// What comes after the look of a pass and before its watches are open is told by nobody: it is looked at once more then.
 const OPENING: Duration = Duration::from_secs(5);
 /// Several changes at once make one pass.
-const GATHERING: Duration = Duration::from_millis(100);
+const GATHERING: Duration = Duration::from_millis(50);
 
 /// Makes passes until cancelled.
 pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationToken) {

@@ -36,7 +36,7 @@ pub(super) async fn delete(
     }
     let call = |served: &Served| {
         let call = Call::new(&doing, by, Method::DELETE, path(&doing, served, object)?)
-            .body("application/json", options.clone());
+            .body("application/json", &options);
         // The body decides; the query is what an audit log shows.
         Ok(in_run(call, run))
     };

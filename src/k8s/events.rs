@@ -113,7 +113,7 @@ impl Events {
             Method::POST,
             path(&regarding.namespace),
         )
-        .body("application/json", self.event(regarding, saying, &name));
+        .body("application/json", &self.event(regarding, saying, &name));
         self.rest.done(&call).await?;
         let mut known = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= REMEMBERED {
@@ -141,7 +141,7 @@ impl Events {
         )
         .body(
             "application/merge-patch+json",
-            json!({"series": {"count": count, "lastObservedTime": format!("{:.6}", Timestamp::now())}}),
+            &json!({"series": {"count": count, "lastObservedTime": format!("{:.6}", Timestamp::now())}}),
         );
         let answer = self.rest.answer(&call).await?;
         if answer.status.is_success() || answer.status == StatusCode::NOT_FOUND {

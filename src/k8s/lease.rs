@@ -127,7 +127,7 @@ impl KubeLease {
         if answer.status == StatusCode::NOT_FOUND {
             let create = self
                 .call("creating", Method::POST, self.path())
-                .body("application/json", self.lease(None, 0, &Timestamp::now().to_string()));
+                .body("application/json", &self.lease(None, 0, &Timestamp::now().to_string()));
             let answer = self.rest.answer(&create).await?;
             return if answer.status.is_success() {
                 Ok(Attempt::Held(self.seen(&answer.body, None)))
@@ -152,7 +152,7 @@ impl KubeLease {
         let transitions = if is_own { seen.transitions } else { seen.transitions + 1 };
         let update = self
             .call("renewing", Method::PUT, one)
-            .body("application/json", self.lease(Some(&seen.version), transitions, &acquired));
+            .body("application/json", &self.lease(Some(&seen.version), transitions, &acquired));
         let answer = self.rest.answer(&update).await?;
         if answer.status.is_success() {
             return Ok(Attempt::Held(self.seen(&answer.body, None)));
@@ -245,7 +245,7 @@ impl KubeLease {
         lease["spec"]["leaseDurationSeconds"] = json!(1);
         let call = self
             .call("giving away", Method::PUT, format!("{}/{}", self.path(), self.name))
-            .body("application/json", lease);
+            .body("application/json", &lease);
         if let Err(error) = self.rest.done(&call).await {
             tracing::warn!(error = %error, "the Lease was not given away: it runs out");
         }

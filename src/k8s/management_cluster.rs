@@ -51,7 +51,7 @@ impl ManagementCluster for KubeCluster {
             "spec": {"namespace": namespace},
         });
         let call = Call::new(format!("asking what may be done in {namespace}"), by, Method::POST, PATH)
-            .body("application/json", review);
+            .body("application/json", &review);
         let told = self.rest.done(&call).await?;
         let rules = told.pointer("/status/resourceRules").and_then(Value::as_array).cloned();
         let is_whole = told.pointer("/status/incomplete").and_then(Value::as_bool) != Some(true);
@@ -102,7 +102,7 @@ impl ManagementCluster for KubeCluster {
                 .query("fieldManager", MANAGER)
                 .query("force", if contested == Contested::Take { "true" } else { "false" })
                 .query("fieldValidation", "Strict")
-                .body("application/apply-patch+yaml", manifest.clone());
+                .body("application/apply-patch+yaml", manifest);
             Ok(in_run(call, run))
         };
         self.demand(&doing, &object.kind, call).await
@@ -122,7 +122,7 @@ impl ManagementCluster for KubeCluster {
             let call = Call::new(&doing, by, Method::POST, served.path(object.namespace.as_deref()))
                 .query("fieldManager", MANAGER)
                 .query("fieldValidation", "Strict")
-                .body("application/json", unnamed.clone());
+                .body("application/json", &unnamed);
             Ok(in_run(call, Run::Dry))
         };
         self.demand(&doing, &object.kind, call).await
@@ -153,7 +153,7 @@ impl ManagementCluster for KubeCluster {
             let call = Call::new(&doing, by, Method::PATCH, path)
                 .query("fieldManager", MANAGER)
                 .query("fieldValidation", "Strict")
-                .body("application/json-patch+json", patch.clone());
+                .body("application/json-patch+json", patch);
             Ok(in_run(call, run))
         };
         self.demand(&doing, &object.kind, call).await

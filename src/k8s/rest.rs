@@ -9,6 +9,7 @@ use capstan_live::applying::Refusal;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use hyper::body::Bytes;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
@@ -30,7 +31,8 @@ pub(super) struct Call<'c> {
     path: String,
     query: Vec<(&'static str, String)>,
     accept: &'static str,
-    body: Option<(&'static str, Value)>,
+    /// As it is sent: a definition takes many times that as a value.
+    body: Option<(&'static str, Bytes)>,
 }
 
 impl<'c> Call<'c> {
@@ -59,8 +61,8 @@ impl<'c> Call<'c> {
         self
     }
 
-    pub(super) fn body(mut self, content_type: &'static str, body: Value) -> Self {
-        self.body = Some((content_type, body));
+    pub(super) fn body(mut self, content_type: &'static str, body: &Value) -> Self {
+        self.body = Some((content_type, Bytes::from(body.to_string())));
         self
     }
 
@@ -84,7 +86,7 @@ impl<'c> Call<'c> {
             None => request.body(Body::empty()),
             Some((content_type, body)) => request
                 .header(CONTENT_TYPE, HeaderValue::from_static(content_type))
-                .body(Body::from(body.to_string().into_bytes())),
+                .body(Body::from(body.clone())),
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) async fn take_over(
         let call = |served: &Served| {
             Ok(Call::new(&doing, by, Method::PATCH, path(&doing, served, object)?)
                 .query("fieldManager", MANAGER)
-                .body("application/json-patch+json", patch.clone()))
+                .body("application/json-patch+json", &patch))
         };
         match cluster.ask(&object.kind, call).await? {
             None => return Err(not_served(&doing, &object.kind)),

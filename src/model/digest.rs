@@ -17,6 +17,18 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex(&Sha256::digest(bytes))
 }
 
+/// SHA-256 in hex digits of lines, of which one at a time is held.
+pub fn sha256_of_lines(lines: impl IntoIterator<Item = String>) -> String {
+    let mut hash = Sha256::new();
+    for (at, line) in lines.into_iter().enumerate() {
+        if at > 0 {
+            hash.update(b"\n");
+        }
+        hash.update(line);
+    }
+    hex(&hash.finalize())
+}
+
 /// Identifies a list of texts: no two different lists are the same. New digests have names: `capstan_report::Fingerprint`.
 pub fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();

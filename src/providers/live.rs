@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use capstan_kustomize::render::{Placed, SourceOffset, placed_documents};
-use capstan_model::digest::sha256;
+use capstan_model::digest::sha256_of_lines;
 use capstan_model::object::{ObjectId, api_group};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_yaml::YamlFile;
@@ -174,8 +174,7 @@ impl RecordedComponents {
 impl Rendered {
     /// SHA-256 of the objects in their order, in hex digits: what it was rendered from does not matter.
     pub fn digest(&self) -> String {
-        let texts: Vec<String> = self.objects.iter().map(Value::to_string).collect();
-        sha256(texts.join("\n"))
+        sha256_of_lines(self.objects.iter().map(Value::to_string))
     }
 
     /// SHA-256 of the components' text before variables have values, in hex digits.

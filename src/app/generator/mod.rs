@@ -34,6 +34,7 @@ mod plan_cache;
 mod plan_cached;
 mod plan_each;
 mod planning;
+mod provider_objects;
 mod read_beside;
 mod read_set;
 mod record;
@@ -449,7 +450,9 @@ impl Fleet {
     /// # Errors
     /// What cannot be rendered, with its place.
     pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
-        Ok(render::render(self.tree.as_ref(), &self.folders(id)?)?)
+        let mut rendered = render::render(self.tree.as_ref(), &self.folders(id)?)?;
+        provider_objects::in_served_version(&mut rendered)?;
+        Ok(rendered)
     }
 
     /// [`Self::render`]; what it reads is kept.

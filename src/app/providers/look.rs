@@ -21,8 +21,11 @@ use super::prepared::Manifest;
 use super::sights::{Live, Question, Sight, Sights};
 use crate::app::ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
 
-/// How many requests of one look are under way at a time: a definition is large.
-const AT_A_TIME: usize = 4;
+/// How many requests are under way at a time for these objects: one of a definition takes some megabytes here, and keeps the
+/// API server busy by itself.
+pub(super) fn at_a_time<'i>(objects: impl IntoIterator<Item = &'i ObjectId>) -> usize {
+    if objects.into_iter().any(is_definition) { 2 } else { 4 }
+}
 
 /// Looks at the objects of a provider: at those that what was seen before does not answer for.
 async fn look_at(
@@ -38,25 +41,29 @@ async fn look_at(
     let (label, now) = (member.label(), ports.clock.now());
     let brought = brought_kinds(members);
     let mut look = Look::new();
-    let mut looks = Vec::new();
-    for id in ids {
-        let manifest = member.manifests().get(&id);
-        let question = Question { manifest: manifest.map(|one| one.digest), phase: record.phase };
-        if let Some(sight) = sights.answer(&member.id, &id, question, now) {
-            look.insert(id, sight.seen.clone());
-            continue;
+    let (definitions, others): (Vec<ObjectId>, Vec<ObjectId>) = ids.into_iter().partition(is_definition);
+    for ids in [definitions, others] {
+        let at_a_time = at_a_time(&ids);
+        let mut looks = Vec::new();
+        for id in ids {
+            let manifest = member.manifests().get(&id);
+            let question = Question { manifest: manifest.map(|one| one.digest), phase: record.phase };
+            if let Some(sight) = sights.answer(&member.id, &id, question, now) {
+                look.insert(id, sight.seen.clone());
+                continue;
+            }
+            let (label, brought) = (&label, &brought);
+            looks.push(async move {
+                let one = One { ports, by, id: &id, manifest, label, brought, question, now };
+                one.look().await.or_else(|error| one.forbidden(error)).map(|sight| (id.clone(), sight))
+            });
         }
-        let (label, brought) = (&label, &brought);
-        looks.push(async move {
-            let one = One { ports, by, id: &id, manifest, label, brought, question, now };
-            one.look().await.or_else(|error| one.forbidden(error)).map(|sight| (id.clone(), sight))
-        });
-    }
-    let mut found = stream::iter(looks).buffered(AT_A_TIME);
-    while let Some(one) = found.next().await {
-        let (id, sight) = one?;
-        look.insert(id.clone(), sight.seen.clone());
-        sights.note(&member.id, &id, sight);
+        let mut found = stream::iter(looks).buffered(at_a_time);
+        while let Some(one) = found.next().await {
+            let (id, sight) = one?;
+            look.insert(id.clone(), sight.seen.clone());
+            sights.note(&member.id, &id, sight);
+        }
     }
     Ok(look)
 }

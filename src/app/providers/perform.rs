@@ -6,7 +6,7 @@ use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::look::as_applied;
+use super::look::{as_applied, at_a_time};
 use super::member::{FINALIZER, Member};
 use super::members::Members;
 use super::ports::Ports;
@@ -16,9 +16,6 @@ use super::{migrate, records, webhooks};
 use crate::app::ports::{
     ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
-
-/// How many objects of a stage are applied at a time.
-const AT_A_TIME: usize = 4;
 
 /// What became of a step.
 pub(super) enum Performed {
@@ -50,7 +47,7 @@ pub(super) async fn perform(
             return note(ports, by, members, id, &record).await.map(|()| Performed::Done);
         }
         Step::Ask { webhooks, then } => {
-            if let Some(why) = webhooks::ask(ports, by, &member.namespace, &webhooks).await? {
+            if let Some(why) = webhooks::ask(ports, by, members, &member.namespace, &webhooks).await? {
                 return waits(ports, by, members, id, why).await;
             }
             return note(ports, by, members, id, &then).await.map(|()| Performed::Done);
@@ -183,7 +180,8 @@ async fn apply(
         async move { (id, apply_one(ports, by, member, id, manifest, live).await) }
     });
     // Every answer is heard; the first that is none of the wished ones is told.
-    let outcomes: Vec<_> = stream::iter(each.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+    let outcomes: Vec<_> =
+        stream::iter(each.collect::<Vec<_>>()).buffered(at_a_time(objects)).collect().await;
     let (mut applied, mut told) = (0, Ok(()));
     for (id, outcome) in outcomes {
         sights.forget(id);
@@ -207,17 +205,16 @@ async fn apply_one(
     manifest: &Manifest,
     seen: Option<&Live>,
 ) -> Result<Option<Sight>, LiveError> {
-    let whole = manifest.value();
     let live = seen.map(|live| &live.object);
     let sent = match (live, seen) {
         (Some(_), Some(seen)) if !seen.installers.is_empty() => {
             ports.live.take_over(by, &manifest.object, &seen.installers, &[]).await?;
-            whole
+            manifest.value()
         }
         // What was deleted since the look is not made again by this.
-        (Some(live), _) => sent_over(&whole, live),
+        (Some(live), _) => sent_over(&manifest.value(), live),
         // What was made since the look is not written over.
-        (None, _) => sent_new(&whole),
+        (None, _) => sent_new(&manifest.value()),
     };
     match ports.live.apply(by, &sent, Run::Real, Contested::Take).await {
         Ok(answer) => {

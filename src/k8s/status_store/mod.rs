@@ -96,7 +96,7 @@ impl KubeStatusStore {
             .query("fieldValidation", "Strict")
             .body(
                 "application/apply-patch+yaml",
-                json!({
+                &json!({
                     "apiVersion": format!("{GROUP}/{VERSION}"), "kind": kind,
                     "metadata": {
                         "name": name, "namespace": namespace, "resourceVersion": resource_version,
@@ -115,7 +115,7 @@ impl KubeStatusStore {
                 Method::PATCH,
                 path(kind, namespace, Some(name)),
             )
-            .body("application/merge-patch+json", json!({"metadata": {"annotations": {RECONCILE: null}}}));
+            .body("application/merge-patch+json", &json!({"metadata": {"annotations": {RECONCILE: null}}}));
         let answer = self.rest.answer(&call).await?;
         // One that is gone asks for nothing any more.
         if answer.status.is_success() || answer.status == StatusCode::NOT_FOUND {
@@ -183,7 +183,7 @@ impl StatusStore for KubeStatusStore {
             .call(&doing, Method::POST, path(MANAGED_CLUSTER, &key.namespace, None))
             .query("fieldManager", MANAGER)
             .query("fieldValidation", "Strict")
-            .body("application/json", manifest);
+            .body("application/json", &manifest);
         let answer = self.rest.answer(&call).await?;
         if answer.status == StatusCode::CONFLICT
             && let Some(record) = self.cluster(key).await?
@@ -205,7 +205,7 @@ impl StatusStore for KubeStatusStore {
             .call(&doing, Method::PATCH, path(MANAGED_CLUSTER, &key.namespace, Some(&key.name)))
             .query("fieldManager", MANAGER)
             .query("fieldValidation", "Strict")
-            .body("application/merge-patch+json", json!({"spec": wishes}));
+            .body("application/merge-patch+json", &json!({"spec": wishes}));
         self.rest.done(&call).await.map(drop)
     }
 

@@ -125,16 +125,19 @@ fn rendered(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rende
         source::find(inputs.tree, inputs.set, provider)?;
     let sha256 = sha256(&text);
     let mut values = values(provider, inputs, &mut notes)?;
-    let text = with_manifests(text, provider, inputs.set)?;
     let of_text = |refusal: Refusal| refusal.of("its components").at(place.clone());
+    // Neither text is kept beside its objects: components have megabytes.
+    let text = with_manifests(text, provider, inputs.set)?;
     let variables = states(&text, provider, inputs.set, &values).map_err(of_text)?;
     if gaps == Gaps::Empty {
         let gap = |name: &&String| values.get(name).is_none() && variables[*name] != Variable::Default;
         let gaps: Vec<String> = variables.keys().filter(gap).cloned().collect();
         gaps.into_iter().for_each(|name| values.insert(name, ""));
     }
-    let text = substituted(&text, provider, &values).map_err(of_text)?;
-    let mut objects = objects::read(&text).map_err(of_text)?;
+    let with_values = substituted(&text, provider, &values).map_err(of_text)?;
+    drop(text);
+    let mut objects = objects::read(&with_values).map_err(of_text)?;
+    drop(with_values);
 
     let label = provider.label();
     let overrides = values.get(IMAGES).map(Overrides::read).transpose();

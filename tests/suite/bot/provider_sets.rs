@@ -93,3 +93,44 @@ async fn a_persons_change_of_a_set_is_judged() {
     assert!(check.summary.contains("overlay-changes-providers"), "{}", check.summary);
     town.done();
 }
+
+/// A set moves through the waves of a campaign as a cluster does.
+#[tokio::test(flavor = "multi_thread")]
+async fn sets_move_through_the_waves_of_a_campaign() {
+    let settings = "\
+mode: propose
+dashboard: {title: Fleet}
+managementClusters:
+- name: mc-eu
+  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab
+  providers: {path: mc-eu/providers, by: others}
+- name: mc-us
+  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ac
+  providers: {path: mc-us/providers, by: others}
+campaigns:
+- name: providers
+  releases: [\"mc/*\"]
+  waves:
+  - {name: first, match: {clusters: [\"mc-us/*\"]}}
+  - {name: rest, match: {clusters: [\"**\"]}}
+";
+    let mut files = sample::repository(settings, &["gauss/peu01"]);
+    files.push(release("v1.0.0", "v1.12.8"));
+    for set in ["mc-eu", "mc-us"] {
+        files.push(Edit::write(format!("{set}/providers/base/providers.yaml"), providers("v1.12.8")));
+        files.push(Edit::write(format!("{set}/providers/capstan.yaml"), "release: mc/v1.0.0\n"));
+    }
+    let town = Town::with(&files, None).await;
+    town.push("main", &[release("v2.0.0", "v1.13.4")]);
+    town.settle().await;
+    let branches = || town.open_pulls().into_iter().map(|pull| pull.head_branch).collect::<Vec<_>>();
+    assert_eq!(branches(), ["capstan/providers/mc-us/providers"]);
+    let (_, why) = town.standing("providers:mc-eu/providers").await;
+    let waits = "Wave `rest` of campaign `providers` waits for wave `first`: the pull request of `mc-us/providers` is not merged";
+    assert!(why.contains(waits), "{why}");
+    let pull = town.open_pulls().remove(0);
+    town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    assert_eq!(branches(), [BRANCH]);
+    town.done();
+}

@@ -162,6 +162,44 @@ fn the_table_of_clusters_names_sets() {
     assert_eq!(rendered.as_array().unwrap().len(), 2);
 }
 
+/// The operator's API has v1alpha2 alone: nobody could apply what Git says.
+#[test]
+fn objects_of_v1alpha1_are_rendered_as_v1alpha2() {
+    let sandbox = fleet();
+    let older = "\
+apiVersion: operator.cluster.x-k8s.io/v1alpha1
+kind: InfrastructureProvider
+metadata: {name: aws, namespace: capa-system}
+spec:
+  version: v2.8.4
+  secretName: aws-variables
+  secretNamespace: capa-system
+  deployment:
+    containers:
+    - {name: manager, image: {repository: mirror.example.com/capa, name: manager, tag: v2.8.4}}
+";
+    sandbox.write(FILE, older);
+    assert_eq!(
+        sandbox.capstan(&["render", SET, "-o", "json"]).json(0),
+        json!([{
+            "apiVersion": "operator.cluster.x-k8s.io/v1alpha2",
+            "kind": "InfrastructureProvider",
+            "metadata": {"name": "aws", "namespace": "capa-system"},
+            "spec": {
+                "version": "v2.8.4",
+                "configSecret": {"name": "aws-variables", "namespace": "capa-system"},
+                "deployment": {"containers": [{"name": "manager", "imageUrl": "mirror.example.com/capa/manager:v2.8.4"}]},
+            },
+        }])
+    );
+    assert_eq!(sandbox.read(FILE), older, "Git stays as it is until a release says v1alpha2");
+    sandbox.write(FILE, &older.replace("  secretName:", "  configSecret: {name: other}\n  secretName:"));
+    sandbox.capstan(&["render", SET]).refused(
+        1,
+        "error: mc-eu/providers/base/providers.yaml:7:15: InfrastructureProvider capa-system/aws: InfrastructureProvider cannot be converted from operator.cluster.x-k8s.io/v1alpha1 to operator.cluster.x-k8s.io/v1alpha2 at /spec/secretName (\"aws-variables\"): it says the same as `configSecret`; keep `configSecret`",
+    );
+}
+
 #[test]
 fn an_overlay_holds_back_and_does_nothing_else() {
     let sandbox = fleet();

@@ -4,6 +4,7 @@ use capstan_forge::{Forge, Options};
 use serde_json::json;
 
 use super::sandbox::Sandbox;
+use crate::components::registry::{Asks, Registry};
 
 const SET: &str = "\
 apiVersion: operator.cluster.x-k8s.io/v1alpha2
@@ -260,6 +261,31 @@ fn components_are_printed_as_config_maps_for_the_operator() {
     assert!(images.ended(0).out.contains("registry.k8s.io/ipam/manager:v1.0.3"), "{images:?}");
 }
 
+/// What is pushed is an artifact that rendering's own source finds again, from the mirror instead of the origin.
+#[test]
+fn components_are_pushed_into_a_registry_and_fetched_from_there() {
+    let Some(registry) = Registry::start(&Asks::Nothing) else { return };
+    let (_forge, _, sandbox) = released();
+    let mirror = format!("http://{}/mirror", registry.host);
+    let rows = sandbox.capstan(&["providers", "fetch", "--push", &mirror, "-o", "json"]).json(0);
+    let to = rows[0]["to"].as_str().unwrap();
+    let artifact = format!("{mirror}/ipam-in-cluster:v1.0.3@sha256:");
+    assert!(to.starts_with(&artifact) && to.len() == artifact.len() + 64, "{to}");
+    assert_eq!(rows[0]["sha256"], SHA256);
+    assert!(!sandbox.at(".capstan/providers").exists(), "nothing is written into the repository");
+
+    let source = format!("version: v1.0.3, fetchConfig: {{oci: '{mirror}/ipam-in-cluster'}},");
+    sandbox.write("mc/providers/ipam.yaml", &SET.replace("version: v1.0.3,", &source));
+    let said = sandbox.capstan(&["providers", "fetch", "--host", &registry.host]);
+    let folder = ".capstan/providers/ipam-in-cluster/v1.0.3";
+    assert!(
+        said.ended(0).out.starts_with(&format!("ipam-in-cluster v1.0.3 sha256:{SHA256} from ")),
+        "{}",
+        said.out
+    );
+    assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
+}
+
 #[test]
 fn rights_are_those_of_the_set_by_name() {
     let sandbox = set();
@@ -277,6 +303,28 @@ fn rights_are_those_of_the_set_by_name() {
         json!({"name": "capstan-providers", "namespace": "ipam-system"})
     );
     assert_eq!(json["providers"], json!([]));
+
+    // What the providers' own accounts may do, by the roles that are bound to them.
+    let bound = "\
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: ipam-manager}
+rules: [{apiGroups: [ipam.example.com], resources: [pools], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: ipam-manager}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ipam-manager}
+subjects: [{kind: ServiceAccount, name: manager, namespace: capi-ipam-in-cluster-system}]
+";
+    let file = ".capstan/providers/ipam-in-cluster/v1.0.3/ipam-components.yaml";
+    sandbox.write(file, &format!("{COMPONENTS}{bound}"));
+    let text = sandbox.capstan(&["providers", "rights", "--variable", "VERBOSITY=5", "-o", "text"]);
+    assert_eq!(
+        text.ended(0).out,
+        "ipam-in-cluster ServiceAccount ipam-system/manager\n  get, list pools.ipam.example.com\n"
+    );
     sandbox
         .capstan(&["providers", "rights", "-o", "diff"])
         .refused(2, "error: `capstan providers rights` does not print diff; use -o yaml, json or text");

@@ -64,10 +64,21 @@ async fn recorded(
     credentials: SourceCredentials,
     recorded: Option<&str>,
 ) -> Result<Published, FetchError> {
+    fetched_within(limits(), spec, hosts, credentials, recorded).await
+}
+
+/// The same within other limits.
+async fn fetched_within(
+    limits: FetchLimits,
+    spec: &str,
+    hosts: &[&str],
+    credentials: SourceCredentials,
+    recorded: Option<&str>,
+) -> Result<Published, FetchError> {
     let set = set(spec);
     let provider = &set.providers()[0];
     let origin = provider.origin().unwrap().unwrap();
-    let fetcher = Fetcher::new(AllowedHosts::new(hosts.iter().copied()), limits()).unwrap();
+    let fetcher = Fetcher::new(AllowedHosts::new(hosts.iter().copied()), limits).unwrap();
     let recorded = recorded.map(str::to_owned);
     let wanted = WantedComponents {
         kind: provider.kind,

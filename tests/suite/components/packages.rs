@@ -2,14 +2,16 @@
 
 use capstan_forge::CANARY;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use capstan::app::ports::{FetchError, SourceCredentials};
+use capstan::app::ports::{FetchError, FetchLimits, SourceCredentials};
+use futures_util::StreamExt as _;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::Response;
 
 use super::serving::{Serving, answer};
-use super::{COMPONENTS, METADATA, SHA256, credentials, fetched};
+use super::{COMPONENTS, METADATA, SHA256, credentials, fetched, fetched_within, limits};
 
 fn spec(host: &str) -> String {
     format!(
@@ -100,4 +102,26 @@ async fn trouble_on_the_way_is_tried_again_and_then_told() {
     let error = fetched(&spec(&server.host), &[&server.host], SourceCredentials::default()).await;
     assert!(matches!(error.unwrap_err(), FetchError::Unexpected { .. }));
     assert_eq!(server.asked().len(), 3);
+}
+
+/// One that takes the question and never comes to an end: of an answer, or of all of them together.
+#[tokio::test]
+async fn whoever_never_comes_to_an_end_is_left_after_a_while() {
+    let endless = |_: &str| {
+        let first = std::iter::once(Ok::<_, std::io::Error>(Bytes::from_static(b"a")));
+        let stream = futures_util::stream::iter(first);
+        answer(200, &[], Body::from_stream(stream.chain(futures_util::stream::pending())))
+    };
+    let of_an_answer = Duration::from_millis(200);
+    let of_all = Duration::from_millis(500);
+    for (timeout, whole, told) in
+        [(of_an_answer, Duration::from_secs(60), of_an_answer), (Duration::from_secs(60), of_all, of_all)]
+    {
+        let server = Serving::start(endless).await;
+        let limits = FetchLimits { timeout, whole, ..limits() };
+        let (spec, hosts) = (spec(&server.host), [server.host.as_str()]);
+        let error = fetched_within(limits, &spec, &hosts, SourceCredentials::default(), None).await;
+        let error = error.unwrap_err();
+        assert!(matches!(&error, FetchError::TooSlow { after, .. } if *after == told), "{error}");
+    }
 }

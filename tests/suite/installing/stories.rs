@@ -9,6 +9,41 @@ use super::town::{BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};
 
 const THREE: [Row; 3] = [CORE, BOOTSTRAP, CONTROL_PLANE];
 
+/// The webhooks of all four, by what they do and for what; in order.
+const ASKED: [&str; 31] = [
+    "mutate clusterresourcesets",
+    "mutate clusters",
+    "mutate extensionconfigs",
+    "mutate globalinclusterippools",
+    "mutate inclusterippools",
+    "mutate kubeadmconfigtemplates",
+    "mutate kubeadmcontrolplanes",
+    "mutate machinedeployments",
+    "mutate machinehealthchecks",
+    "mutate machinepools",
+    "mutate machines",
+    "mutate machinesets",
+    "validate clusterclasses",
+    "validate clusterresourcesetbindings",
+    "validate clusterresourcesets",
+    "validate clusters",
+    "validate extensionconfigs",
+    "validate globalinclusterippools",
+    "validate inclusterippools",
+    "validate ipaddressclaims",
+    "validate ipaddresses",
+    "validate kubeadmconfigs",
+    "validate kubeadmconfigtemplates",
+    "validate kubeadmcontrolplanes",
+    "validate kubeadmcontrolplanetemplates",
+    "validate machinedeployments",
+    "validate machinedrainrules",
+    "validate machinehealthchecks",
+    "validate machinepools",
+    "validate machines",
+    "validate machinesets",
+];
+
 /// D1 in one test, since everything of it takes a while: installed, at rest, modified, drifted, upgraded.
 #[test]
 fn providers_are_installed_kept_and_upgraded() {
@@ -22,6 +57,9 @@ fn providers_are_installed_kept_and_upgraded() {
     town.reconciler.start();
     town.wait_for(&[(CORE, "v1.12.8"), (BOOTSTRAP, "v1.12.8"), (CONTROL_PLANE, "v1.12.8"), (IPAM, "v1.0.3")]);
     assert!(town.stub.calls.load(Ordering::SeqCst) > 10, "webhooks were asked");
+    // All that are called for creations.
+    let asked = town.stub.asked.lock().unwrap().clone();
+    assert_eq!(asked.iter().map(String::as_str).collect::<Vec<_>>(), ASKED);
     assert_eq!(town.field(CORE, ".status.contract"), "v1beta2");
     assert_eq!(town.field(CORE, ".metadata.generation"), "1", "a spec is never written");
     let installed = town.objects();

@@ -1,9 +1,10 @@
 //! What a kubelet, a kube-proxy and managers would do: Deployments become available, webhooks answer while they are.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -29,6 +30,8 @@ pub(crate) struct Stub {
     pub(crate) ca: String,
     /// How often a webhook was called.
     pub(crate) calls: Arc<AtomicUsize>,
+    /// For which resources those of which sort were called: `mutate clusters`.
+    pub(crate) asked: Arc<Mutex<BTreeSet<String>>>,
     _certificates: tempfile::TempDir,
     runtime: Option<Runtime>,
 }
@@ -47,10 +50,11 @@ impl Stub {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let certificates = certificates();
         let calls = Arc::new(AtomicUsize::new(0));
+        let asked = Arc::<Mutex<BTreeSet<String>>>::default();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("https://{}", listener.local_addr().unwrap());
         let acceptor = acceptor(certificates.path());
-        runtime.spawn(answer(listener, acceptor, Arc::clone(&calls)));
+        runtime.spawn(answer(listener, acceptor, Arc::clone(&calls), Arc::clone(&asked)));
         let ca = STANDARD.encode(std::fs::read(certificates.path().join("tls.crt")).unwrap());
         let kubeconfig = plane.admin_kubeconfig();
         runtime.spawn(async move {
@@ -60,7 +64,7 @@ impl Stub {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         });
-        Self { url, ca, calls, _certificates: certificates, runtime: Some(runtime) }
+        Self { url, ca, calls, asked, _certificates: certificates, runtime: Some(runtime) }
     }
 }
 
@@ -114,14 +118,22 @@ fn acceptor(certificates: &Path) -> TlsAcceptor {
 }
 
 /// Answers every review: it is allowed.
-async fn answer(listener: TcpListener, acceptor: TlsAcceptor, calls: Arc<AtomicUsize>) {
+async fn answer(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    calls: Arc<AtomicUsize>,
+    asked: Arc<Mutex<BTreeSet<String>>>,
+) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { return };
-        let (acceptor, calls) = (acceptor.clone(), Arc::clone(&calls));
+        let (acceptor, calls, asked) = (acceptor.clone(), Arc::clone(&calls), Arc::clone(&asked));
         tokio::spawn(async move {
             let Ok(mut stream) = acceptor.accept(stream).await else { return };
-            while let Some(review) = request(&mut stream).await {
+            while let Some((path, review)) = request(&mut stream).await {
                 calls.fetch_add(1, Ordering::SeqCst);
+                let sort = if path.contains("/validate/") { "validate" } else { "mutate" };
+                let resource = review.pointer("/request/resource/resource").and_then(Value::as_str);
+                asked.lock().unwrap().insert(format!("{sort} {}", resource.unwrap_or_default()));
                 let body = json!({
                     "apiVersion": review["apiVersion"], "kind": review["kind"],
                     "response": {"uid": review["request"]["uid"], "allowed": true},
@@ -139,8 +151,8 @@ async fn answer(listener: TcpListener, acceptor: TlsAcceptor, calls: Arc<AtomicU
     }
 }
 
-/// The next request's body; `None` where there is none any more.
-async fn request<S: tokio::io::AsyncRead + Unpin>(stream: &mut S) -> Option<Value> {
+/// The next request's path and body; `None` where there is none any more.
+async fn request<S: tokio::io::AsyncRead + Unpin>(stream: &mut S) -> Option<(String, Value)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
@@ -149,5 +161,6 @@ async fn request<S: tokio::io::AsyncRead + Unpin>(stream: &mut S) -> Option<Valu
     let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok())?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
-    serde_json::from_slice(&body).ok()
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    Some((path, serde_json::from_slice(&body).ok()?))
 }

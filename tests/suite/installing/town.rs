@@ -220,13 +220,14 @@ impl Town {
                 .into_iter()
                 .find(|kind| document.contains(&format!("\nkind: {kind}\n")));
             let Some(kind) = kind else { continue };
+            let sort = if kind.starts_with("Mutating") { "mutate" } else { "validate" };
             let count = document.matches("clientConfig:").count();
             let mut operations = vec![
                 json!({"op": "remove", "path": "/metadata/annotations/cert-manager.io~1inject-ca-from"}),
             ];
             operations.extend((0..count).map(|at| {
                 json!({"op": "replace", "path": format!("/webhooks/{at}/clientConfig"),
-                    "value": {"url": format!("{}/{at}", self.stub.url), "caBundle": self.stub.ca}})
+                    "value": {"url": format!("{}/{sort}/{at}", self.stub.url), "caBundle": self.stub.ca}})
             }));
             patches.push(json!({"target": {"kind": kind}, "patch": json!(operations).to_string()}));
         }

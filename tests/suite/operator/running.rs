@@ -36,6 +36,26 @@ pub(super) fn operate(plane: &Plane, program: &Path) -> Running {
     Running::start(program, &kubeconfig)
 }
 
+/// The same as it is shipped: it works only while it holds its Lease. It is told its namespace by a file that only it sees, as in a
+/// pod; `None`, said aloud, where nobody may make such a view.
+#[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
+pub(super) fn operate_elected(plane: &Plane, program: &Path) -> Option<Running> {
+    plane.apply(ADMIN);
+    let kubeconfig = plane.kubeconfig_of(ACCOUNT.0, ACCOUNT.1);
+    if !Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success()) {
+        println!("SKIPPED: no mount namespace can be made: no operator stands by");
+        return None;
+    }
+    const SECRETS: &str = "/run/secrets/kubernetes.io/serviceaccount";
+    let view = format!(
+        "mount -t tmpfs none /run && mkdir -p {SECRETS} && printf {} > {SECRETS}/namespace && exec \"$@\"",
+        ACCOUNT.0
+    );
+    let mut elected = Command::new("unshare");
+    elected.args(["--mount", "sh", "-c", &view, "sh"]).arg(program).arg("--leader-elect");
+    Some(Running::start_by(elected, &kubeconfig))
+}
+
 /// A real operator as a process; ends when it is dropped.
 pub(crate) struct Running {
     child: Child,
@@ -50,6 +70,10 @@ impl Drop for Running {
 
 impl Running {
     pub(crate) fn start(program: &Path, kubeconfig: &Path) -> Self {
+        Self::start_by(Command::new(program), kubeconfig)
+    }
+
+    fn start_by(mut program: Command, kubeconfig: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let made = Command::new("openssl")
@@ -59,7 +83,7 @@ impl Running {
             .unwrap();
         assert!(made.status.success());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = Command::new(program)
+        let child = program
             .args(["--kubeconfig", &kubeconfig.display().to_string()])
             .args(["--webhook-port", &port.to_string(), "--webhook-cert-dir", &at("")])
             .args(["--health-addr", "127.0.0.1:0", "--diagnostics-address", "127.0.0.1:0"])

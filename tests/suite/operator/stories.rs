@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::differences::{Meant, held, meant, objects};
 use super::pair::{Pair, items, log, operate};
-use super::running::ACCOUNT;
+use super::rendering::built;
+use super::running::{self, ACCOUNT};
 use super::{released, set_of};
 use crate::components::registry::{Asks, Registry};
 use crate::installing::town::{AWS, BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};
@@ -309,7 +310,14 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     assert!(town.reconciler.log().contains("OwnedElsewhere"), "{}", town.reconciler.log());
     assert_eq!(town.writes(), [""; 0], "written while the operator lives");
     town.reconciler.kill();
-    town.plane.kubectl(&["delete", "deployment", "capi-operator", "-n", "capi-operator-system"]);
+    town.plane.kubectl(&[
+        "scale",
+        "deployment",
+        "capi-operator",
+        "-n",
+        "capi-operator-system",
+        "--replicas=0",
+    ]);
     drop(operator);
     let before = identities(&town);
     let namespaces = [CORE.namespace, IPAM.namespace];
@@ -333,26 +341,50 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     });
     town.settle();
     assert_eq!(identities(&town), before, "taken over");
+
+    // Capstan holds the operator's Lease: one that is started now stands by.
+    let holder = || {
+        let lease = ["get", "lease", "controller-leader-election-capi-operator", "-n", ACCOUNT.0];
+        town.plane.kubectl(&[&lease[..], &["-o", "jsonpath={.spec.holderIdentity}"]].concat())
+    };
+    assert!(holder().starts_with("capstan-providers_"), "{}", holder());
+    let asked = town.plane.audit().len();
+    let elected = running::operate_elected(&town.plane, &built().unwrap().join("operator"));
+    if let Some(operator) = &elected {
+        town.wait("it does not ask for its Lease", || {
+            log(operator).contains("attempting to acquire leader lease")
+        });
+        // It asks every two seconds, and a Lease that nobody renews is dead after 15.
+        std::thread::sleep(Duration::from_secs(20));
+        assert!(holder().starts_with("capstan-providers_"), "{}", holder());
+        let its = its_writes(&town, asked);
+        assert_eq!(its, [""; 0], "written by one that stands by\n{}", log(operator));
+    }
     town.reconciler.kill();
 
-    let asked = town.plane.audit().len();
-    let operator = operate(&town).unwrap();
+    let operator = elected.unwrap_or_else(|| operate(&town).unwrap());
     town.wait("the operator does not take it back", || {
         caches() == 2 && all.iter().all(|(row, version)| town.is_ready(*row, version))
     });
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!(identities(&town), before, "given back\n{}", log(&operator));
-    let its: Vec<String> = town.plane.audit()[asked..]
-        .iter()
-        .filter(|one| one.is_by(ACCOUNT.0, ACCOUNT.1) && one.is_write() && one.code < 300)
-        // Its caches, and what it tells.
-        .filter(|one| !matches!(one.resource.as_str(), "secrets" | "events"))
-        .filter(|one| !matches!(one.verb.as_str(), "patch" | "update"))
-        .map(crate::plane::audit::Request::words)
-        .collect();
+    let mut its = its_writes(&town, asked);
+    // What it applies over what is there makes nothing anew.
+    its.retain(|words| !words.starts_with("patch ") && !words.starts_with("update "));
     assert_eq!(its, [""; 0], "made or deleted by the operator that got it back");
     let given_back = objects(&town, &namespaces);
     held("given back", &installed, &given_back, &[BACK]).unwrap();
+}
+
+/// What the operator wrote since then, aside from its caches, its Lease and what it tells.
+fn its_writes(town: &Town, since: usize) -> Vec<String> {
+    let own = |resource: &str| matches!(resource, "secrets" | "events" | "leases");
+    town.plane.audit()[since..]
+        .iter()
+        .filter(|one| one.is_by(ACCOUNT.0, ACCOUNT.1) && one.is_write() && one.code < 300)
+        .filter(|one| !own(&one.resource))
+        .map(crate::plane::audit::Request::words)
+        .collect()
 }
 
 /// By what an operator is known.

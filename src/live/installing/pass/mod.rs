@@ -27,6 +27,7 @@ mod facts;
 mod manifest;
 mod next;
 mod record;
+mod sample;
 mod stage;
 mod step;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use manifest::{
 };
 pub use next::next;
 pub use record::{GivenUp, Phase, Record, Revision, Stopped};
+pub use sample::sample;
 pub use stage::{Stage, is_definition, is_kept};
 pub use step::{Decision, Patience, Step, Wait};
 pub use under_way::wait;

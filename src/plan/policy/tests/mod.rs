@@ -172,10 +172,11 @@ fn settings_change_severities_but_not_those_that_are_fixed() {
     severities.set("overlay-hides-change", Level::Off).unwrap();
     assert_eq!(severities.of(rules::COMPONENT_DOWNGRADE), Some(Severity::Warning));
     assert_eq!(severities.of(rules::OVERLAY_HIDES_CHANGE), None);
-    assert_eq!(
-        severities.set("kubernetes-downgrade", Level::Off),
-        Err(SeverityRefused::Fixed("kubernetes-downgrade"))
-    );
+    for fixed in ["kubernetes-downgrade", "provider-contract", "provider-downgrade"] {
+        for level in [Level::Off, Level::Warning] {
+            assert_eq!(severities.set(fixed, level), Err(SeverityRefused::Fixed(fixed)));
+        }
+    }
     assert_eq!(
         severities.set("kubernetes-donwgrade", Level::Off),
         Err(SeverityRefused::Unknown("kubernetes-donwgrade".to_owned()))

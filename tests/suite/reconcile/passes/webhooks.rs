@@ -111,6 +111,21 @@ async fn without_cert_manager_nothing_is_applied_and_that_is_said() {
 
     let kind = ("cert-manager.io".to_owned(), "Certificate".to_owned());
     town.live.state().kinds.insert(kind, capstan::app::ports::Scope::Namespaced);
+    // It is there, and not ready: its webhook does not answer.
+    let silent = Arc::new(AtomicBool::new(true));
+    let is_silent = Arc::clone(&silent);
+    town.live.webhook(move |_, asked| {
+        (asked["kind"] == "Certificate" && is_silent.load(Ordering::SeqCst)).then(|| {
+            (500, "Internal error occurred: failed calling webhook \"webhook.cert-manager.io\": connection refused".to_owned())
+        })
+    });
+    assert!(town.settle().await.is_waiting);
+    let said = town.condition(ACME, "PreflightCheckPassed");
+    let begins = "False CertManagerNotReady: cert-manager does not answer (Certificate acme-system/serving: ";
+    assert!(said.starts_with(begins), "{said}");
+    let written = town.live.take_writes();
+    assert!(written.iter().all(|write| write.contains("Provider ")), "{written:?}");
+    silent.store(false, Ordering::SeqCst);
     assert!(!town.settle().await.is_waiting);
     assert_eq!([town.installed(CORE), town.installed(ACME)], ["v1.0.0", "v1.0.0"]);
 }
