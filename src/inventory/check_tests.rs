@@ -16,7 +16,7 @@ properties:
   size: {type: integer, minimum: 1, maximum: 9}
   zone: {type: string, enum: [zone-a, zone-b]}
   name: {type: string, pattern: '^[a-z]+$', maxLength: 4}
-  token: {x-capstan-secret: true}
+  token: {type: object, x-capstan-secret: true}
 ";
 
 /// What is wrong with the values that a site and the cluster `c` in it say.
@@ -93,38 +93,38 @@ fn what_must_be_there_and_what_may_be_is_told_with_its_places() {
         (
             "{must: y}",
             "{must: ~}",
-            "inventory-required i/0.yaml:4:45 `/must` must be there, and ClusterDefinition c makes it absent with `null`, over what Site s, i/1.yaml:4:26 says (aws/v1.0.0/schema.yaml:4:9)",
+            "inventory-required i/0.yaml:4:38 `/must` must be there, and ClusterDefinition c makes it absent with `null`, over what Site s, i/1.yaml:4:23 says (aws/v1.0.0/schema.yaml:4:9)",
         ),
         (
             "{}",
             "{zone: zone-c}",
-            "inventory-type i/0.yaml:4:45 `/zone` has no value `zone-c`; did you mean `zone-a`? (aws/v1.0.0/schema.yaml:8:9)",
+            "inventory-type i/0.yaml:4:38 `/zone` has no value `zone-c`; did you mean `zone-a`? (aws/v1.0.0/schema.yaml:8:9)",
         ),
         (
             "{size: 0}",
             "{}",
-            "inventory-type i/1.yaml:4:24 `/size` must be 1 or more, and is 0 (aws/v1.0.0/schema.yaml:7:9)",
+            "inventory-type i/1.yaml:4:23 `/size` must be 1 or more, and is 0 (aws/v1.0.0/schema.yaml:7:9)",
         ),
         (
             "{size: 10}",
             "{}",
-            "inventory-type i/1.yaml:4:24 `/size` must be 9 or less, and is 10 (aws/v1.0.0/schema.yaml:7:9)",
+            "inventory-type i/1.yaml:4:23 `/size` must be 9 or less, and is 10 (aws/v1.0.0/schema.yaml:7:9)",
         ),
         (
             "{}",
             "{name: A1}",
-            "inventory-type i/0.yaml:4:45 `/name` does not match the pattern `^[a-z]+$` (aws/v1.0.0/schema.yaml:9:9)",
+            "inventory-type i/0.yaml:4:38 `/name` does not match the pattern `^[a-z]+$` (aws/v1.0.0/schema.yaml:9:9)",
         ),
         (
             "{}",
             "{name: abcde}",
-            "inventory-type i/0.yaml:4:45 `/name` must have 4 characters or fewer, and has 5 (aws/v1.0.0/schema.yaml:9:9)",
+            "inventory-type i/0.yaml:4:38 `/name` must have 4 characters or fewer, and has 5 (aws/v1.0.0/schema.yaml:9:9)",
         ),
         // A secret is never shown.
         (
             "{token: hunter2}",
             "{}",
-            "inventory-type i/1.yaml:4:25 `/token` is secret: only a reference to a store may stand there, like `{store: eu, mount: kv, path: acme/fra1, key: token}`. Take what stands there out of Git, and change it where it is used",
+            "inventory-type i/1.yaml:4:24 `/token` is secret: only a reference to a store may stand there, like `{store: eu, mount: kv, path: acme/fra1, key: token}`. Take what stands there out of Git, and change it where it is used",
         ),
     ] {
         assert_eq!(wrong(site, own), [expected], "{site} <- {own}");
