@@ -220,3 +220,7 @@ fn advice(scalar: &Scalar, wanted: Type) -> String {
         _ => String::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

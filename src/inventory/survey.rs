@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::finding::{FileError, Finding, Place, Severity, rules};
 use capstan_model::ids::ReleaseId;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_yaml::Node;
 
 use super::components::{self, Component};
@@ -74,7 +74,7 @@ pub struct Survey {
 impl Survey {
     /// Reads the inventory below a folder and the releases that it names.
     pub fn read(tree: &dyn Tree, folder: &RepoPath, elsewhere: Elsewhere) -> Self {
-        let inventory = Inventory::read(&sources(tree, tree.entries_in(folder)));
+        let inventory = Inventory::read_in(tree, folder);
         let (releases, components) = (BTreeMap::new(), BTreeMap::new());
         let mut survey = Self { inventory, releases, components, elsewhere };
         survey.read_releases(tree);
@@ -387,13 +387,6 @@ impl ReleaseParts {
         }
         parts
     }
-}
-
-fn sources(tree: &dyn Tree, entries: &[TreeEntry]) -> Vec<SourceText> {
-    let named = |entry: &&TreeEntry| {
-        entry.is_file() && is_manifest(&entry.path) && !entry.path.name().ends_with(".json")
-    };
-    entries.iter().filter(named).map(|entry| source(tree, entry)).collect()
 }
 
 fn source(tree: &dyn Tree, entry: &TreeEntry) -> SourceText {

@@ -134,7 +134,7 @@ fn a_name_that_another_release_below_the_level_knows_is_none() {
     assert_eq!(
         lines(&survey.judge()),
         [
-            "inventory-unknown-value inventory/prod.yaml:6:27 `/wrong`: aws/v1.0.0 and aws/v2.0.0 knows no such value; known: gone, vip",
+            "inventory-unknown-value inventory/prod.yaml:6:27 `/wrong`: aws/v1.0.0 and aws/v2.0.0 know no such value; known: gone, vip",
             "inventory-unknown-value inventory/new.yaml:9:12 `/gone`: aws/v2.0.0 knows no such value; known: vip",
         ]
     );

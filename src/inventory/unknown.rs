@@ -89,9 +89,10 @@ fn walk(
                         schemas.iter().map(|schema| schema.level.name.clone()).collect();
                     releases.sort();
                     releases.dedup();
+                    let verb = if releases.len() == 1 { "knows" } else { "know" };
                     let releases = capstan_model::wording::few(releases, 3, "more");
                     let message = format!(
-                        "`{path}`: {} knows no such value{}",
+                        "`{path}`: {} {verb} no such value{}",
                         capstan_model::wording::list(&releases),
                         hint(&entry.key, &names)
                     );

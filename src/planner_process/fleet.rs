@@ -113,8 +113,12 @@ impl RemoteFleet {
             (ProposalId::of_release(target.clone()), releases.remove(cluster).unwrap_or_else(unplanned))
         };
         let mut all: Plans = targets.map(plan).collect();
+        let scopes = self.opened.scopes.iter().chain(&self.opened.to_come);
+        let known: BTreeMap<&ClusterId, &Target> =
+            scopes.filter_map(|scope| Some((scope.target.id()?, &scope.target))).collect();
         let valued = |(cluster, plan): (ClusterId, Plan)| {
-            (ProposalId { target: cluster.into(), kind: SourceKind::INVENTORY }, plan)
+            let target = known.get(&cluster).map_or_else(|| cluster.clone().into(), |known| (*known).clone());
+            (ProposalId { target, kind: SourceKind::INVENTORY }, plan)
         };
         all.extend(values.into_iter().map(valued));
         Ok(all)

@@ -45,7 +45,7 @@ impl Fleet {
         let changed: Vec<LevelName> =
             reach.iter().flat_map(|reach| &reach.objects).map(|object| name_of(object)).collect();
         Some(InventoryChange {
-            all: inventory.inventory.clusters().count(),
+            all: inventory.defined(),
             place: reach.as_ref().zip(new).and_then(|(reach, new)| reach.place(new)),
             before: before.findings_of(&clusters, &changed),
             after: self.findings_of(&clusters, &changed),
@@ -57,7 +57,7 @@ impl Fleet {
 
     /// How many clusters the inventory defines.
     pub fn defined_clusters(&self) -> usize {
-        Contents::inventory(self).map_or(0, |inventory| inventory.inventory.clusters().count())
+        Contents::inventory(self).map_or(0, FleetInventory::defined)
     }
 
     /// Definitions of which nothing can be planned any more: those that have no folder, and those that are gone though
@@ -133,7 +133,7 @@ impl Fleet {
             let Ok(member) = inventory.member(definition) else { continue };
             for (kind, name) in &member.levels {
                 if let Some(count) = counts.get_mut(&(kind.kind().to_owned(), name.clone())) {
-                    *count += 1;
+                    *count += inventory.folders_of(definition);
                 }
             }
         }

@@ -19,7 +19,6 @@ use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unr
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
-use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
 
@@ -80,9 +79,9 @@ struct Caches {
     renders: KeptRenders,
 }
 
-/// The plans of all fleets, by the fleet's number and the cluster.
+/// The plans of all fleets, by the fleet's number, the folder, and what brings the change.
 pub(super) struct Plans {
-    kept: Mutex<Bounded<(usize, ProposalId), Arc<CachedPlan>>>,
+    kept: Mutex<Bounded<(usize, ClusterId, SourceKind), Arc<CachedPlan>>>,
     planned: AtomicUsize,
     reused: AtomicUsize,
 }
@@ -264,13 +263,12 @@ impl CachedFleet {
 
     /// The plan that is kept of a cluster; the caller looks whether what it was given still holds.
     pub(super) fn kept(&self, cluster: &ClusterId) -> Option<Arc<CachedPlan>> {
-        lock(&self.plans.kept).get(&(self.number, ProposalId::of_release(cluster.clone())))
+        lock(&self.plans.kept).get(&(self.number, cluster.clone(), SourceKind::RELEASE))
     }
 
     /// The plan of what the inventory brings to a cluster, where it is kept.
     pub(super) fn kept_values(&self, cluster: &ClusterId) -> Option<Arc<CachedPlan>> {
-        let id = ProposalId { target: cluster.clone().into(), kind: SourceKind::INVENTORY };
-        lock(&self.plans.kept).get(&(self.number, id))
+        lock(&self.plans.kept).get(&(self.number, cluster.clone(), SourceKind::INVENTORY))
     }
 
     /// The folder and the words of the inventory with which it is known to bring a cluster nothing.
@@ -306,10 +304,11 @@ impl CachedFleet {
     /// Keeps a plan, where there is room.
     pub(super) fn keep(&self, kept: CachedPlan) -> Arc<CachedPlan> {
         let bytes = bytes_of(&kept);
-        let kind = kept.given.brought_by.clone();
-        let key = (self.number, ProposalId { target: kept.upgrade.target.clone(), kind });
         let kept = Arc::new(kept);
-        lock(&self.plans.kept).keep(key, Arc::clone(&kept), bytes, self.number);
+        if let Some(id) = kept.upgrade.target.id() {
+            let key = (self.number, id.clone(), kept.given.brought_by.clone());
+            lock(&self.plans.kept).keep(key, Arc::clone(&kept), bytes, self.number);
+        }
         kept
     }
 }

@@ -111,6 +111,14 @@ impl Fleet {
             && self.layout.target(id.as_str()).is_none()
     }
 
+    /// Who receives what the inventory brings to a folder.
+    pub fn valued_target(&self, id: &ClusterId) -> Target {
+        match self.layout.target(id.as_str()) {
+            Some(folder) => folder.target(),
+            None => Target::new(self.kind_to_come(id), id.clone()),
+        }
+    }
+
     /// What a folder becomes that is to come: with a management cluster's provider objects in it a provider set.
     fn kind_to_come(&self, id: &ClusterId) -> TargetKind {
         if self.settings.names_providers(id) {

@@ -52,12 +52,7 @@ pub struct Generator {
 
 /// The folder to which a proposal brings what the inventory says of it.
 fn of_inventory(proposal: &ProposalId) -> Option<&ClusterId> {
-    proposal.target.cluster().filter(|_| proposal.kind == SourceKind::INVENTORY)
-}
-
-/// The proposal of what the inventory brings to a cluster.
-pub(super) fn inventory_proposal(cluster: &ClusterId) -> ProposalId {
-    ProposalId { target: cluster.clone().into(), kind: SourceKind::INVENTORY }
+    proposal.target.id().filter(|_| proposal.kind == SourceKind::INVENTORY)
 }
 
 /// The folder that a proposal brings to a release; `None` where it is of another source, or of several clusters.
@@ -542,5 +537,9 @@ fn values_plans(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> Plans {
     };
     fleet.plan_each_values(wanted, (|_: &ClusterId| (), |_: &ClusterId| ()), take);
     let planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner);
-    planned.into_iter().map(|(cluster, plan)| (inventory_proposal(&cluster), plan)).collect()
+    let proposal = |cluster: &ClusterId| ProposalId {
+        target: fleet.valued_target(cluster),
+        kind: SourceKind::INVENTORY,
+    };
+    planned.into_iter().map(|(cluster, plan)| (proposal(&cluster), plan)).collect()
 }

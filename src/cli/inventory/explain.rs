@@ -6,27 +6,39 @@ use capstan_inventory::templates::{Placement, Rendered, RenderedObject};
 use capstan_inventory::trace::{Explained, Use, explain, uses};
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::object::FieldPath;
+use capstan_model::spelling::nearest;
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
 use super::super::{Failure, Format, Outcome, output};
-use super::{complain, explained, id, named, origin, place, print_value};
+use super::{complain, explained, id, named, origin, place, print_value, refused};
 
 pub(super) fn explain_one(survey: &Survey, command: &InventoryExplain) -> Result<Outcome, Failure> {
     let (member, values) = named(survey, &command.cluster)?;
-    // Where the render fails, the value still has its history.
-    let rendered = survey.render(&member, &values).unwrap_or_default();
+    let rendered = survey.render(&member, &values);
     let path = pointer(command.pointer.as_deref().unwrap_or_default())?;
     if let Some(object) = &command.object {
+        let rendered = rendered.map_err(|findings| refused(&findings))?;
         return explain_object(survey, command, &member, &values, &rendered, object, &path);
     }
+    // Where the render fails, the value still has its history.
+    let rendered = rendered.unwrap_or_default();
     let Some(all) = explain(&member, &values, &path) else {
+        let there = explain(&member, &values, &FieldPath::root()).unwrap_or_default();
+        let there: Vec<String> = there.iter().map(|one| one.path.to_string()).collect();
+        // The values, and the mappings and lists that they stand in.
+        let above = |path: &str| path.rfind('/').filter(|at| *at > 0);
+        let there = there.iter().flat_map(|path| {
+            std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?))
+        });
         return Err(Failure::Usage(
             Refusal::NotFound,
             format!(
-                "no level says `{path}` for {}: `capstan inventory values` prints what there is",
-                member.name()
+                "no level says `{path}` for {}{}: `capstan inventory values` prints what there is",
+                member.name(),
+                nearest(&path.to_string(), there)
+                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
             ),
         ));
     };
@@ -203,6 +215,10 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
         }
     }
     match command.output {
+        Format::Text if has.is_empty() && overridden.is_empty() => {
+            let from = command.level.as_ref().map_or_else(String::new, |level| format!(" from {level}"));
+            output::print(&format!("no cluster has `{path}`{from}\n"))?;
+        }
         Format::Text => {
             for (cluster, from) in &has {
                 output::print(&format!("{cluster} has it from {from}\n"))?;

@@ -116,7 +116,9 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
                 let levels: Vec<String> =
                     member.levels.iter().map(|(level, name)| format!("{} {name}", level.word())).collect();
                 let values = survey.values(&member);
-                let error = values.findings.iter().find(|finding| finding.severity() == Severity::Error);
+                let mut findings = values.findings.clone();
+                findings.extend(survey.render(&member, &values).err().unwrap_or_default());
+                let error = findings.iter().find(|finding| finding.severity() == Severity::Error);
                 let folder = survey.folder(&member);
                 failed |= error.is_some() || folder.is_err();
                 let wrong = error.map(told).or_else(|| folder.as_ref().err().map(ToString::to_string));

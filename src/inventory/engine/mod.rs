@@ -111,8 +111,11 @@ pub(crate) fn deepest(error: &Error) -> &Error {
 /// What went wrong, in words, without the template's text.
 pub(crate) fn reason(error: &Error) -> String {
     let deepest = deepest(error);
-    match deepest.detail() {
-        Some(detail) => detail.to_owned(),
-        None => deepest.kind().to_string(),
+    match (deepest.detail(), deepest.kind()) {
+        (Some(detail), ErrorKind::UnknownFunction) => {
+            format!("there is no function `{}`", detail.trim_end_matches(" is unknown"))
+        }
+        (Some(detail), _) => detail.to_owned(),
+        (None, kind) => kind.to_string(),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{api_group, api_version};
 use capstan_model::spelling::nearest;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{Entry, Node, YamlFile};
 
 use super::super::fields::Fields;
@@ -55,6 +55,23 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// The files of the inventory in a folder and below it.
+    pub fn files<'t>(tree: &'t dyn Tree, folder: &RepoPath) -> impl Iterator<Item = &'t TreeEntry> {
+        let is_one = |entry: &&TreeEntry| {
+            entry.is_file() && is_manifest(&entry.path) && !entry.path.name().ends_with(".json")
+        };
+        tree.entries_in(folder).iter().filter(is_one)
+    }
+
+    /// Reads the inventory in a folder of a snapshot.
+    pub fn read_in(tree: &dyn Tree, folder: &RepoPath) -> Self {
+        let text = |entry: &TreeEntry| SourceText {
+            path: entry.path.clone(),
+            bytes: tree.read(entry).map_err(|unreadable| unreadable.reason),
+        };
+        Self::read(&Self::files(tree, folder).map(text).collect::<Vec<_>>())
+    }
+
     /// Reads the files of an inventory.
     pub fn read(files: &[SourceText]) -> Self {
         let mut inventory = Self::default();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_inventory::kinds::{Inventory, Object, SourceText};
+use capstan_inventory::kinds::{Inventory, Object};
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::Subordinate;
@@ -10,7 +10,7 @@ use capstan_inventory::values::Member;
 use capstan_model::digest::sha256;
 use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, is_manifest};
+use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId};
 
 use super::rendered::RenderPart;
 use crate::settings::RepositorySettings;
@@ -75,14 +75,9 @@ impl FleetInventory {
     /// Of the records of clusters only those are read that no definition would have by its own word or by the pattern.
     pub fn read(tree: &dyn Tree, settings: &RepositorySettings) -> Option<Self> {
         let folder = settings.inventory.as_ref()?.path.path().clone();
-        let files: Vec<&TreeEntry> =
-            tree.entries_in(&folder).iter().filter(|entry| is_of_inventory(entry)).collect();
-        let texts = files.iter().map(|entry| SourceText {
-            path: entry.path.clone(),
-            bytes: tree.read(entry).map_err(|unreadable| unreadable.reason),
-        });
-        let inventory = Inventory::read(&texts.collect::<Vec<_>>());
-        let files = files.iter().map(|entry| (entry.path.clone(), entry.blob.clone())).collect();
+        let inventory = Inventory::read_in(tree, &folder);
+        let files = Inventory::files(tree, &folder);
+        let files = files.map(|entry| (entry.path.clone(), entry.blob.clone())).collect();
         let named = inventory.objects.values().flat_map(|object| &object.components);
         let components = named.map(|said| (said.value.clone(), tree.folder_id(&said.value))).collect();
         let records = Records {
@@ -236,6 +231,22 @@ impl FleetInventory {
         self.by_folder.iter().filter_map(|(folder, name)| Some((folder, self.inventory.cluster(name)?)))
     }
 
+    /// How many folders a definition has: a provider set that is made from it has one of its own, and counts as a cluster.
+    pub fn folders_of(&self, definition: &Object) -> usize {
+        let name = &definition.level.name;
+        let is_own = |set: &&ProviderSetFolder| {
+            set.is_open
+                && self.by_folder.get(&set.path) == Some(name)
+                && self.folders.get(name) != Some(&set.path)
+        };
+        1 + usize::from(self.provider_sets.get(name).filter(is_own).is_some())
+    }
+
+    /// How many clusters it defines.
+    pub fn defined(&self) -> usize {
+        self.inventory.clusters().map(|definition| self.folders_of(definition)).sum()
+    }
+
     /// Definitions of which nobody knows a folder, because what they belong to is wrong or says too little, and what is
     /// wrong.
     pub fn homeless(&self) -> Vec<(&Object, Vec<Finding>)> {
@@ -310,9 +321,4 @@ impl FleetInventory {
         }
         sha256(text)
     }
-}
-
-/// Whether a file of its folder is one of the inventory's.
-fn is_of_inventory(entry: &TreeEntry) -> bool {
-    entry.is_file() && is_manifest(&entry.path) && !entry.path.name().ends_with(".json")
 }

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use capstan_inventory::components::{self, Component};
 use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::ReleaseParts;
-use capstan_inventory::templates::{self, Cluster, Placement, Rendered};
+use capstan_inventory::templates::{self, Cluster, Placement, Rendered, RenderedObject};
 use capstan_inventory::values::ClusterValues;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::digest::sha256;
-use capstan_model::finding::{Finding, Severity};
+use capstan_model::finding::{Finding, Place, Severity, rules};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::kinds::is_of_operator;
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::object::{FieldPath, ObjectId, api_group};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
-use capstan_yaml::{Document, Value, YamlFile};
+use capstan_yaml::{Document, Node, Value, YamlFile};
 
 use crate::merge::{Source, SourceFacts, SourceFile};
 use crate::release::{holds_providers, kubernetes_version};
@@ -181,6 +181,10 @@ impl ReleaseTemplates {
         let bound = bound(&seen.record.values);
         let mut facts = seen.part.of_facts(&self.facts);
         facts.variables.extend(bound.clone());
+        let twice = in_both(&rendered, &facts);
+        if !twice.is_empty() {
+            return Err(twice);
+        }
         let documents = Source::read_rendered(self.id.clone(), self.content.clone(), &facts, &files, schemas)
             .map_err(|error| vec![Finding::from(&error)])?;
         let digest = seen.record.digest();
@@ -202,6 +206,43 @@ impl ReleaseTemplates {
             leaves_providers,
         })
     }
+}
+
+/// Objects that the templates make and that stand in the release's base as well: nobody knows which of the two is meant.
+fn in_both(rendered: &Rendered, facts: &SourceFacts) -> Vec<Finding> {
+    let mut of_base: BTreeMap<ObjectId, Place> = BTreeMap::new();
+    for file in &facts.base {
+        let Ok(read) = file.read_template() else { continue };
+        let ids = read.documents().iter().filter_map(|document| {
+            let place = Place::at(file.path.clone(), read.position(document.root.span.start));
+            Some((id_of(&document.root, &facts.variables)?, place))
+        });
+        of_base.extend(ids);
+    }
+    let objects = rendered.files.iter().flat_map(|file| &file.objects);
+    let one = |object: &RenderedObject| {
+        let message = format!(
+            "{} is made here and stands in the release's base as well, in {}: take one of them out",
+            object.id,
+            of_base.get(&object.id)?
+        );
+        Some(Finding::new(rules::TEMPLATE_ERROR, message).object(&object.id).place(object.template.clone()))
+    };
+    objects.filter_map(one).collect()
+}
+
+/// What an object of a base is called once these variables are bound; `None` of what is no whole object.
+fn id_of(root: &Node, variables: &BTreeMap<String, String>) -> Option<ObjectId> {
+    let text = |path: &[&str]| {
+        let text = root.at(&FieldPath::of_keys(path.iter().copied()))?.as_scalar()?.text.clone();
+        Some(variables.iter().fold(text, |text, (name, value)| text.replace(&format!("${{{name}}}"), value)))
+    };
+    Some(ObjectId {
+        group: api_group(&text(&["apiVersion"])?).to_owned(),
+        kind: text(&["kind"])?,
+        namespace: text(&["metadata", "namespace"]),
+        name: text(&["metadata", "name"])?,
+    })
 }
 
 /// Scalars at the top of the values, by which variables of the base are bound that have their names.

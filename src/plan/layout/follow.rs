@@ -33,7 +33,7 @@ pub fn follow(
     let mut touched = BTreeSet::new();
     for path in changed {
         let is_link = tree.entry(path).is_some_and(|entry| !entry.is_file());
-        if is_link || [MANIFEST, SCHEMA].contains(&path.name()) {
+        if is_link || [MANIFEST, SCHEMA].contains(&path.name()) || decides_on_sets(earlier, settings, path) {
             return None;
         }
         match cluster_of(earlier, path) {
@@ -60,6 +60,13 @@ fn cluster_of(layout: &Layout, path: &RepoPath) -> Option<usize> {
         layout.targets.binary_search_by(|cluster| cluster.id.as_str().cmp(folder.as_str())).ok()
     };
     above.find_map(|folder| at(&folder))
+}
+
+/// Whether a file of the inventory may say of a provider set that is still to come that it is not.
+fn decides_on_sets(layout: &Layout, settings: &RepositorySettings, path: &RepoPath) -> bool {
+    let mut sets = settings.management_clusters.iter().filter_map(|management| management.providers.as_ref());
+    settings.inventory.as_ref().is_some_and(|inventory| path.is_in(inventory.path.path()))
+        && sets.any(|set| layout.target(set.path.path().as_str()).is_none())
 }
 
 /// Whether a file outside of clusters may make a release or a cluster of a folder, or is a release's.

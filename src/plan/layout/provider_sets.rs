@@ -2,6 +2,8 @@
 
 use super::Layout;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_inventory::kinds::Inventory;
+use capstan_inventory::origin::LevelKind;
 use capstan_model::finding::FileError;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
@@ -14,7 +16,8 @@ pub(super) fn misnamed(tree: &dyn Tree, settings: &RepositorySettings, layout: &
     let wrong: Vec<(usize, String)> = named
         .filter_map(|(at, management)| {
             let path = management.providers.as_ref()?.path.path();
-            Some((at, why(path, settings, layout)?))
+            let why = why(path, settings, layout)?;
+            (!is_to_come(tree, settings, &management.name, path)).then_some((at, why))
         })
         .collect();
     if wrong.is_empty() {
@@ -24,6 +27,16 @@ pub(super) fn misnamed(tree: &dyn Tree, settings: &RepositorySettings, layout: &
     let text = tree.entry(&file).and_then(|entry| tree.read(entry).ok());
     let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
     wrong.into_iter().map(|(at, why)| settings.error_at_providers(&file, text, at, &why)).collect()
+}
+
+/// Whether nothing stands in a folder yet, to which the inventory gives the provider objects of a management cluster.
+fn is_to_come(tree: &dyn Tree, settings: &RepositorySettings, management: &str, path: &RepoPath) -> bool {
+    let Some(inventory) = &settings.inventory else { return false };
+    let is_defined = || {
+        let inventory = Inventory::read_in(tree, inventory.path.path());
+        inventory.object(LevelKind::ManagementClusterDefinition, management).is_some()
+    };
+    tree.entries_in(path).is_empty() && is_defined()
 }
 
 /// Why a folder is no provider set; `None` where it is one.

@@ -426,3 +426,36 @@ fn a_change_that_makes_another_kind_of_a_folder_asks_for_a_new_search() {
     let after = Files::new(&[("mc/set/base/core.yaml", PROVIDER), ("mc/set/base/more.yaml", CLUSTER)]);
     assert!(follow(&layout, &after, &text, &changed("mc/set/base/more.yaml")).is_none());
 }
+
+/// Nothing is wrong with a set that the inventory is to make, and that it is to make it may change.
+#[test]
+fn a_provider_set_that_the_inventory_defines_need_not_be_there_yet() {
+    let text = "inventory: {path: inventory}\nmanagementClusters: [{name: mc, uid: 6f1c3a52-0d4e-4b7a-9c1e-2f3a4b5c6d7e, clusters: [\"acme/*\"], providers: {path: mc/set, by: others}}]\n";
+    let (said, settings) = ((".capstan.yaml", text), settings(text));
+    let object = |kind: &str| {
+        format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: mc}}\nspec: {{folder: mc/own}}\n"
+        )
+    };
+    let (defined, other) = (object("ManagementClusterDefinition"), object("ClusterDefinition"));
+    let to_come = Files::new(&[said, ("inventory/mc.yaml", &defined)]);
+    let layout = discover(&to_come, &settings);
+    assert_eq!(told(&layout), [""; 0]);
+    for (wrong, files) in [
+        ("of another kind", vec![said, ("inventory/mc.yaml", other.as_str())]),
+        ("not defined", vec![said]),
+        (
+            "something else",
+            vec![said, ("inventory/mc.yaml", defined.as_str()), ("mc/set/base/a.yaml", OTHER)],
+        ),
+    ] {
+        let after = Files::new(&files);
+        let found = told(&discover(&after, &settings));
+        assert!(
+            found.len() == 1 && found[0].contains("`mc/set` holds no provider object"),
+            "{wrong}: {found:?}"
+        );
+        let changed = [RepoPath::parse(files.get(2).map_or("inventory/mc.yaml", |(path, _)| path)).unwrap()];
+        assert!(follow(&layout, &after, &settings, &changed).is_none(), "{wrong}");
+    }
+}

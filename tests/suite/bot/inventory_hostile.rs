@@ -4,6 +4,9 @@ use capstan_forge::Edit;
 
 use super::inventory::{branch, brought, environment, heads, level, line, made};
 
+const HEAD: &str =
+    "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: {{ cluster.name }}}\n";
+
 /// What each template asks for once the values are merged.
 const HOSTILE: [(&str, &str); 4] = [
     ("repeated", "d: {{ 'a' * 100000000 }}\n"),
@@ -21,12 +24,16 @@ async fn a_hostile_template_is_trouble_of_its_release_alone_and_the_bot_goes_on(
     let mut files = vec![environment("prod", "openstack/v1.4.0", 5)];
     for (name, template) in HOSTILE {
         files.push(Edit::write(format!("{name}/v1.0.0/schema.yaml"), "type: object\n"));
-        let head =
-            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: {{ cluster.name }}}\n";
-        files.push(Edit::write(format!("{name}/v1.0.0/templates/all.yaml"), format!("{head}{template}")));
+        files.push(Edit::write(format!("{name}/v1.0.0/templates/all.yaml"), format!("{HEAD}{template}")));
         let spec = format!("  folder: hostile/{name}\n  release: {name}/v1.0.0\n");
         files.push(level("ClusterDefinition", name, &spec));
     }
+    // The same in a value, which is trouble of the cluster that has it.
+    files.push(Edit::write("plain/v1.0.0/schema.yaml", "type: object\nproperties: {d: {type: string}}\n"));
+    files.push(Edit::write("plain/v1.0.0/templates/all.yaml", format!("{HEAD}d: {{{{ d }}}}\n")));
+    let value =
+        "  folder: hostile/value\n  release: plain/v1.0.0\n  values: {d: \"{{ 'a' * 100000000 }}\"}\n";
+    files.push(level("ClusterDefinition", "value", value));
     town.push("main", &files);
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")], "whoever has another release is served");
@@ -36,6 +43,12 @@ async fn a_hostile_template_is_trouble_of_its_release_alone_and_the_bot_goes_on(
         assert!(why.contains(&format!("{name}/v1.0.0/templates/all.yaml:")), "{name}: {why}");
         assert!(why.contains("[template-limit]"), "{name}: {why}");
     }
+    let (state, why) = brought(&town, "hostile/value").await;
+    assert_eq!(state, "unplannable", "{why}");
+    assert!(
+        why.contains("inventory/clusterdefinition-value.yaml:7:15") && why.contains("[template-limit]"),
+        "{why}"
+    );
     // Nothing of it is remembered in a way that would stop what comes next.
     town.push("main", &[environment("prod", "openstack/v1.4.0", 6)]);
     town.settle().await;

@@ -34,7 +34,7 @@ apiVersion: v1
 kind: Namespace
 metadata: {{name: capi-system}}
 ---
-# The core of {{{{ cluster.name }}}}.
+# The core of Cluster API.
 apiVersion: operator.cluster.x-k8s.io/v1alpha2
 kind: CoreProvider
 metadata: {{name: cluster-api, namespace: capi-system}}
@@ -121,7 +121,7 @@ data:
     );
     assert_eq!(
         town.file(&of_set, "mc-eu/providers/base/all.yaml"),
-        "# The core of mc-eu.
+        "# The core of Cluster API.
 apiVersion: operator.cluster.x-k8s.io/v1alpha2
 kind: CoreProvider
 metadata: {name: cluster-api, namespace: capi-system}

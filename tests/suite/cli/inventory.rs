@@ -135,6 +135,27 @@ fn one_wrong_definition_leaves_the_others_alone() {
     checkout.capstan(&["inventory", "values", "peu01"]).ended(1);
 }
 
+#[test]
+fn what_is_not_there_is_said_with_what_comes_near_and_a_failing_render_hides_no_value() {
+    let checkout = checkout();
+    let told = checkout.capstan(&["inventory", "explain", "peu01", "/kubernets/version"]);
+    assert!(told.ended(2).err.contains("did you mean `/kubernetes/version`?"), "{told:?}");
+    let told = checkout.capstan(&["inventory", "explain", "peu01", "/kubernets"]);
+    assert!(told.ended(2).err.contains("did you mean `/kubernetes`?"), "{told:?}");
+    let told = checkout.capstan(&["inventory", "uses", "/nothing", "--level", "Environment/prod"]);
+    assert_eq!(told.ended(0).out, "no cluster has `/nothing` from Environment/prod\n");
+
+    let broken = TEMPLATE.replace("kubernetes.version", "kubernetes.verison");
+    checkout.write("openstack/v1.4.0/templates/cluster.yaml", &broken);
+    let wrong = "openstack/v1.4.0/templates/cluster.yaml:4:31: error: `kubernetes.verison` is undefined";
+    let list = checkout.capstan(&["inventory", "list", "-o", "json"]).json(1);
+    assert!(list[0]["state"].as_str().unwrap().starts_with(wrong), "{list}");
+    let told = checkout.capstan(&["inventory", "explain", "peu01", "--object", "Cluster/peu01"]);
+    assert!(told.ended(1).err.contains(wrong), "{told:?}");
+    let told = checkout.capstan(&["inventory", "explain", "peu01", "/kubernetes/version"]);
+    assert!(told.ended(0).out.starts_with("/kubernetes/version = \"v1.33.4\"\n"), "{told:?}");
+}
+
 /// What a Machine needs, so that an edit of the version replaces some.
 const MACHINES: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2

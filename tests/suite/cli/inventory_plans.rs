@@ -200,3 +200,31 @@ fn a_record_that_was_edited_names_the_commit_that_it_can_be_taken_back_from() {
     let told = checkout.capstan(&["validate"]);
     assert!(told.out.contains("values-edited") && told.out.contains(&back), "{told:?}");
 }
+
+#[test]
+fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
+    let zone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${zone}, namespace: org}\ndata: {zone: \"${zone}\"}\n";
+    let checkout = Sandbox::with(&[
+        (".capstan.yaml", "inventory: {path: inventory}\n"),
+        ("inventory/peu01.yaml", DEFINITION),
+        ("openstack/v1.4.0/schema.yaml", SCHEMA),
+        ("openstack/v1.4.0/templates/all.yaml", TEMPLATE),
+        ("openstack/v1.4.0/base/zone.yaml", zone),
+    ]);
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    assert_eq!(checkout.read("acme/peu01/base/zone.yaml"), zone.replace("${zone}", "a"));
+    assert!(checkout.read("acme/peu01/base/all.yaml").contains("place: a-small"));
+    assert_eq!(of_inventory(&checkout, 0), [json!(null); 0]);
+
+    // The base's object is called as the template's is, once its variable is bound.
+    checkout.write("inventory/peu01.yaml", &DEFINITION.replace("zone: a", "zone: peu01-size"));
+    for base in ["{name: peu01-size,", "{name: ${zone},"] {
+        checkout.write("openstack/v1.4.0/base/zone.yaml", &zone.replace("{name: ${zone},", base));
+        let told = of_inventory_told(&checkout, 1);
+        assert!(
+            told.contains("ConfigMap org/peu01-size is made here and stands in the release's base as well, in openstack/v1.4.0/base/zone.yaml:1:1: take one of them out [template-error]"),
+            "{told}"
+        );
+        assert!(told.contains("\"file\":\"openstack/v1.4.0/templates/all.yaml\",\"line\":11"), "{told}");
+    }
+}

@@ -31,11 +31,12 @@ pub(super) fn forge() -> Forge {
     forge
 }
 
-/// The repository's settings: one management cluster, asked before every merge.
+/// The repository's settings: one management cluster, asked before every merge; an inventory, once there is one.
 pub(super) fn settings(uid: &str) -> String {
     format!(
         "managementClusters:\n- name: {HERE}\n  uid: {uid}\n  clusters: [\"{CUSTOMER}/*\"]\n\
          clusters:\n  paths: [\"{CUSTOMER}/*\"]\n\
+         inventory: {{path: inventory}}\n\
          upgrade:\n  proposals: {{open: 1000, perHour: 10000}}\n\
          preflight: {{mode: required, timeout_seconds: 60}}\n"
     )

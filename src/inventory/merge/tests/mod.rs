@@ -1,5 +1,7 @@
 //! Every pair of what an upper and a lower level may say.
 
+use std::collections::BTreeSet;
+
 use capstan_model::tree::RepoPath;
 
 use super::*;
@@ -25,7 +27,8 @@ properties:
   set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
 ";
 
-/// `-` is absent. `!` is the finding `inventory-type` with both places.
+/// `-` is absent. `!` is the finding `inventory-type` with both places, `?` the one at the lower place with that message, `^`
+/// at the upper one.
 #[rustfmt::skip]
 const PAIRS: &[(&str, &str, &str, &str)] = &[
     // field,  upper,                lower,                expected
@@ -45,6 +48,9 @@ const PAIRS: &[(&str, &str, &str, &str)] = &[
     ("scalar", "a",                  "[b]",                "!"),
     ("scalar", "{a: b}",             "b",                  "!"),
     ("scalar", "[a]",                "b",                  "!"),
+    ("scalar", "{a: b}",             "-",                  "^`/scalar` must be a string, found a mapping"),
+    ("scalar", "{a: b}",             "~",                  "-"),
+    ("scalar", "{a: b}",             "{c: d}",             "^`/scalar` must be a string, found a mapping"),
     ("scalar", "3",                  "b",                  r#""b""#),
     ("scalar", "b",                  "3",                  "?`/scalar` must be a string, found the number 3"),
     ("map",    "-",                  "-",                  "-"),
@@ -68,6 +74,9 @@ const PAIRS: &[(&str, &str, &str, &str)] = &[
     ("map",    "{a: b}",             "c",                  "!"),
     ("map",    "a",                  "{c: d}",             "!"),
     ("map",    "[a]",                "{c: d}",             "!"),
+    ("map",    "a",                  "-",                  "^`/map` must be a mapping, found the text `a`"),
+    ("map",    "a",                  "~",                  "-"),
+    ("map",    "a",                  "b",                  "?`/map` must be a mapping, found the text `b`"),
     ("list",   "-",                  "-",                  "-"),
     ("list",   "-",                  "~",                  "-"),
     ("list",   "-",                  "[b]",                r#"["b"]"#),
@@ -84,6 +93,9 @@ const PAIRS: &[(&str, &str, &str, &str)] = &[
     ("list",   "[a]",                "c",                  "!"),
     ("list",   "a",                  "[c]",                "!"),
     ("list",   "{a: b}",             "[c]",                "!"),
+    ("list",   "a",                  "-",                  "^`/list` must be a list, found the text `a`"),
+    ("list",   "a",                  "~",                  "-"),
+    ("list",   "a",                  "b",                  "?`/list` must be a list, found the text `b`"),
     ("keyed",  "-",                  "-",                  "-"),
     ("keyed",  "-",                  "~",                  "-"),
     ("keyed",  "-",                  "[{name: b}]",        r#"[{"name":"b"}]"#),
@@ -107,6 +119,9 @@ const PAIRS: &[(&str, &str, &str, &str)] = &[
     ("keyed",  "[{name: a}]",        "a",                  "!"),
     ("keyed",  "a",                  "[{name: b}]",        "!"),
     ("keyed",  "{a: b}",             "[{name: b}]",        "!"),
+    ("keyed",  "a",                  "-",                  "^`/keyed` must be a list, found the text `a`"),
+    ("keyed",  "a",                  "~",                  "-"),
+    ("keyed",  "a",                  "b",                  "?`/keyed` must be a list, found the text `b`"),
     ("set",    "-",                  "-",                  "-"),
     ("set",    "-",                  "~",                  "-"),
     ("set",    "-",                  "[b]",                r#"["b"]"#),
@@ -123,6 +138,9 @@ const PAIRS: &[(&str, &str, &str, &str)] = &[
     ("set",    "[a]",                "c",                  "!"),
     ("set",    "a",                  "[c]",                "!"),
     ("set",    "{a: b}",             "[c]",                "!"),
+    ("set",    "a",                  "-",                  "^`/set` must be a list, found the text `a`"),
+    ("set",    "a",                  "~",                  "-"),
+    ("set",    "a",                  "b",                  "?`/set` must be a list, found the text `b`"),
 ];
 
 pub(super) fn schema(text: &str) -> ReleaseSchema {
@@ -168,9 +186,13 @@ fn every_pair_merges_as_its_row_says_in_any_order_of_levels() {
                 let upper = format!("in {} u, i/2.yaml:4:", order[0].kind());
                 assert!(found.starts_with("inventory-type i/3.yaml:4:") && found.contains(&upper), "{row}");
                 assert!(beside.iter().all(|found| found.starts_with("inventory-type i/2.yaml:4:")), "{row}");
-            } else if let Some(message) = expected.strip_prefix('?') {
+            } else if let Some(message) = expected.strip_prefix(['?', '^']) {
+                let at = if expected.starts_with('?') { "i/3.yaml:4:" } else { "i/2.yaml:4:" };
                 let [found] = found.as_slice() else { panic!("{row}") };
-                assert!(found.starts_with("inventory-type i/3.yaml:4:") && found.contains(message), "{row}");
+                assert!(
+                    found.starts_with(&format!("inventory-type {at}")) && found.contains(message),
+                    "{row}"
+                );
             } else {
                 assert!(found.is_empty(), "{row}");
                 let value = values.value().get(*field).map_or_else(|| "-".to_owned(), ToString::to_string);
@@ -178,6 +200,26 @@ fn every_pair_merges_as_its_row_says_in_any_order_of_levels() {
             }
         }
     }
+}
+
+#[test]
+fn no_pair_lacks_a_row() {
+    let of = |field: &str, said: &str| {
+        let is_own = match field {
+            "map" => said.starts_with('{'),
+            "scalar" => !said.starts_with(['{', '[']),
+            _ => said.starts_with('['),
+        };
+        match said {
+            "-" => "absent",
+            "~" => "null",
+            _ if is_own => "of its type",
+            _ => "of another type",
+        }
+    };
+    let rows: BTreeSet<(&str, &str, &str)> =
+        PAIRS.iter().map(|(field, upper, lower, _)| (*field, of(field, upper), of(field, lower))).collect();
+    assert_eq!(rows.len(), ["scalar", "map", "list", "keyed", "set"].len() * 4 * 4, "{rows:?}");
 }
 
 /// What is wrong with the values of two levels under [`SCHEMA`].

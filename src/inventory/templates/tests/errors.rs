@@ -66,6 +66,15 @@ fn what_a_template_may_not_do_is_refused_when_it_is_read() {
         ),
         ("d: {{ a | uppr }}\n", "1:11 there is no filter `uppr`; did you mean `upper`?"),
         ("{% if a is definde %}{% endif %}\n", "1:12 there is no test `definde`; did you mean `defined`?"),
+        // Neither clock, nor randomness, nor files.
+        ("d: {{ now() }}\n", "1:7 there is no function `now`"),
+        (
+            "d: {{ [1, 2] | random }}\n",
+            "1:16 the filter `random` is refused: the same values must give the same objects",
+        ),
+        ("d: {{ lipsum() }}\n", "1:7 there is no function `lipsum`"),
+        ("d: {{ open('/etc/passwd') }}\n", "1:7 there is no function `open`"),
+        ("{% import '/etc/passwd' as p %}\n", "1:11 there is no template `/etc/passwd`"),
         ("{% include a %}\n", "1:12 `{% include %}` names its template in quotes"),
         (
             "{% include 'b.yaml' %}\n",

@@ -97,6 +97,10 @@ fn hostile_templates_end_at_their_limit() {
             "much text",
             &format!("{{% for a in range(100000) %}}{}{{% endfor %}}", "# 0123456789\n".repeat(1_000)),
         ),
+        (
+            "many objects",
+            "{% for a in range(10001) %}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s{{ a }}}\n{% endfor %}",
+        ),
         ("a macro that calls itself", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"),
         (
             "two macros in a circle",

@@ -4,6 +4,7 @@
 mod born;
 mod edited;
 mod judged;
+mod moved;
 mod restarted;
 mod stuck;
 mod topology;
@@ -75,6 +76,12 @@ pub(super) const ALL: &[Scenario] = &[
         title: "a managed topology upgraded by one minor",
         cluster: Cluster::Topology,
         play: Play::InTown(topology::play),
+    },
+    Scenario {
+        name: "moved",
+        title: "made from the inventory, and moved to another site of it",
+        cluster: Cluster::Later,
+        play: Play::InTown(moved::play),
     },
     Scenario {
         name: "stuck",
