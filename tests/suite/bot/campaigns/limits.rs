@@ -12,7 +12,7 @@ use crate::agents::{EU, commit, delivered, enrolled, report};
 use crate::bot::sample;
 use crate::bot::town::{REPOSITORY, Town};
 
-const CLUSTERS: [&str; 10] = ["c/1", "c/2", "f/1", "f/2", "m/1", "m/2", "m/3", "o/1", "o/2", "r/1"];
+const CLUSTERS: [&str; 10] = ["c/c1", "c/c2", "f/f1", "f/f2", "m/m1", "m/m2", "m/m3", "o/o1", "o/o2", "r/r1"];
 
 const SETTINGS: &str = "\
 mode: propose
@@ -63,10 +63,10 @@ pub(super) async fn say(town: &Town, agent: &Arc<AgentClient>, id: &str, state: 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_more_is_open_and_rolling_than_a_wave_allows_and_so_many_of_so_many_failures_stop_it() {
     let mut files = sample::repository(SETTINGS, &CLUSTERS);
-    for id in ["m/1", "m/2", "m/3"] {
+    for id in ["m/m1", "m/m2", "m/m3"] {
         files.extend(early(id));
     }
-    for id in ["c/1", "c/2"] {
+    for id in ["c/c1", "c/c2"] {
         files.retain(|file| *file != sample::cluster(id)[1]);
         files.push(super::labelled(id));
     }
@@ -89,52 +89,52 @@ async fn no_more_is_open_and_rolling_than_a_wave_allows_and_so_many_of_so_many_f
     };
 
     // Two machines each, of at most four: what was merged counts on while its machines roll.
-    assert_eq!(open(&town), ["m/1", "m/2"]);
-    let (_, why) = town.standing("m/3").await;
+    assert_eq!(open(&town), ["m/m1", "m/m2"]);
+    let (_, why) = town.standing("m/m3").await;
     assert!(
         why.ends_with("In wave `early` of campaign `fleet`, 4 of at most 4 machines may be rolling (`maxRolling.machines`)."),
         "{why}"
     );
-    merge(&town, "m/1").await;
-    assert_eq!(open(&town), ["m/2"], "not reported yet");
-    say("m/1", RolloutState::Rolling).await;
-    assert_eq!(open(&town), ["m/2"], "its two machines roll");
-    let (_, why) = town.standing("m/3").await;
+    merge(&town, "m/m1").await;
+    assert_eq!(open(&town), ["m/m2"], "not reported yet");
+    say("m/m1", RolloutState::Rolling).await;
+    assert_eq!(open(&town), ["m/m2"], "its two machines roll");
+    let (_, why) = town.standing("m/m3").await;
     assert!(why.contains("4 of at most 4 machines may be rolling"), "{why}");
-    say("m/1", RolloutState::Done).await;
-    assert_eq!(open(&town), ["m/2", "m/3"]);
-    done("m/2").await;
-    done("m/3").await;
+    say("m/m1", RolloutState::Done).await;
+    assert_eq!(open(&town), ["m/m2", "m/m3"]);
+    done("m/m2").await;
+    done("m/m3").await;
 
     // One cluster at a time.
-    assert_eq!(open(&town), ["c/1"]);
-    merge(&town, "c/1").await;
-    say("c/1", RolloutState::Rolling).await;
-    let (_, why) = town.standing("c/2").await;
+    assert_eq!(open(&town), ["c/c1"]);
+    merge(&town, "c/c1").await;
+    say("c/c1", RolloutState::Rolling).await;
+    let (_, why) = town.standing("c/c2").await;
     assert!(why.contains("1 of at most 1 clusters may be rolling (`maxRolling.clusters`)"), "{why}");
     assert_eq!(open(&town), [""; 0]);
-    say("c/1", RolloutState::Done).await;
-    done("c/2").await;
+    say("c/c1", RolloutState::Done).await;
+    done("c/c2").await;
 
     // One pull request at a time, whatever rolls.
-    assert_eq!(open(&town), ["o/1"]);
-    merge(&town, "o/1").await;
-    say("o/1", RolloutState::Rolling).await;
-    assert_eq!(open(&town), ["o/2"]);
-    say("o/1", RolloutState::Done).await;
-    done("o/2").await;
+    assert_eq!(open(&town), ["o/o1"]);
+    merge(&town, "o/o1").await;
+    say("o/o1", RolloutState::Rolling).await;
+    assert_eq!(open(&town), ["o/o2"]);
+    say("o/o1", RolloutState::Done).await;
+    done("o/o2").await;
 
     // Of the last three that ended one failed, then two.
-    assert_eq!(open(&town), ["f/1", "f/2"]);
-    merge(&town, "f/1").await;
-    say("f/1", RolloutState::Stuck).await;
+    assert_eq!(open(&town), ["f/f1", "f/f2"]);
+    merge(&town, "f/f1").await;
+    say("f/f1", RolloutState::Stuck).await;
     assert!(statuses(&town, &release).is_empty());
     let (_, body) = dashboard(&town);
     assert!(!body.contains("campaign-stopped"), "{body}");
-    merge(&town, "f/2").await;
-    say("f/2", RolloutState::Refused).await;
+    merge(&town, "f/f2").await;
+    say("f/f2", RolloutState::Refused).await;
     let words =
-        "campaign-stopped: aws/v22.0.0: of `f/2` what was merged was refused, and 1 other failed before it.";
+        "campaign-stopped: aws/v22.0.0: of `f/f2` what was merged was refused, and 1 other failed before it.";
     assert_eq!(statuses(&town, &release), [("failure".to_owned(), words.to_owned())]);
     assert_eq!(open(&town), [""; 0]);
     town.done();

@@ -70,8 +70,9 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     assert_eq!(open(&town), [""; 0]);
     town.restart_without_database().await;
     assert_eq!(open(&town), [""; 0]);
-    let (_, why) = town.standing("a/rest").await;
-    assert!(why.contains("stands still since ") && why.contains("of `a/gold1` it was rolled back."), "{why}");
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("**campaign-stopped**: since "), "{body}");
+    assert!(body.contains("of `a/gold1` it was rolled back."), "{body}");
     let failures = statuses(&town, &release).into_iter().filter(|status| *status == rolled_back).count();
     assert_eq!(failures, 1, "told once, whatever is lost");
 }

@@ -251,7 +251,7 @@ async fn an_answer_is_a_word_in_time_and_of_bounded_size_and_everything_else_is_
     assert_eq!(body, "Hello, World!");
     assert_eq!(
         headers["x-hub-signature-256"],
-        "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b104e17"
+        "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     );
 
     let text = |status: u16, text: &str| Says::Text(StatusCode::from_u16(status).unwrap(), text.to_owned());
