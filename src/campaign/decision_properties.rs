@@ -191,11 +191,11 @@ impl World {
     }
 
     /// Whether something may begin in a wave at this hour.
-    fn is_open_at(&self, at: usize) -> bool {
-        let [from, until] = FREEZE.map(crate::decision_tests::at);
+    fn is_open_at(&self, wave: usize) -> bool {
+        let [from, until] = FREEZE.map(at);
         let frozen = !self.settings.freezes.is_empty() && from <= self.now && self.now < until;
         let hour = self.now.to_zoned(jiff::tz::TimeZone::UTC).hour();
-        let open = self.settings.waves[at].windows.is_empty() || (OPEN[0]..OPEN[1]).contains(&hour);
+        let open = self.settings.waves[wave].windows.is_empty() || (OPEN[0]..OPEN[1]).contains(&hour);
         open && !frozen
     }
 

@@ -139,3 +139,33 @@ async fn no_more_is_open_and_rolling_than_a_wave_allows_and_so_many_of_so_many_f
     assert_eq!(open(&town), [""; 0]);
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_open_for_an_older_release_takes_room_from_the_newer_one() {
+    let settings = "\
+mode: propose
+dashboard: {title: Fleet}
+campaigns:
+- name: fleet
+  waves:
+  - {name: canary, match: {clusters: [\"*/canary\"]}}
+  - {name: rest, match: {clusters: [\"**\"]}, maxOpen: 1}
+";
+    let town = Town::with(&sample::repository(settings, &["a/canary", "a/r1", "a/r2"]), None).await;
+    town.release("v22.0.0", "v1.22.0");
+    town.settle().await;
+    merge(&town, "a/canary").await;
+    merge(&town, "a/r1").await;
+    assert_eq!(open(&town), ["a/r2"]);
+    // A minor after the other: the one that is open keeps the older release.
+    town.release("v23.0.0", "v1.23.0");
+    town.settle().await;
+    assert_eq!(open(&town), ["a/canary", "a/r2"]);
+    merge(&town, "a/canary").await;
+    assert_eq!(open(&town), ["a/r2"]);
+    let (_, why) = town.standing("a/r1").await;
+    assert_eq!(why, "In wave `rest` of campaign `fleet`, 1 of at most 1 pull requests are open (`maxOpen`).");
+    merge(&town, "a/r2").await;
+    assert_eq!(open(&town), ["a/r1"]);
+    town.done();
+}
