@@ -17,7 +17,7 @@ use capstan_plan::settings::Glob;
 use capstan_providers::Scheme;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use ulid::Ulid;
 
@@ -87,7 +87,7 @@ pub struct Wave {
 }
 
 /// What is asked; the JSON that webhooks get, with the id and the time of each call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The same for as long as the wave stands as it does.
     pub question: String,
@@ -104,7 +104,7 @@ pub struct Question {
 }
 
 /// A cluster of the wave.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedCluster {
     /// Its folder.
     pub cluster: String,

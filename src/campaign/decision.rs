@@ -8,9 +8,10 @@
 //! Deliberately absent: merging, and what a pull request says. This room decides who gets one.
 
 use capstan_model::ids::ClusterId;
+use capstan_model::wording;
 use jiff::Timestamp;
 
-use super::facts::{Member, Memory, Standing, Stop, Verdict, WaveMemory, WebhookWord};
+use super::facts::{Load, Member, Memory, Standing, Stop, Verdict, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::time::{Opening, opening};
 
@@ -21,6 +22,8 @@ pub struct Facts<'a> {
     pub members: &'a [Member],
     /// What people and webhooks said.
     pub memory: &'a Memory,
+    /// What may be rolling of each wave's clusters for the sake of other releases, by the wave's place: it takes room.
+    pub besides: &'a [Load],
     /// Why the webhook that is to be asked has said nothing yet, as a part of a sentence.
     pub silence: Option<&'a str>,
     /// Whether the release is urgent, by its own word.
@@ -42,10 +45,8 @@ pub struct Decision {
     pub look_again: Option<Timestamp>,
     /// The wave whose webhook is to be asked now.
     pub ask_webhook: Option<usize>,
-    /// Since when each wave is verified, by its place; `None` = it is not. Whoever performs keeps it in the memory.
-    pub proven: Vec<Option<Timestamp>>,
-    /// What each wave's webhook said of it as it is, by its place. Whoever performs keeps it in the memory.
-    pub heard: Vec<Option<WebhookWord>>,
+    /// What is to be noted of each wave, by its place. Whoever performs keeps it in the memory.
+    pub noted: Vec<WaveMemory>,
 }
 
 impl Decision {
@@ -53,27 +54,9 @@ impl Decision {
     #[must_use]
     pub fn remembered(&self, settings: &CampaignSettings, memory: &Memory) -> Memory {
         let mut after = Memory { stopped: self.stopped.clone(), ..memory.clone() };
-        for (at, (wave, state)) in settings.waves.iter().zip(&self.waves).enumerate() {
-            let known = after.waves.entry(wave.name.clone()).or_default();
-            known.proven = match state {
-                // It is looked at again when those before it are through.
-                WaveState::Waits { .. } => known.proven,
-                _ => self.proven.get(at).copied().flatten(),
-            };
-            known.webhook = match state {
-                WaveState::Waits { .. } => known.webhook.take(),
-                // What it said of a wave in which somebody is behind again was said of another one.
-                _ => self.heard.get(at).cloned().flatten(),
-            };
-            known.ended = match state {
-                WaveState::Ended { at } if *at > Timestamp::MIN => Some(*at),
-                WaveState::Waits { .. } => known.ended,
-                WaveState::Entered { .. } | WaveState::Soaking { .. } | WaveState::Ended { .. } => None,
-            };
-        }
-        after.waves.retain(|name, known| {
-            *known != WaveMemory::default() && settings.waves.iter().any(|wave| wave.name == *name)
-        });
+        let noted =
+            settings.waves.iter().zip(&self.noted).filter(|(_, noted)| **noted != WaveMemory::default());
+        after.waves = noted.map(|(wave, noted)| (wave.name.clone(), noted.clone())).collect();
         after
     }
 
@@ -82,8 +65,9 @@ impl Decision {
         self.waves.iter().all(|wave| matches!(wave, WaveState::Ended { .. }))
     }
 
-    /// Why a cluster that has no pull request waits, as a sentence; `None` where it does not.
-    pub fn why_waiting(&self, member: &Member, settings: &CampaignSettings) -> Option<String> {
+    /// Why a cluster that has no pull request waits, as a sentence; `None` where it does not. `prefix` is what commands
+    /// begin with.
+    pub fn why_waiting(&self, member: &Member, settings: &CampaignSettings, prefix: &str) -> Option<String> {
         if self.open.contains(&member.cluster) {
             return None;
         }
@@ -97,7 +81,7 @@ impl Decision {
         let name = &settings.name;
         if let Some(stop) = &self.stopped {
             return Some(format!(
-                "Campaign `{name}` stands still since {}: {} `/capstan campaign resume` has it go on.",
+                "Campaign `{name}` stands still since {}: {} `{prefix} campaign resume` has it go on.",
                 stop.at, stop.why
             ));
         }
@@ -155,8 +139,7 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
         stopped,
         look_again: None,
         ask_webhook: None,
-        proven: vec![None; settings.waves.len()],
-        heard: vec![None; settings.waves.len()],
+        noted: vec![WaveMemory::default(); settings.waves.len()],
     };
     let mut of_wave: Vec<Vec<&Member>> = vec![Vec::new(); settings.waves.len()];
     for member in facts.members.iter().filter(|member| !facts.memory.skipped.contains(&member.cluster)) {
@@ -166,14 +149,13 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
     }
     let mut waits_for: Option<(&WaveSettings, String)> = None;
     for (at, (wave, members)) in settings.waves.iter().zip(&of_wave).enumerate() {
+        let mut entered = Entered { settings, wave, members, facts, decision: &mut decision, at };
         let state = match &waits_for {
             Some((earlier, what)) => {
+                entered.keep();
                 WaveState::Waits { why: format!("waits for wave `{}`: {what}", earlier.name) }
             }
-            None => {
-                let mut entered = Entered { settings, wave, members, facts, decision: &mut decision, at };
-                entered.stand()
-            }
+            None => entered.stand(),
         };
         if waits_for.is_none() {
             waits_for = match &state {
@@ -220,7 +202,7 @@ fn failure(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
     let Standing::Failed { how, .. } = newest.standing else { return None };
     let besides = match failed.len() - 1 {
         0 => String::new(),
-        others => format!(", and {others} others failed before it"),
+        others => format!(", and {} failed before it", wording::count(others, "other", "others")),
     };
     let why = format!("of `{}` {}{besides}.", newest.cluster, how.words());
     Some(Stop { at: facts.now, why, by_person: false })
@@ -238,7 +220,7 @@ fn refusal(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
     })
 }
 
-/// A wave that those before it have made room for.
+/// A wave, once those before it have made room for it.
 struct Entered<'a, 'd> {
     settings: &'a CampaignSettings,
     wave: &'a WaveSettings,
@@ -257,11 +239,19 @@ impl Entered<'_, '_> {
         }
         let known = self.known();
         if let Some(at) = known.ended {
-            self.note_proven(known.proven);
-            self.note_heard(known.webhook);
+            self.note(known);
             return WaveState::Ended { at };
         }
         self.prove()
+    }
+
+    /// What was noted of a wave stands while it waits for those before it, unless it was noted of another one.
+    fn keep(&mut self) {
+        let known = self.known();
+        let is_behind = self.members.iter().any(|member| member.standing == Standing::Behind);
+        if !is_behind && (known.ended.is_some() || self.unproved().is_none()) {
+            self.note(known);
+        }
     }
 
     /// Chooses who of those without a pull request gets one.
@@ -277,30 +267,19 @@ impl Entered<'_, '_> {
                 WaveState::Entered { waits: Some(format!("the rest {shut}")) }
             };
         }
-        let exposed: Vec<&Member> =
-            self.members.iter().copied().filter(|member| is_exposed(member)).collect();
-        let mut open = count(exposed.iter().filter(|member| member.standing == Standing::Open).count());
-        let mut clusters = count(exposed.len());
-        let mut machines = exposed.iter().fold(0_u32, |sum, member| sum.saturating_add(member.machines));
+        let besides = self.facts.besides.get(self.at).copied().unwrap_or_default();
+        let mut load = self.members.iter().fold(besides, |sum, member| sum.and(Load::of(member)));
         let limit = self.wave.max_rolling;
         let mut waits = None;
         for member in behind {
-            let and_machines = machines.saturating_add(member.machines);
-            let why = if self.wave.max_open.is_some_and(|most| open >= most) {
-                format!("{open} of at most {open} pull requests are open (`maxOpen`)")
-            } else if limit.clusters.is_some_and(|most| clusters >= most) {
-                format!("{clusters} of at most {clusters} clusters may be rolling (`maxRolling.clusters`)")
-            } else if let Some(most) = limit.machines.filter(|most| member.machines > *most) {
-                format!(
-                    "`{}` alone rolls {} machines, more than `maxRolling.machines` ({most}) ever lets",
-                    member.cluster, member.machines
-                )
-            } else if let Some(most) = limit.machines.filter(|most| and_machines > *most) {
-                format!("{machines} of at most {most} machines may be rolling (`maxRolling.machines`)")
+            let why = if let Some(most) = self.wave.max_open.filter(|most| load.open >= *most) {
+                format!("{} of at most {most} pull requests are open (`maxOpen`)", load.open)
+            } else if let Some(most) = limit.clusters.filter(|most| load.clusters >= *most) {
+                format!("{} of at most {most} clusters may be rolling (`maxRolling.clusters`)", load.clusters)
+            } else if let Some(why) = limit.machines.and_then(|most| no_room(member, load.machines, most)) {
+                why
             } else {
-                open = open.saturating_add(1);
-                clusters = clusters.saturating_add(1);
-                machines = and_machines;
+                load = load.and(Load { open: 1, clusters: 1, machines: member.machines });
                 self.decision.open.push(member.cluster.clone());
                 continue;
             };
@@ -346,7 +325,7 @@ impl Entered<'_, '_> {
         }
         if self.wave.verify.webhook.is_some() && !self.members.is_empty() {
             let word = self.known().webhook;
-            self.note_heard(word.clone());
+            self.note(WaveMemory { webhook: word.clone(), ..WaveMemory::default() });
             match word {
                 Some(word) if word.passed => verified = verified.max(word.at),
                 Some(word) => {
@@ -360,14 +339,17 @@ impl Entered<'_, '_> {
                 }
             }
         }
-        let verified = self.known().proven.unwrap_or(verified);
-        self.note_proven((!self.members.is_empty()).then_some(verified));
-        let passes = self.facts.urgent && self.settings.allow_urgent;
-        if self.members.is_empty() || passes || self.wave.soak.is_zero() {
+        if self.members.is_empty() {
             return WaveState::Ended { at: verified };
         }
-        let until = self.wave.soak.after(verified);
-        if until <= self.facts.now {
+        let known = self.known();
+        let verified = known.proven.unwrap_or(verified);
+        let passes = self.facts.urgent && self.settings.allow_urgent;
+        let until = if passes { verified } else { self.wave.soak.after(verified) };
+        let ended = (until <= self.facts.now).then_some(until);
+        let webhook = known.webhook.filter(|_| self.wave.verify.webhook.is_some());
+        self.note(WaveMemory { proven: Some(verified), ended, webhook });
+        if ended.is_some() {
             return WaveState::Ended { at: until };
         }
         self.look_again(until);
@@ -379,15 +361,9 @@ impl Entered<'_, '_> {
         self.facts.memory.waves.get(&self.wave.name).cloned().unwrap_or_default()
     }
 
-    fn note_proven(&mut self, since: Option<Timestamp>) {
-        if let Some(proven) = self.decision.proven.get_mut(self.at) {
-            *proven = since;
-        }
-    }
-
-    fn note_heard(&mut self, word: Option<WebhookWord>) {
-        if let Some(heard) = self.decision.heard.get_mut(self.at) {
-            *heard = word;
+    fn note(&mut self, what: WaveMemory) {
+        if let Some(noted) = self.decision.noted.get_mut(self.at) {
+            *noted = what;
         }
     }
 
@@ -400,6 +376,7 @@ impl Entered<'_, '_> {
         let first = waiting.next()?;
         Some(match waiting.count() {
             0 => first,
+            1 => format!("{first}, and 1 other is not through either"),
             others => format!("{first}, and {others} others are not through either"),
         })
     }
@@ -440,14 +417,22 @@ impl Entered<'_, '_> {
     }
 }
 
-/// Whether its machines may be rolling.
-const fn is_exposed(member: &Member) -> bool {
-    match member.standing {
-        Standing::Open | Standing::Merged | Standing::Failed { .. } => true,
-        Standing::Behind | Standing::Barred(_) | Standing::Done { .. } => false,
+/// Why a cluster's machines may not roll beside those that may be rolling; `None` where they may. One of which nobody can
+/// tell how many they are goes alone.
+fn no_room(member: &Member, rolling: Option<u32>, most: u32) -> Option<String> {
+    let cluster = &member.cluster;
+    match (member.machines, rolling) {
+        (Some(own), _) if own > most => Some(format!(
+            "`{cluster}` alone rolls {own} machines, more than `maxRolling.machines` ({most}) ever lets"
+        )),
+        (_, None) => Some(format!(
+            "how many machines are rolling is not known, of at most {most} (`maxRolling.machines`)"
+        )),
+        (None, Some(0)) => None,
+        (None, Some(_)) => Some(format!(
+            "nobody can tell how many machines `{cluster}` rolls, so that it goes alone (`maxRolling.machines`)"
+        )),
+        (Some(own), Some(rolling)) => (rolling.saturating_add(own) > most)
+            .then(|| format!("{rolling} of at most {most} machines may be rolling (`maxRolling.machines`)")),
     }
-}
-
-fn count(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

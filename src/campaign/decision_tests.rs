@@ -8,7 +8,7 @@ use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 
 use crate::decision::{Decision, Facts, WaveState, decide};
-use crate::facts::{Failure, Member, Memory, Standing, Stop, Verdict, WaveMemory, WebhookWord};
+use crate::facts::{Failure, Load, Member, Memory, Standing, Stop, Verdict, WaveMemory, WebhookWord};
 use crate::settings::{
     CampaignSettings, MaxRolling, Membership, StopOn, Timeout, Verify, WaveSettings, Webhook, WebhookUrl,
 };
@@ -49,7 +49,7 @@ pub(crate) fn campaign(waves: Vec<WaveSettings>) -> CampaignSettings {
 const NOON: &str = "2026-11-24T12:00:00Z";
 
 fn member(cluster: &str, wave: usize, standing: Standing) -> Member {
-    Member { cluster: id(cluster), wave, machines: 5, standing, checks: BTreeMap::new() }
+    Member { cluster: id(cluster), wave, machines: Some(5), standing, checks: BTreeMap::new() }
 }
 
 fn done(text: &str) -> Standing {
@@ -66,7 +66,7 @@ fn two() -> CampaignSettings {
 }
 
 fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> Decision {
-    let facts = Facts { members, memory, silence: None, urgent: false, now: at(NOON) };
+    let facts = Facts { members, memory, besides: &[], silence: None, urgent: false, now: at(NOON) };
     decide(settings, &facts)
 }
 
@@ -75,7 +75,7 @@ fn opens(decision: &Decision) -> Vec<&str> {
 }
 
 fn waits(settings: &CampaignSettings, decision: &Decision, member: &Member) -> String {
-    decision.why_waiting(member, settings).unwrap_or_default()
+    decision.why_waiting(member, settings, "/capstan").unwrap_or_default()
 }
 
 #[test]
@@ -144,7 +144,14 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
         vec![Freeze { from: day("2026-11-20"), until: day("2026-11-30"), reason: "Black Friday".into() }];
     let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, Standing::Behind)];
     let memory = Memory::default();
-    let facts = Facts { members: &members, memory: &memory, silence: None, urgent: true, now: at(NOON) };
+    let facts = Facts {
+        members: &members,
+        memory: &memory,
+        besides: &[],
+        silence: None,
+        urgent: true,
+        now: at(NOON),
+    };
     assert_eq!(opens(&decide(&settings, &facts)), [""; 0], "the settings do not let it");
     settings.allow_urgent = true;
     assert_eq!(opens(&decide(&settings, &facts)), ["a/1"]);
@@ -165,11 +172,12 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
 #[test]
 fn limits_count_what_may_roll_from_the_day_it_is_open() {
     let mut settings = campaign(vec![wave("all", "**")]);
-    let behind = |name: &str, machines: u32| Member { machines, ..member(name, 0, Standing::Behind) };
+    let behind =
+        |name: &str, machines: u32| Member { machines: Some(machines), ..member(name, 0, Standing::Behind) };
     let members = [
-        Member { machines: 4, ..member("a/0", 0, Standing::Open) },
-        Member { machines: 3, ..member("a/1", 0, Standing::Merged) },
-        Member { machines: 90, ..member("a/2", 0, done(NOON)) },
+        Member { machines: Some(4), ..member("a/0", 0, Standing::Open) },
+        Member { machines: Some(3), ..member("a/1", 0, Standing::Merged) },
+        Member { machines: Some(90), ..member("a/2", 0, done(NOON)) },
         behind("a/3", 4),
         behind("a/4", 2),
         behind("a/5", 1),
@@ -199,6 +207,43 @@ fn limits_count_what_may_roll_from_the_day_it_is_open() {
         waits(&settings, &decision, &members[3]),
         "In wave `all` of campaign `fleet`, `a/3` alone rolls 4 machines, more than `maxRolling.machines` (3) ever lets."
     );
+}
+
+#[test]
+fn what_rolls_for_other_releases_takes_room_and_who_cannot_be_counted_goes_alone() {
+    let mut settings = campaign(vec![wave("all", "**")]);
+    let members = [
+        Member { machines: None, ..member("a/1", 0, Standing::Behind) },
+        Member { machines: Some(2), ..member("a/2", 0, Standing::Behind) },
+    ];
+    let memory = Memory::default();
+    let judged = |settings: &CampaignSettings, members: &[Member], besides: Load| {
+        let facts = Facts {
+            members,
+            memory: &memory,
+            besides: &[besides],
+            silence: None,
+            urgent: false,
+            now: at(NOON),
+        };
+        let decision = decide(settings, &facts);
+        (opens(&decision).join(" "), waits(settings, &decision, members.last().unwrap()))
+    };
+    let one = Load { open: 1, clusters: 1, machines: Some(3) };
+    settings.waves[0].max_open = Some(1);
+    let said = "In wave `all` of campaign `fleet`, 1 of at most 1 pull requests are open (`maxOpen`).";
+    assert_eq!(judged(&settings, &members, one), (String::new(), said.to_owned()));
+    settings.waves[0].max_open = None;
+    settings.waves[0].max_rolling.clusters = Some(2);
+    let said =
+        "In wave `all` of campaign `fleet`, 2 of at most 2 clusters may be rolling (`maxRolling.clusters`).";
+    assert_eq!(judged(&settings, &members, one), ("a/1".to_owned(), said.to_owned()));
+    settings.waves[0].max_rolling = MaxRolling { clusters: None, machines: Some(5) };
+    assert_eq!(judged(&settings, &members, one).0, "a/2", "3 and 2");
+    let said = "In wave `all` of campaign `fleet`, how many machines are rolling is not known, of at most 5 (`maxRolling.machines`).";
+    assert_eq!(judged(&settings, &members, Load::default()), ("a/1".to_owned(), said.to_owned()));
+    let said = "In wave `all` of campaign `fleet`, nobody can tell how many machines `a/1` rolls, so that it goes alone (`maxRolling.machines`).";
+    assert_eq!(judged(&settings, &members[..1], one), (String::new(), said.to_owned()));
 }
 
 #[test]
@@ -237,7 +282,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     assert_eq!(ended([stuck(times[0]), done(times[1]), done(times[2]), stuck(times[3])]), None);
     assert_eq!(
         ended([done(times[0]), stuck(times[1]), done(times[2]), stuck(times[3])]).as_deref(),
-        Some("of `a/3` its rollout is stuck, and 1 others failed before it.")
+        Some("of `a/3` its rollout is stuck, and 1 other failed before it.")
     );
     settings.stop_on = StopOn { failures: [Failure::RolledBack].into(), ..StopOn::default() };
     assert_eq!(judge(&settings, &members, &Memory::default()).stopped, None);
@@ -258,7 +303,7 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
     };
     let judged = |standing: Standing, memory: &Memory, silence| {
         let members = [member("canary/1", 0, standing), second.clone()];
-        let facts = Facts { members: &members, memory, silence, urgent: true, now: at(NOON) };
+        let facts = Facts { members: &members, memory, besides: &[], silence, urgent: true, now: at(NOON) };
         let decision = decide(&settings, &facts);
         let after = decision.remembered(&settings, memory);
         (decision, after)
@@ -295,7 +340,7 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     let unknown = Standing::Done { at: Timestamp::MIN };
     let mut members = [member("canary/1", 0, unknown), member("a/1", 1, Standing::Behind)];
     let judged = |members: &[Member], memory: &Memory, now: &str| {
-        let facts = Facts { members, memory, silence: None, urgent: false, now: at(now) };
+        let facts = Facts { members, memory, besides: &[], silence: None, urgent: false, now: at(now) };
         let decision = decide(&settings, &facts);
         let open: Vec<String> = decision.open.iter().map(ToString::to_string).collect();
         (open.join(" "), decision.look_again, decision.remembered(&settings, memory))

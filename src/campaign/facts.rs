@@ -12,12 +12,53 @@ pub struct Member {
     pub cluster: ClusterId,
     /// The wave it is in, by its place among the campaign's waves.
     pub wave: usize,
-    /// Machines that the upgrade replaces.
-    pub machines: u32,
+    /// Machines that the upgrade replaces; `None` = nobody can tell.
+    pub machines: Option<u32>,
     /// How far it is.
     pub standing: Standing,
     /// Of the checks that the wave wants, those that the merge's commit has.
     pub checks: BTreeMap<String, Verdict>,
+}
+
+/// What may be rolling: its pull request is open, or it was merged and is not rolled out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Pull requests that are open.
+    pub open: u32,
+    /// Clusters, those with an open pull request among them.
+    pub clusters: u32,
+    /// Their machines; `None` = of somebody nobody can tell.
+    pub machines: Option<u32>,
+}
+
+impl Load {
+    /// What a member adds to it.
+    pub(crate) fn of(member: &Member) -> Self {
+        let nothing = Self::default();
+        match member.standing {
+            Standing::Open => Self { open: 1, clusters: 1, machines: member.machines },
+            Standing::Merged | Standing::Failed { .. } => {
+                Self { clusters: 1, machines: member.machines, ..nothing }
+            }
+            Standing::Behind | Standing::Barred(_) | Standing::Done { .. } => nothing,
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            open: self.open.saturating_add(other.open),
+            clusters: self.clusters.saturating_add(other.clusters),
+            machines: self.machines.zip(other.machines).map(|(one, other)| one.saturating_add(other)),
+        }
+    }
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self { open: 0, clusters: 0, machines: Some(0) }
+    }
 }
 
 /// How far a cluster is with the release of the campaign.

@@ -18,6 +18,8 @@
 
 pub mod decision;
 #[cfg(test)]
+mod decision_properties;
+#[cfg(test)]
 mod decision_tests;
 pub mod facts;
 pub mod membership;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use capstan_model::ids::ClusterId;
+use capstan_model::wording::count;
 use jiff::Timestamp;
 
 use super::settings::{CampaignSettings, Membership};
@@ -90,25 +91,29 @@ pub enum What {
 
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let and = |others: usize| match others {
-            0 => String::new(),
-            others => format!(" and {others} others"),
-        };
         match self {
+            Self::Overlaps { cluster, others: 0, .. } => write!(
+                f,
+                "`{cluster}` matches an earlier wave too, and is in that one: leave it out here, or let the last wave match `**`"
+            ),
             Self::Overlaps { cluster, others, .. } => write!(
                 f,
-                "`{cluster}`{} match an earlier wave too, and are in that one: leave them out here, or let the last wave match `**`",
-                and(*others)
+                "`{cluster}` and {} match an earlier wave too, and are in that one: leave them out here, or let the last wave match `**`",
+                count(*others, "other", "others")
             ),
             Self::Empty { pattern: Some(_) } => f.write_str("this pattern matches no cluster"),
             Self::Empty { pattern: None } => f.write_str("no cluster is in this wave"),
             Self::NeverOpen => {
                 f.write_str("no window of it comes that is not frozen: it would wait for ever")
             }
+            Self::Missed { cluster, others: 0 } => write!(
+                f,
+                "`{cluster}` matches no wave, so nothing is proposed to it: add a last wave that matches `**`"
+            ),
             Self::Missed { cluster, others } => write!(
                 f,
-                "`{cluster}`{} match no wave, so nothing is proposed to them: add a last wave that matches `**`",
-                and(*others)
+                "`{cluster}` and {} match no wave, so nothing is proposed to them: add a last wave that matches `**`",
+                count(*others, "other", "others")
             ),
         }
     }
@@ -201,10 +206,10 @@ mod tests {
             told,
             [
                 "Some(0) this pattern matches no cluster",
-                "Some(1) `eu/1` match an earlier wave too, and are in that one: leave them out here, or let the last wave match `**`",
+                "Some(1) `eu/1` matches an earlier wave too, and is in that one: leave it out here, or let the last wave match `**`",
                 "Some(1) no window of it comes that is not frozen: it would wait for ever",
                 "Some(2) no cluster is in this wave",
-                "None `us/1` and 1 others match no wave, so nothing is proposed to them: add a last wave that matches `**`",
+                "None `us/1` and 1 other match no wave, so nothing is proposed to them: add a last wave that matches `**`",
             ]
         );
     }

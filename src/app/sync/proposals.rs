@@ -288,7 +288,10 @@ impl Run<'_> {
     }
 
     /// Proposals that GitHub refused to take a while ago. Whoever asks by command need not wait.
-    fn held_by_refusals(self, decided: &BTreeMap<ProposalId, Decided>) -> BTreeMap<ProposalId, String> {
+    pub(super) fn held_by_refusals(
+        self,
+        decided: &BTreeMap<ProposalId, Decided>,
+    ) -> BTreeMap<ProposalId, String> {
         let held =
             decided.iter().filter(|(_, one)| one.command == Command::None).filter_map(|(proposal, one)| {
                 let refusal = self.refusal(&one.write(proposal)?)?;

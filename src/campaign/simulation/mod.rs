@@ -132,7 +132,7 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace) 
     let member = |one: &Participant| Member {
         cluster: one.cluster.clone(),
         wave: one.wave,
-        machines: one.machines,
+        machines: Some(one.machines),
         standing: Standing::Behind,
         checks: BTreeMap::new(),
     };
@@ -160,6 +160,7 @@ impl Simulation<'_> {
             let facts = Facts {
                 members: &self.members,
                 memory: &self.memory,
+                besides: &[],
                 silence: None,
                 urgent: false,
                 now: self.now,
@@ -213,7 +214,7 @@ impl Simulation<'_> {
         let now = self.now;
         match coming {
             Coming::Merge(at) => {
-                let machines = self.members.get(at).map_or(0, |member| member.machines);
+                let machines = self.members.get(at).and_then(|member| member.machines).unwrap_or_default();
                 self.stand(at, Standing::Merged);
                 let takes = self
                     .pace
@@ -323,7 +324,7 @@ impl Simulation<'_> {
                 }
                 Standing::Behind | Standing::Barred(_) => continue,
             }
-            sample.machines = sample.machines.saturating_add(member.machines);
+            sample.machines = sample.machines.saturating_add(member.machines.unwrap_or_default());
         }
         self.history.samples.push(sample);
     }

@@ -2,7 +2,7 @@
 
 use capstan_test_support::random::{Random, seed};
 
-use super::{Pace, Participant, simulate, time_line};
+use super::{Pace, Participant, picture, simulate, time_line};
 use crate::decision_tests::{at, campaign, id, wave};
 use crate::settings::{CampaignSettings, MaxRolling};
 use crate::simulation::{Happening, History};
@@ -46,7 +46,7 @@ fn a_small_campaign_line_by_line() {
          Tue 2026-11-24 11:00  wave `rest` has ended\n\
          \n\
          At most 2 pull requests were open, 2 clusters rolling, and 20 machines rolling or about to.\n\
-         3 clusters were done 1 days and 2 hours after the push.\n"
+         3 clusters were done 1 day and 2 hours after the push.\n"
     );
     let day = |text| Moment::parse(text).unwrap();
     settings.freezes =
@@ -73,6 +73,40 @@ fn one_that_is_stuck_stops_it_and_whoever_resumes_goes_on_without() {
     assert!(history.ended.is_some());
     let skipped = history.events.iter().filter(|event| matches!(event.what, Happening::Skipped(_))).count();
     assert_eq!(skipped, 2);
+}
+
+#[test]
+fn ten_thousand_clusters_in_five_waves_have_a_time_line_and_a_picture() {
+    let sizes = [10, 90, 900, 3_000, 6_000];
+    let names = ["canary", "early", "small", "eu", "rest & others"];
+    let waves = (0..5).zip(names).map(|(at, name)| {
+        let mut wave = wave(name, &format!("w{at}/*"));
+        wave.soak = Period::minutes(if at < 3 { 24 * 60 } else { 0 });
+        wave.max_rolling.clusters = Some(600);
+        wave
+    });
+    let settings = campaign(waves.collect());
+    let stuck = Pace { stuck_per_thousand: 1, resume_after: Some(Period::minutes(120)), ..pace(7) };
+    let history = simulate(&settings, &fleet(&sizes, 3), stuck);
+    let ended = history.events.iter().filter_map(|event| match event.what {
+        Happening::Ended(wave) => Some(wave),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    let stops = history.events.iter().filter(|event| matches!(event.what, Happening::Stopped(_))).count();
+    let skips = history.events.iter().filter(|event| matches!(event.what, Happening::Skipped(_))).count();
+    assert!(stops > 0 && skips >= stops, "{stops} {skips}");
+    let most = history.samples.iter().map(|sample| sample.open + sample.rolling).max().unwrap();
+    assert_eq!(most, 600);
+    let text = time_line(&settings, &history);
+    assert!(text.contains(&format!("{} clusters were done ", 10_000 - skips)), "{text}");
+    let svg = picture(&settings, &history);
+    for (what, count) in [("class=\"done\"", 5), ("class=\"stop\"", stops), (">rest &amp; others done<", 1)] {
+        assert_eq!(svg.matches(what).count(), count, "{what}");
+    }
+    // The day after the push has its line and its date.
+    assert!(svg.contains(">Nov 24<"), "{svg}");
+    assert!(svg.len() < 1_000_000, "{}", svg.len());
 }
 
 /// What must hold in every campaign, read from what happened alone.

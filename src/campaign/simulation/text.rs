@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use capstan_model::wording::count;
 use jiff::Timestamp;
 
 use super::{Happening, History};
@@ -29,12 +30,14 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
         let _infallible = writeln!(text, "{}  {what}", clock(event.at));
     }
     let most = |of: fn(&super::Sample) -> u32| history.samples.iter().map(of).max().unwrap_or_default();
+    let many =
+        |number: u32, one: &str, many: &str| count(usize::try_from(number).unwrap_or(usize::MAX), one, many);
     let _infallible = writeln!(
         text,
-        "\nAt most {} pull requests were open, {} clusters rolling, and {} machines rolling or about to.",
-        most(|sample| sample.open),
-        most(|sample| sample.rolling),
-        most(|sample| sample.machines)
+        "\nAt most {} open, {} rolling, and {} rolling or about to.",
+        many(most(|sample| sample.open), "pull request was", "pull requests were"),
+        many(most(|sample| sample.rolling), "cluster", "clusters"),
+        many(most(|sample| sample.machines), "machine", "machines")
     );
     let done: u32 = history.samples.last().map_or(0, |last| last.done.iter().sum());
     match (history.ended, history.samples.first()) {
@@ -42,17 +45,23 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
             let hours = ended.duration_since(first.at).as_hours();
             let _infallible = writeln!(
                 text,
-                "{done} clusters were done {} days and {} hours after the push.",
-                hours / 24,
-                hours % 24
+                "{} done {} and {} after the push.",
+                many(done, "cluster was", "clusters were"),
+                whole(hours / 24, "day", "days"),
+                whole(hours % 24, "hour", "hours")
             );
         }
         _ => {
-            let _infallible = writeln!(text, "It came to a standstill with {done} clusters done:");
+            let _infallible =
+                writeln!(text, "It came to a standstill with {} done:", many(done, "cluster", "clusters"));
             for (at, why) in &history.standstill {
                 let _infallible = writeln!(text, "- wave `{}`: {why}", wave(*at));
             }
         }
     }
     text
+}
+
+fn whole(number: i64, one: &str, many: &str) -> String {
+    count(usize::try_from(number).unwrap_or_default(), one, many)
 }

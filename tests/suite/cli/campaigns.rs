@@ -28,8 +28,8 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
          Tue 2026-11-24 08:20  wave `rest` begins\n\
          Tue 2026-11-24 08:40  wave `rest` has ended\n\
          \n\
-         At most 1 pull requests were open, 1 clusters rolling, and 2 machines rolling or about to.\n\
-         2 clusters were done 1 days and 0 hours after the push.\n"
+         At most 1 pull request was open, 1 cluster rolling, and 2 machines rolling or about to.\n\
+         2 clusters were done 1 day and 0 hours after the push.\n"
     );
     assert_eq!(said.err, "warning: wave `rest` of campaign `fleet`: this pattern matches no cluster\n");
 
@@ -41,6 +41,54 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
     assert_eq!(value["standstill"][0]["why"], "of `acme/a` its rollout is stuck.");
     assert_eq!(value["events"][1]["what"], "stopped");
     assert!(sandbox.read("campaign.svg").starts_with("<svg xmlns="));
+}
+
+#[test]
+fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
+    let sandbox = fleet();
+    let said = sandbox.capstan(&["campaign", "simulate"]);
+    assert!(said.ended(2).err.contains(".capstan.yaml: it holds no `campaigns`; a draft is named as a file"));
+    let two = "\
+- name: openstack
+  releases: [\"openstack/*\"]
+  waves:
+  - {name: all, match: {clusters: [\"**\"]}, windows: [{cron: 0 9 30 2 *, duration: 8h}]}
+";
+    sandbox.write(".capstan.yaml", &format!("mode: propose\n{CAMPAIGN}{two}"));
+    let said = sandbox.capstan(&[&["campaign", "simulate"][..], PACE].concat());
+    let listed = "it holds several campaigns (fleet, openstack): name one with `--campaign`";
+    assert!(said.ended(2).err.contains(listed), "{}", said.err);
+    let said = sandbox.capstan(&[&["campaign", "simulate", "--campaign", "fleet"][..], PACE].concat());
+    assert!(
+        said.ended(0).out.ends_with("2 clusters were done 1 day and 0 hours after the push.\n"),
+        "{}",
+        said.out
+    );
+    let said = sandbox.capstan(&["campaign", "simulate", "--campaign", "openstack"]);
+    assert!(said.ended(1).err.contains("no cluster that is in a wave is offered a release"), "{}", said.err);
+
+    let findings = sandbox.capstan(&["validate", "-o", "json"]).json(3);
+    let told = |finding: &serde_json::Value| {
+        let [rule, file, message] = [&finding["rule"], &finding["file"], &finding["message"]]
+            .map(|value| value.as_str().unwrap_or("?").to_owned());
+        format!("{rule} {file}:{}:{} {message}", finding["line"], finding["column"])
+    };
+    let told: Vec<String> = findings.as_array().unwrap().iter().map(told).collect();
+    assert_eq!(
+        told,
+        [
+            "campaign-waves .capstan.yaml:6:43 wave `rest` of campaign `fleet`: this pattern matches no cluster",
+            "campaign-waits-for-ever .capstan.yaml:10:44 wave `all` of campaign `openstack`: no window of it comes that is not frozen: it would wait for ever",
+        ]
+    );
+    // Who writes several waves for a cluster is told which counts.
+    let twice = CAMPAIGN.replace("[\"**\", nobody/*]", "[acme/*]");
+    sandbox.write(".capstan.yaml", &twice);
+    let said = sandbox.capstan(&["validate"]);
+    let overlap = "campaign-waves";
+    let words = "wave `rest` of campaign `fleet`: `acme/a` matches an earlier wave too";
+    assert!(said.ended(0).err.contains(words) || said.out.contains(words), "{} {}", said.out, said.err);
+    assert!(said.err.contains(overlap) || said.out.contains(overlap));
 }
 
 #[test]

@@ -8,13 +8,16 @@
 //! | `yaml campaigns` | a file of campaigns |
 //! | `yaml serve` | the bot's file of settings |
 //! | `yaml provider-credentials.yaml` | what the bot shows hosts of components |
+//! | `yaml wave-webhooks.yaml` | hosts whose webhooks waves of campaigns may ask |
+//! | `json webhook question` | what webhooks of campaigns are asked |
 //! | `yaml issue form` | the form that asks for a new cluster |
 //! | `yaml` | anything else, and none of these by its looks |
 //! | `sh` | commands ([`super::commands`]) |
 //! | `console`, `text` in the README | the tour ([`super::tour`]) |
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
-use capstan::config::ProviderCredentials;
+use capstan::app::wave_webhooks::Question;
+use capstan::config::{ProviderCredentials, WaveWebhookHost};
 use capstan::k8s::crd::Fleet;
 use capstan_inventory::kinds::{Inventory, SourceText};
 use capstan_model::tree::RepoPath;
@@ -71,6 +74,8 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
             unknown.map_or(Ok(()), |key| Err(format!("the bot has no setting `{key}`")))
         }
         "yaml provider-credentials.yaml" => ProviderCredentials::read(text).map(drop),
+        "yaml wave-webhooks.yaml" => WaveWebhookHost::read(text).map(drop),
+        "json webhook question" => webhook_question(text),
         "yaml issue form" => issue_form(text),
         "yaml" => plain(text),
         "sh" => commands::check(text),
@@ -84,6 +89,17 @@ fn inventory(text: &str) -> Result<(), String> {
     let path = RepoPath::parse("inventory/all.yaml").unwrap();
     let read = Inventory::read(&[SourceText { path, bytes: Ok(text.as_bytes().into()) }]);
     read.findings.first().map_or(Ok(()), |finding| Err(finding.message.clone()))
+}
+
+/// A question with the id and the time of a call, and nothing else.
+fn webhook_question(text: &str) -> Result<(), String> {
+    let written: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let question: Question = serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
+    let mut read = serde_json::to_value(question).unwrap();
+    for of_call in ["delivery", "sent_at"] {
+        read[of_call] = written.get(of_call).cloned().ok_or(format!("it lacks {of_call}"))?;
+    }
+    first_lost(&written, &read, "").map_or(Ok(()), |lost| Err(format!("a question has no {lost}")))
 }
 
 /// It begins with a field of the first label that is looked for, and has all of them.

@@ -16,7 +16,7 @@ mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_campaign::facts::{Member, Note, Standing, Stop};
+use capstan_campaign::facts::{Load, Member, Note, Standing, Stop};
 use capstan_campaign::membership::{Candidate, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -44,6 +44,8 @@ pub(super) struct Obeyed {
     pub(super) campaigns: Campaigns,
     /// Proposals that are not opened yet, and why.
     pub(super) waiting: BTreeMap<ProposalId, Waits>,
+    /// What of each campaign's waves begins in this run, whatever the release: it takes room from the next.
+    begun: BTreeMap<String, Vec<Load>>,
 }
 
 /// Why a proposal waits.
@@ -148,10 +150,16 @@ impl Run<'_> {
         let before = moving.note.memory.clone();
         let mut members = self.members(planned, settings, &moving.release, &before, places).await?;
         members.sort_by(|(_, a), (_, b)| a.cluster.cmp(&b.cluster));
+        let all = (places, members.as_slice());
+        let mut besides = self.besides(planned, settings, &moving.release, all, &before.skipped);
+        let begun = obeyed.begun.entry(settings.name.clone()).or_default();
+        for (load, more) in besides.iter_mut().zip(begun.iter()) {
+            *load = load.and(*more);
+        }
         let (ids, mut members): (Vec<ProposalId>, Vec<Member>) = members.into_iter().unzip();
         let polls = self.add_checks(planned, settings, &before, (&ids, &mut members)).await?;
         let urgent = self.is_urgent(planned, &moving.release);
-        let known = Known { ids: &ids, members: &members, urgent, now };
+        let known = Known { ids: &ids, members: &members, besides: &besides, urgent, now };
         let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
         memory.failed = members
             .iter()
@@ -161,6 +169,7 @@ impl Run<'_> {
             })
             .collect();
         moving.note.memory = memory;
+        note_begun(obeyed.begun.entry(settings.name.clone()).or_default(), &decision.open, &members);
         for (id, member) in ids.iter().zip(&members) {
             // Whoever has this release may be offered a newer one, of which that one's waves decide.
             let begins = places
@@ -169,12 +178,11 @@ impl Run<'_> {
             if !begins || decision.open.contains(&member.cluster) {
                 continue;
             }
-            let why = decision.why_waiting(member, settings).unwrap_or_else(|| {
+            let prefix = planned.settings.commands.prefix.as_str();
+            let why = decision.why_waiting(member, settings, prefix).unwrap_or_else(|| {
                 format!(
                     "Campaign `{}` goes on without it: `{} upgrade {}` opens its pull request.",
-                    settings.name,
-                    planned.settings.commands.prefix.as_str(),
-                    member.cluster
+                    settings.name, prefix, member.cluster
                 )
             });
             obeyed.waiting.insert(id.clone(), Waits { why, for_all: decision.stopped.is_some() });
@@ -270,6 +278,18 @@ impl Run<'_> {
             ReleaseSettings::read(&file, &text).ok()?.urgency
         };
         release.possible_folders().into_iter().find_map(read) == Some(Urgency::Now)
+    }
+}
+
+/// Notes what begins of each wave.
+fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member]) {
+    for member in members.iter().filter(|member| open.contains(&member.cluster)) {
+        if begun.len() <= member.wave {
+            begun.resize(member.wave + 1, Load::default());
+        }
+        if let Some(load) = begun.get_mut(member.wave) {
+            *load = load.and(Load { open: 1, clusters: 1, machines: member.machines });
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_campaign::facts::{Failure, Member, Memory, Standing};
+use capstan_campaign::facts::{Failure, Load, Member, Memory, Standing};
 use capstan_campaign::membership::wave_of;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_live::agent::RolloutState;
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 use super::super::deciding::Decided;
 use super::super::{Planned, Run, Scopes, SyncError};
-use super::{candidate, is_of_release, release_of};
+use super::{campaign_for, candidate, is_of_release, release_of};
 
 /// Where a target is, and how far what is offered to it is.
 pub(super) struct Place {
@@ -28,8 +28,10 @@ pub(super) struct Place {
     pub(super) stands: Stand,
     /// Whether its pull request would be opened now, or one that is open would come to bring its changes too.
     pub(super) begins: bool,
-    /// Machines that the upgrade replaces.
-    machines: u32,
+    /// Machines that the upgrade replaces; `None` = not in Git.
+    machines: Option<u32>,
+    /// Whether its machines are waited for before it is offered anything.
+    awaited: bool,
 }
 
 /// How far what is offered to a target is.
@@ -62,7 +64,12 @@ impl Run<'_> {
         held: &BTreeMap<ProposalId, String>,
     ) -> BTreeMap<ProposalId, Place> {
         let mut stands: BTreeMap<&ProposalId, (Stand, bool)> = BTreeMap::new();
+        let mut awaited: BTreeSet<&ProposalId> = BTreeSet::new();
+        let refused = self.held_by_refusals(decided);
         for (id, one) in decided {
+            if held.contains_key(id) && !refused.contains_key(id) {
+                awaited.extend(&one.carried);
+            }
             for member in &one.carried {
                 stands.insert(member, self.stand(id, one, member, held));
             }
@@ -85,7 +92,14 @@ impl Run<'_> {
                     let stands = Stand::Barred("it cannot be planned".to_owned());
                     return Some((
                         proposal.clone(),
-                        Place { at: None, offered: None, stands, begins: false, machines: 0 },
+                        Place {
+                            at: None,
+                            offered: None,
+                            stands,
+                            begins: false,
+                            machines: None,
+                            awaited: false,
+                        },
                     ));
                 }
             };
@@ -93,14 +107,16 @@ impl Run<'_> {
             let changes =
                 !upgrade.blocked.is_empty() || upgrade.files.iter().any(|file| file.before != file.after);
             let (at, offered) = if to.is_some() && !changes { (to, None) } else { (from, to) };
-            let machines = upgrade.rollouts.iter().map(|rollout| rollout.machines.unwrap_or(1));
-            let machines = machines.fold(0, u32::saturating_add);
+            let machines = upgrade.rollouts.iter().map(|rollout| rollout.machines);
+            let machines = machines.fold(Some(0_u32), |sum, more| Some(sum?.saturating_add(more?)));
             let (stands, begins) = match (&offered, upgrade.rest) {
                 (Some(_), _) => stands.get(proposal).cloned().unwrap_or_else(barred),
                 (None, Rest::Held) => (Stand::Barred("it is on hold".to_owned()), false),
                 (None, _) => (Stand::Nothing, false),
             };
-            Some((proposal.clone(), Place { at, offered, stands, begins, machines }))
+            let reports = |id: &ClusterId| planned.reporters.report_on(id).is_some();
+            let awaited = awaited.contains(proposal) && proposal.target.id().is_some_and(reports);
+            Some((proposal.clone(), Place { at, offered, stands, begins, machines, awaited }))
         };
         planned.plans.iter().filter_map(place).collect()
     }
@@ -170,7 +186,12 @@ impl Run<'_> {
             let member = Member {
                 cluster: cluster.clone(),
                 wave,
-                machines: place.machines,
+                machines: match standing {
+                    // What its upgrade would replace is history.
+                    Standing::Merged => None,
+                    _ => place.machines,
+                }
+                .or_else(|| all_machines(planned, cluster)),
                 standing,
                 checks: BTreeMap::new(),
             };
@@ -193,6 +214,45 @@ impl Run<'_> {
             }
         }
         Ok(members)
+    }
+
+    /// What may be rolling of each wave for the sake of other releases than the one whose members these are.
+    pub(super) fn besides(
+        self,
+        planned: Planned<'_>,
+        settings: &CampaignSettings,
+        release: &ReleaseId,
+        (places, members): (&BTreeMap<ProposalId, Place>, &[(ProposalId, Member)]),
+        skipped: &BTreeSet<ClusterId>,
+    ) -> Vec<Load> {
+        let mut loads = vec![Load::default(); settings.waves.len()];
+        let counts = |member: &Member| {
+            matches!(member.standing, Standing::Open | Standing::Merged | Standing::Failed { .. })
+        };
+        let counted: BTreeSet<&ProposalId> =
+            members.iter().filter(|(_, member)| counts(member)).map(|(id, _)| id).collect();
+        for (proposal, place) in places.iter().filter(|(proposal, _)| !counted.contains(proposal)) {
+            let Some(cluster) = proposal.target.id().filter(|cluster| !skipped.contains(*cluster)) else {
+                continue;
+            };
+            let mut moves = [&place.offered, &place.at].into_iter().flatten();
+            let is_of_campaign = |release: &ReleaseId| {
+                campaign_for(planned, release).is_some_and(|one| one.name == settings.name)
+            };
+            let is_open = place.stands == Stand::Open && place.offered.as_ref() != Some(release);
+            if !(is_open || place.awaited) || !moves.any(is_of_campaign) {
+                continue;
+            }
+            let wave = wave_of(settings, &candidate(planned, cluster));
+            let Some(load) = wave.and_then(|wave| loads.get_mut(wave)) else { continue };
+            let all = all_machines(planned, cluster);
+            *load = load.and(if is_open {
+                Load { open: 1, clusters: 1, machines: place.machines.or(all) }
+            } else {
+                Load { open: 0, clusters: 1, machines: all }
+            });
+        }
+        loads
     }
 
     /// Those of whom the newest report that says that machines are done speaks of what the cluster was before. Reports
@@ -240,6 +300,12 @@ impl Run<'_> {
             None => Landed::NotReported,
         }
     }
+}
+
+/// All machines of a cluster, as its reconciler reported them last: so many may be rolling after a merge.
+fn all_machines(planned: Planned<'_>, cluster: &ClusterId) -> Option<u32> {
+    let report = planned.reporters.report_on(cluster)?;
+    Some(report.wanted).filter(|wanted| *wanted > 0)
 }
 
 /// What is known of a rollout that was merged.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan_campaign::decision::{Decision, Facts, decide};
-use capstan_campaign::facts::{Member, Memory, Standing};
+use capstan_campaign::facts::{Load, Member, Memory, Standing};
 use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
 use capstan_model::tree::{RepoPath, Tree};
@@ -24,6 +24,7 @@ const LOST: SignedDuration = SignedDuration::from_mins(2);
 pub(super) struct Known<'a> {
     pub(super) ids: &'a [ProposalId],
     pub(super) members: &'a [Member],
+    pub(super) besides: &'a [Load],
     pub(super) urgent: bool,
     pub(super) now: Timestamp,
 }
@@ -37,11 +38,11 @@ impl Run<'_> {
         known: Known<'_>,
     ) -> Result<(Decision, Memory, Option<Timestamp>), SyncError> {
         let settings = moving.settings;
-        let Known { members, urgent, now, .. } = known;
+        let Known { members, besides, urgent, now, .. } = known;
         let mut memory = moving.note.memory.clone();
         // Each answer leads to a further wave at most.
         for _ in 0..=settings.waves.len() {
-            let facts = Facts { members, memory: &memory, silence: None, urgent, now };
+            let facts = Facts { members, memory: &memory, besides, silence: None, urgent, now };
             let decision = decide(settings, &facts);
             let asked = decision.ask_webhook.and_then(|at| Some((at, settings.waves.get(at)?)));
             let Some((at, wave)) = asked else {
@@ -61,7 +62,8 @@ impl Run<'_> {
                 Heard::Due(_) => break,
             }
         }
-        let decision = decide(settings, &Facts { members, memory: &memory, silence: None, urgent, now });
+        let decision =
+            decide(settings, &Facts { members, memory: &memory, besides, silence: None, urgent, now });
         let after = decision.remembered(settings, &memory);
         Ok((decision, after, Some(now + POLL)))
     }

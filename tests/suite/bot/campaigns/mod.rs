@@ -1,5 +1,10 @@
 //! Campaigns: a release moves through waves, and people stop it, have it go on and skip clusters.
 
+mod edits;
+mod limits;
+mod stops;
+mod webhooks;
+
 use capstan_forge::{Edit, MergeMethod, Permission};
 use capstan_live::agent::RolloutState;
 
@@ -216,18 +221,22 @@ dashboard: {title: Fleet}
 campaigns:
 - name: fleet
   allowUrgent: true
+  timeZone: Asia/Kolkata
   freezes: [{from: 2020-01-01, until: 2090-01-01, reason: for ever}]
   waves:
   - {name: canary, match: {clusters: [\"*/canary\"]}, soak: 2h}
   - {name: rest, match: {clusters: [\"**\"]}}
 ";
-    let town = town(shut).await;
+    let town = town(&shut.replace("  allowUrgent: true\n", "")).await;
     town.release("v22.0.0", "v1.22.0");
     town.settle().await;
     assert_eq!(open(&town), [""; 0]);
     let (_, why) = town.standing("a/canary").await;
-    assert!(why.contains("is frozen (for ever) until 2090-01-01"), "{why}");
+    assert_eq!(why, "Wave `canary` of campaign `fleet` is frozen (for ever) until 2090-01-01 00:00 IST.");
     town.push("main", &[Edit::write("aws/v22.0.0/capstan.yaml", "urgency: now\n")]);
+    town.settle().await;
+    assert_eq!(open(&town), [""; 0], "a release alone does not decide that");
+    town.push("main", &[Edit::write(".capstan.yaml", shut)]);
     town.settle().await;
     assert_eq!(open(&town), ["a/canary"]);
     merge(&town, "a/canary").await;
@@ -237,8 +246,9 @@ campaigns:
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wave_waits_for_its_window_and_the_next_for_the_check_of_each_merge() {
-    // An hour that begins within the next two.
-    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    // An hour that begins within the next two, of a zone whose hours begin at half past.
+    let zone = jiff::tz::TimeZone::get("Asia/Kolkata").unwrap();
+    let now = jiff::Timestamp::now().to_zoned(zone);
     let opens = now
         .checked_add(jiff::Span::new().hours(2))
         .unwrap()
@@ -250,6 +260,7 @@ mode: propose
 dashboard: {{title: Fleet}}
 campaigns:
 - name: fleet
+  timeZone: Asia/Kolkata
   waves:
   - name: canary
     match: {{clusters: [\"*/canary\"]}}
@@ -264,7 +275,7 @@ campaigns:
     town.settle().await;
     assert_eq!(open(&town), [""; 0]);
     let (_, why) = town.standing("a/canary").await;
-    let until = opens.strftime("%Y-%m-%d %H:%M UTC");
+    let until = opens.strftime("%Y-%m-%d %H:%M IST");
     assert_eq!(
         why,
         format!("Wave `canary` of campaign `fleet` is shut until {until}, when its window opens.")
