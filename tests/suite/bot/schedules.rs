@@ -214,7 +214,12 @@ impl Schedule {
                     request = request.header(name, value);
                 }
             }
-            assert_eq!(request.send().await.unwrap().status(), 202, "{}", self.told);
+            match request.send().await {
+                Ok(answer) => assert_eq!(answer.status(), 202, "{}", self.told),
+                // The bot closed the connection just as the next delivery came: to GitHub that is a failed one, and here one
+                // more that is lost.
+                Err(error) => println!("{}: a delivery did not arrive: {error}", self.told),
+            }
         }
     }
 
