@@ -104,7 +104,7 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
     println!(
         "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters, a bot {at}"
     );
-    println!("{:<28}  {:>8}  {:>8}", "", "p50 ms", "p99 ms");
+    println!("{:<28}  {:>8}  {:>8}  {:>8}", "", "p50 ms", "p99 ms", "most ms");
     print_row("until all pull requests", &mut latencies);
     print_row("until their checks", &mut with_check);
     println!(
@@ -117,7 +117,7 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
 fn print_row(name: &str, times: &mut [Duration]) {
     times.sort();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1e3;
-    println!("{name:<28}  {:>8.0}  {:>8.0}", at(50), at(99));
+    println!("{name:<28}  {:>8.0}  {:>8.0}  {:>8.0}", at(50), at(99), at(100));
 }
 
 fn proposals(forge: &Forge, round: u32) -> Vec<PullView> {

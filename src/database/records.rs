@@ -12,8 +12,8 @@ use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, write};
 use crate::app::ports::{
-    Arrivals, AuditEntry, CampaignRecord, CheckRecord, CheckVerdict, KnownDashboard,
-    ProposalRecord, Records, RecordsError, RefusedWrite,
+    Arrivals, AuditEntry, CampaignRecord, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord, Records,
+    RecordsError, RefusedWrite,
 };
 
 /// Writes that were refused and that nobody has tried for so long are forgotten.

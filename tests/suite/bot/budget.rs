@@ -88,7 +88,8 @@ async fn who_asks_in_the_middle_of_a_run_that_uses_up_the_budget_is_answered_wit
     town.forge.fail_next(1, opening, Strike::Before, Fault::Wait(Duration::from_secs(3)));
     let working = perform(&ports, &jobs, &job, Duration::from_secs(600));
     let asking = async {
-        let branches = || town.forge.count_requests(|one| one.method == "POST" && one.path.ends_with("/refs"));
+        let branches =
+            || town.forge.count_requests(|one| one.method == "POST" && one.path.ends_with("/refs"));
         while branches() == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use capstan::app::ports::{
-    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock, ClusterFilter,
-    Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords, ProposalRecord, Records,
-    RefusedWrite, RepositoryName, ShownTarget, Sight,
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock,
+    ClusterFilter, Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords,
+    ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, Sight,
 };
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
