@@ -3,7 +3,8 @@
 //! `cargo bench --bench push [-- RELEASES [CONCERNED CLUSTERS]]`
 //!
 //! The bot is the built program with SQLite in a temporary folder. Each round pushes a release, waits
-//! until the pull request names it and its check is there, and merges it.
+//! until the pull request names it and its check is there, and merges it. *At rest*: the bot has looked at what the
+//! merges before brought when the next release is pushed. *At work*: it is pushed at once, in the middle of that.
 
 #![expect(
     clippy::print_stdout,
@@ -23,16 +24,38 @@ use capstan_forge::{Edit, Forge, MergeMethod, PullState, PullView, Recording};
 fn main() {
     let asked: Vec<u32> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let rounds = asked.first().copied().unwrap_or(200);
-    match asked.get(1..) {
-        Some(&[concerned, clusters]) => measure(rounds, concerned, clusters),
-        _ => [(1, 1), (5, 1_000)]
-            .into_iter()
-            .for_each(|(concerned, clusters)| measure(rounds, concerned, clusters)),
+    let sizes = match asked.get(1..) {
+        Some(&[concerned, clusters]) => vec![(concerned, clusters)],
+        _ => vec![(1, 1), (5, 1_000)],
+    };
+    for (concerned, clusters) in sizes {
+        [Bots::AtRest, Bots::AtWork].into_iter().for_each(|bots| measure(rounds, concerned, clusters, bots));
     }
 }
 
+/// What the bot is at when a release is pushed.
+#[derive(Clone, Copy, PartialEq)]
+enum Bots {
+    AtRest,
+    AtWork,
+}
+
+/// A bot that asks nothing for so long is at rest.
+const REST: Duration = Duration::from_millis(250);
+
+fn wait_until_at_rest(forge: &Forge) {
+    let mut last = (0, Instant::now());
+    wait("rest", || {
+        let calls = forge.count_requests(|_| true);
+        if calls != last.0 {
+            last = (calls, Instant::now());
+        }
+        (last.1.elapsed() > REST).then_some(())
+    });
+}
+
 /// A release concerns some of so many clusters; the others follow another provider.
-fn measure(rounds: u32, concerned: u32, clusters: u32) {
+fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
     let folder = tempfile::tempdir().unwrap();
     let settings = "upgrade:\n  proposals: {open: 10000, perHour: 10000}\n";
     let mut files = vec![Edit::write(".capstan.yaml", settings)];
@@ -49,7 +72,11 @@ fn measure(rounds: u32, concerned: u32, clusters: u32) {
 
     let (mut latencies, mut with_check) = (Vec::new(), Vec::new());
     forge.clear_exchanges();
+    wait_until_at_rest(&forge);
     for round in 1..=rounds {
+        if bots == Bots::AtRest {
+            wait_until_at_rest(&forge);
+        }
         let start = Instant::now();
         forge.commit(REPOSITORY, "main", "ada", "A release", &release(round)).unwrap();
         let pulls = wait("the pull requests of a release", || {
@@ -73,10 +100,11 @@ fn measure(rounds: u32, concerned: u32, clusters: u32) {
     let of_checks = |path: &str| path.contains("/check-runs");
     let writes = forge.count_requests(|exchange| exchange.is_write() && !of_checks(&exchange.path));
     let checks = forge.count_requests(|exchange| exchange.is_write() && of_checks(&exchange.path));
+    let at = if bots == Bots::AtRest { "at rest" } else { "at work" };
     println!(
-        "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters"
+        "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters, a bot {at}"
     );
-    println!("{:<28}  {:>8}  {:>8}", "", "p50 ms", "p99 ms");
+    println!("{:<28}  {:>8}  {:>8}  {:>8}", "", "p50 ms", "p99 ms", "most ms");
     print_row("until all pull requests", &mut latencies);
     print_row("until their checks", &mut with_check);
     println!(
@@ -89,7 +117,7 @@ fn measure(rounds: u32, concerned: u32, clusters: u32) {
 fn print_row(name: &str, times: &mut [Duration]) {
     times.sort();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1e3;
-    println!("{name:<28}  {:>8.0}  {:>8.0}", at(50), at(99));
+    println!("{name:<28}  {:>8.0}  {:>8.0}  {:>8.0}", at(50), at(99), at(100));
 }
 
 fn proposals(forge: &Forge, round: u32) -> Vec<PullView> {

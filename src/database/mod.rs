@@ -11,6 +11,7 @@
 
 mod agents;
 mod budget;
+mod campaigns;
 mod check;
 mod deliveries;
 mod fleet;

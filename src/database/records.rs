@@ -10,10 +10,10 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
-use super::{Database, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, corrupt, failed, read, timestamp, write};
 use crate::app::ports::{
-    Arrivals, AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard,
-    ProposalRecord, Records, RecordsError, RefusedWrite,
+    Arrivals, AuditEntry, CampaignRecord, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord, Records,
+    RecordsError, RefusedWrite,
 };
 
 /// Writes that were refused and that nobody has tried for so long are forgotten.
@@ -277,7 +277,7 @@ impl Records for Database {
         repository: u64,
         campaigns: &[CampaignRecord],
     ) -> Result<(), RecordsError> {
-        self.replace_campaigns(repository, campaigns).await.map_err(failed("saving campaigns"))
+        self.keep_campaigns(repository, campaigns).await.map_err(failed("saving campaigns"))
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError> {
@@ -309,54 +309,4 @@ fn proposal_of(target: &str, kind: &str) -> Result<ProposalId, String> {
     let target = Target::parse(target).ok_or_else(|| format!("`{target}` is no target"))?;
     let kind = SourceKind::parse(kind).ok_or_else(|| format!("`{kind}` is no kind of source"))?;
     Ok(ProposalId { target, kind })
-}
-
-impl Database {
-    async fn replace_campaigns(
-        &self,
-        repository: u64,
-        campaigns: &[CampaignRecord],
-    ) -> Result<(), sqlx::Error> {
-        let repository = repository.cast_signed();
-        let now_ms = self.now_ms();
-        let targets: Vec<(&SourceKind, &CampaignTarget)> = campaigns
-            .iter()
-            .flat_map(|campaign| campaign.targets.iter().map(|target| (&campaign.kind, target)))
-            .collect();
-        transaction!(self, tx => {
-            // Their targets go with them.
-            sqlx::query("DELETE FROM campaigns WHERE repository = $1").bind(repository).execute(&mut *tx).await?;
-            for campaign in campaigns {
-                sqlx::query(
-                    "INSERT INTO campaigns (repository, source_kind, source, changed_at_ms, open_limit, hour_limit)
-                     VALUES ($1, $2, $3, $4, $5, $6)",
-                )
-                .bind(repository)
-                .bind(campaign.kind.as_str())
-                .bind(&campaign.source)
-                .bind(now_ms)
-                .bind(campaign.limits.map(|limits| i64::from(limits.open)))
-                .bind(campaign.limits.map(|limits| i64::from(limits.per_hour)))
-                .execute(&mut *tx)
-                .await?;
-            }
-            for rows in targets.chunks(256) {
-                let mut insert = sqlx::QueryBuilder::new(
-                    "INSERT INTO campaign_targets (repository, target, source_kind, state, reason, at_source, offered, hold) ",
-                );
-                insert.push_values(rows, |mut row, (kind, target)| {
-                    row.push_bind(repository)
-                        .push_bind(target.target.to_string())
-                        .push_bind(kind.as_str())
-                        .push_bind(&target.state)
-                        .push_bind(&target.reason)
-                        .push_bind(&target.at)
-                        .push_bind(&target.offered)
-                        .push_bind(&target.hold);
-                });
-                insert.build().execute(&mut *tx).await?;
-            }
-        });
-        Ok(())
-    }
 }

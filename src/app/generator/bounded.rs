@@ -1,12 +1,13 @@
 //! A map that holds no more than so many bytes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// What nobody asked for in so long goes: each repository is looked at more often, and what a release that was
-/// superseded brought is never asked for again.
+/// What nobody asked for in so long goes: each repository is looked at more often.
 const IDLE: Duration = Duration::from_secs(6 * 60);
+/// Of a group that another one took the place of: hardly anybody asks for it again.
+const SUPERSEDED: Duration = Duration::from_secs(60);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_secs(60);
 
@@ -22,6 +23,8 @@ pub(super) struct Bounded<K, V> {
     entries: HashMap<K, Entry<V>>,
     /// Groups that were asked for as a whole, and when.
     groups: HashMap<usize, Asked>,
+    /// Groups that others took the place of.
+    superseded: HashSet<usize>,
     /// When it was last looked for what nobody asks for.
     looked: Instant,
 }
@@ -42,8 +45,8 @@ struct Asked {
 
 impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
     pub(super) fn new(budget: usize) -> Self {
-        let (entries, groups, looked) = (HashMap::new(), HashMap::new(), Instant::now());
-        Self { budget, used: 0, round: 1, swept: 0, entries, groups, looked }
+        let (entries, groups, superseded) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { budget, used: 0, round: 1, swept: 0, entries, groups, superseded, looked: Instant::now() }
     }
 
     pub(super) fn begin_round(&mut self) {
@@ -55,9 +58,15 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
 
     fn forget_idle(&mut self, now: Instant) {
         self.looked = now;
-        let is_new = |asked: &Asked| now.saturating_duration_since(asked.at) < IDLE;
-        self.groups.retain(|_, asked| is_new(asked));
-        self.retain(|entry, groups| is_new(&entry.asked) || groups.contains_key(&entry.group));
+        let is_asked_within = |asked: &Asked, time| now.saturating_duration_since(asked.at) < time;
+        self.groups.retain(|_, asked| is_asked_within(asked, IDLE));
+        let superseded = std::mem::take(&mut self.superseded);
+        self.retain(|entry, groups| {
+            let time = if superseded.contains(&entry.group) { SUPERSEDED } else { IDLE };
+            is_asked_within(&entry.asked, time) || groups.contains_key(&entry.group)
+        });
+        let left: HashSet<usize> = self.entries.values().map(|entry| entry.group).collect();
+        self.superseded = superseded.intersection(&left).copied().collect();
     }
 
     fn retain(&mut self, stays: impl Fn(&Entry<V>, &HashMap<usize, Asked>) -> bool) {
@@ -79,7 +88,14 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
 
     /// Asks for all values of a group at once, whoever holds them.
     pub(super) fn want_group(&mut self, group: usize) {
+        self.superseded.remove(&group);
         self.groups.insert(group, self.now());
+    }
+
+    /// Another group takes the place of this one.
+    pub(super) fn supersede(&mut self, group: usize) {
+        self.groups.remove(&group);
+        self.superseded.insert(group);
     }
 
     pub(super) fn keep(&mut self, key: K, value: V, bytes: usize, group: usize) {
@@ -154,6 +170,23 @@ mod tests {
         map.groups.get_mut(&2).unwrap().at = now + IDLE / 2;
         map.forget_idle(now + IDLE + Duration::from_secs(1));
         assert_eq!((map.get(&"a"), map.get(&"b"), map.used), (None, Some(2), 10));
+    }
+
+    #[test]
+    fn a_group_that_was_superseded_goes_soon_unless_it_is_asked_for_again() {
+        let mut map = Bounded::new(100);
+        for (group, key) in [(1, "a"), (2, "b"), (3, "c")] {
+            map.keep(key, group, 10, group);
+            map.want_group(group);
+        }
+        map.supersede(1);
+        map.supersede(2);
+        map.want_group(2);
+        map.forget_idle(Instant::now() + SUPERSEDED / 2);
+        assert_eq!(map.used, 30);
+        map.forget_idle(Instant::now() + SUPERSEDED + Duration::from_secs(1));
+        assert_eq!((map.get(&"a"), map.get(&"b"), map.get(&"c")), (None, Some(2), Some(3)));
+        assert!(map.superseded.is_empty());
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod content;
 mod contents;
 mod creation;
 mod definitions;
+mod earlier_fleet;
 mod elsewhere;
 mod first_release;
 mod fleet_inputs;

@@ -19,6 +19,7 @@ use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unr
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
+use capstan_plan::release::Catalogue;
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
 
@@ -28,8 +29,9 @@ use super::cached_plan::CachedPlan;
 use super::cached_snapshot::CachedSnapshot;
 use super::classes::read_class_users;
 use super::definitions::Definitions;
+use super::earlier_fleet::EarlierFleet;
 use super::fleet_inputs::{ReadReleases, ReleasesIn, read_releases, unread};
-use super::inputs::{Conditions, FleetInputs};
+use super::inputs::{Conditions, FleetInputs, PlanInputs};
 use super::renders::{KeptRenders, Renders};
 use super::sources::Sources;
 
@@ -96,6 +98,8 @@ pub(super) struct CachedFleet {
     given: Arc<FleetInputs>,
     pub(super) shared: Arc<Shared>,
     plans: Arc<Plans>,
+    /// The fleet before it, where only releases of some providers have changed since.
+    earlier: Option<EarlierFleet>,
     /// Clusters that the inventory is known to bring nothing.
     settled: Mutex<BTreeMap<ClusterId, Settled>>,
 }
@@ -189,6 +193,14 @@ impl PlanCache {
         }
         drop(fleets);
         let ReadReleases { inputs, catalogue, failed } = read_releases(conditions, releases, definitions);
+        let known: Vec<Arc<CachedFleet>> = lock(&self.0.fleets).iter().cloned().collect();
+        let now = (&inputs, &catalogue);
+        let earlier = known
+            .iter()
+            .filter_map(|known| {
+                EarlierFleet::of(known.number, (known.given.as_ref(), known.catalogue()?), now)
+            })
+            .min_by_key(EarlierFleet::providers_changed);
         let number = self.0.next_fleet.fetch_add(1, Ordering::Relaxed);
         let sources = Sources::with_renders(Renders::of(number, self.0.renders.clone()));
         let known = Arc::new(CachedFleet {
@@ -196,6 +208,7 @@ impl PlanCache {
             given: Arc::new(inputs),
             shared: Arc::new(Shared::new(catalogue, sources)),
             plans: Arc::clone(&self.0.plans),
+            earlier,
             settled: Mutex::default(),
         });
         if !failed {
@@ -263,7 +276,23 @@ impl CachedFleet {
 
     /// The plan that is kept of a cluster; the caller looks whether what it was given still holds.
     pub(super) fn kept(&self, cluster: &ClusterId) -> Option<Arc<CachedPlan>> {
-        lock(&self.plans.kept).get(&(self.number, cluster.clone(), SourceKind::RELEASE))
+        let known =
+            |number: usize| lock(&self.plans.kept).get(&(number, cluster.clone(), SourceKind::RELEASE));
+        if let Some(kept) = known(self.number) {
+            return Some(kept);
+        }
+        let earlier = self.earlier.as_ref()?;
+        let kept = known(earlier.number).filter(|kept| earlier.holds(kept))?;
+        let given = PlanInputs { fleet: Arc::clone(&self.given), ..kept.given.clone() };
+        let kept = CachedPlan { given, ..kept.as_ref().clone() };
+        // Its texts are the earlier one's.
+        let bytes = bytes_given(&kept);
+        Some(self.keep_of(kept, bytes))
+    }
+
+    /// Its releases, once they were read.
+    fn catalogue(&self) -> Option<&Catalogue> {
+        self.shared.catalogue.get()
     }
 
     /// The plan of what the inventory brings to a cluster, where it is kept.
@@ -293,7 +322,11 @@ impl CachedFleet {
 
     /// Says that the fleet's plans are wanted, so that they stay when there is no room for all.
     pub(super) fn want_all(&self) {
-        lock(&self.plans.kept).want_group(self.number);
+        let mut kept = lock(&self.plans.kept);
+        kept.want_group(self.number);
+        if let Some(earlier) = &self.earlier {
+            kept.supersede(earlier.number);
+        }
     }
 
     /// Counts a plan that was made.
@@ -304,6 +337,10 @@ impl CachedFleet {
     /// Keeps a plan, where there is room.
     pub(super) fn keep(&self, kept: CachedPlan) -> Arc<CachedPlan> {
         let bytes = bytes_of(&kept);
+        self.keep_of(kept, bytes)
+    }
+
+    fn keep_of(&self, kept: CachedPlan, bytes: usize) -> Arc<CachedPlan> {
         let kept = Arc::new(kept);
         if let Some(id) = kept.upgrade.target.id() {
             let key = (self.number, id.clone(), kept.given.brought_by.clone());
@@ -320,8 +357,12 @@ fn bytes_of(kept: &CachedPlan) -> usize {
     let upgrade = &kept.upgrade;
     let texts = upgrade.files.iter().flat_map(|file| [&file.before, &file.after]).flatten();
     let items = upgrade.changes.len() + upgrade.conflicts.len() + upgrade.findings.len();
-    let given = kept.given.step.as_ref().map_or(0, |step| step.outside.bytes());
-    1_000 + texts.map(String::len).sum::<usize>() + items * ITEM + given
+    bytes_given(kept) + texts.map(String::len).sum::<usize>() + items * ITEM
+}
+
+/// Of that what it was given, and itself.
+fn bytes_given(kept: &CachedPlan) -> usize {
+    1_000 + kept.given.step.as_ref().map_or(0, |step| step.outside.bytes())
 }
 
 /// A snapshot over contents that are known already.

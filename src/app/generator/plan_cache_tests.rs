@@ -122,18 +122,34 @@ fn pool(name: &str, replicas: usize, version: &str) -> String {
 }
 
 fn write_release(repository: &mut Repository, minor: usize, patch: usize) {
+    write_release_of("aws", repository, minor, patch);
+}
+
+fn write_release_of(provider: &str, repository: &mut Repository, minor: usize, patch: usize) {
     let text = pool("${NAME}", 2, &format!("v1.{}.{patch}", 30 + minor));
-    let path = format!("aws/v1.{minor}.0/base/pool.yaml");
+    let path = format!("{provider}/v1.{minor}.0/base/pool.yaml");
     match &mut repository.releases {
         Some(releases) => releases.write(path, text),
         None => repository.write(path, text),
     }
 }
 
+/// The id of a release's folder, as long as nothing else lies there.
+fn release_tree(provider: &str, minor: usize, patch: usize) -> TreeId {
+    let mut alone = Repository::default();
+    write_release_of(provider, &mut alone, minor, patch);
+    let folder = RepoPath::parse(&format!("{provider}/v1.{minor}.0")).unwrap();
+    alone.snapshot(Made::OfFiles).folder_id(&folder).unwrap()
+}
+
 fn write_cluster(repository: &mut Repository, number: usize, replicas: usize) {
+    write_cluster_at("aws/v1.0.0", repository, number, replicas);
+}
+
+fn write_cluster_at(release: &str, repository: &mut Repository, number: usize, replicas: usize) {
     let name = format!("c{number:03}");
     repository.write(format!("gauss/{name}/base/pool.yaml"), pool(&name, replicas, "v1.30.0"));
-    let record = format!("release: aws/v1.0.0\nvariables: {{NAME: {name}}}\n");
+    let record = format!("release: {release}\nvariables: {{NAME: {name}}}\n");
     repository.write(format!("gauss/{name}/capstan.yaml"), record);
 }
 
@@ -254,6 +270,36 @@ fn a_release_concerns_all_clusters() {
     write_release(&mut repository, 2, 0);
     look(&plan_cache, &repository, "a release came");
     assert_eq!(plan_cache.counts().planned, 20);
+}
+
+#[test]
+fn a_release_concerns_the_clusters_that_follow_its_provider_alone() {
+    let plan_cache = PlanCache::default();
+    let mut repository = fleet_of(10);
+    [0, 1].into_iter().for_each(|minor| write_release_of("gcp", &mut repository, minor, 0));
+    (4..10).for_each(|number| write_cluster_at("gcp/v1.0.0", &mut repository, number, 3));
+    look(&plan_cache, &repository, "at first");
+    assert_eq!(plan_cache.counts().planned, 10);
+    write_release(&mut repository, 2, 0);
+    look(&plan_cache, &repository, "a release of aws came");
+    assert_eq!(plan_cache.counts().planned, 14);
+    write_release(&mut repository, 2, 1);
+    look(&plan_cache, &repository, "it changed");
+    assert_eq!(plan_cache.counts().planned, 18);
+    write_release_of("gcp", &mut repository, 2, 0);
+    write_cluster_at("gcp/v1.1.0", &mut repository, 9, 3);
+    look(&plan_cache, &repository, "a release of gcp came");
+    assert_eq!(plan_cache.counts().planned, 24);
+    // The first of its provider: whoever names none may follow it.
+    write_release_of("azure", &mut repository, 0, 0);
+    look(&plan_cache, &repository, "a provider came");
+    assert_eq!(plan_cache.counts().planned, 34);
+    // And whoever names none is asked each time.
+    repository.files.remove("gauss/c000/capstan.yaml");
+    look(&plan_cache, &repository, "nobody knows whose releases one follows");
+    write_release_of("azure", &mut repository, 1, 0);
+    look(&plan_cache, &repository, "a release of azure came");
+    assert_eq!(plan_cache.counts().planned, 36);
 }
 
 #[test]
@@ -394,17 +440,19 @@ fn plans_with_and_without_memory_are_equal() {
         for push in 0..66 {
             let number = below(10);
             let cluster = format!("gauss/c{number:03}");
-            let why = match below(24) {
+            let why = match below(28) {
                 0..=3 => {
-                    write_cluster(&mut repository, number, below(5));
+                    let release = ["aws/v1.0.0", "gcp/v1.0.0", "gcp/1.1.0", "azure/v1.0.0"][below(4)];
+                    write_cluster_at(release, &mut repository, number, below(5));
                     "a cluster came or changed"
                 }
                 4 => {
                     repository.files.retain(|path, _| !path.starts_with(&format!("{cluster}/")));
                     "a cluster went"
                 }
-                5 => {
-                    write_release(&mut repository, below(4), below(3));
+                5 | 24 | 25 => {
+                    let provider = ["aws", "gcp", "azure"][below(3)];
+                    write_release_of(provider, &mut repository, below(4), below(3));
                     "a release came or changed"
                 }
                 6 => {
@@ -521,6 +569,22 @@ fn plans_with_and_without_memory_are_equal() {
                 22 => {
                     repository.live_name = [None, Some("md-a"), Some("md-b")][below(3)].map(str::to_owned);
                     "other live names"
+                }
+                26 => {
+                    let gone = format!("{}/v1.{}.0/", ["aws", "gcp", "azure"][below(3)], below(4));
+                    let home = repository.releases.as_deref_mut().map(|releases| &mut releases.files);
+                    home.unwrap_or(&mut repository.files).retain(|path, _| !path.starts_with(&gone));
+                    "a release went"
+                }
+                27 => {
+                    let tree = release_tree(["aws", "gcp", "azure"][below(3)], below(4), below(3));
+                    let record = format!(
+                        "release: {}/v1.{}.0\nreleaseTree: {tree}\nvariables: {{NAME: c{number:03}}}\n",
+                        ["aws", "gcp"][below(2)],
+                        below(2)
+                    );
+                    repository.write(format!("{cluster}/capstan.yaml"), record);
+                    "a cluster records the content of some release"
                 }
                 _ => {
                     repository.write(format!("{cluster}/base/broken.yaml"), ["a: [\n", "a: 1\n"][below(2)]);

@@ -9,6 +9,7 @@ use capstan_plan::upgrade::Upgrade;
 
 use super::cached_plan::CachedPlan;
 use super::cached_snapshot::FromOutside;
+use super::earlier_fleet::follows;
 use super::gather::Gathered;
 use super::plan_each::on_all_cores;
 use super::record::{Record, settings_of, values_with_components};
@@ -104,6 +105,7 @@ impl Fleet {
         let asked = self.asked(id);
         let gathered = self.gather(id, asked)?;
         let given = gathered.inputs(known.given(), asked);
+        let follows = follows(&gathered.offered, &given);
         let Gathered { made, offered, .. } = gathered;
         let upgrade = Arc::new(made.upgrade);
         if made.failed {
@@ -114,7 +116,8 @@ impl Fleet {
             Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()),
             classes_used(cluster),
         );
-        let kept = known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
+        let kept =
+            known.keep(CachedPlan { given, record, classes_used, follows, upgrade: Arc::clone(&upgrade) });
         Ok((upgrade, Some(kept)))
     }
 

@@ -45,6 +45,11 @@ impl ReadSet {
             && self.folders.iter().all(|(path, found)| tree.folder_id(path) == *found)
     }
 
+    /// The places at which not the same was found, or at which only one of the two looked.
+    pub(super) fn differences<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s RepoPath> {
+        differences(&self.files, &other.files).chain(differences(&self.folders, &other.folders))
+    }
+
     /// Adds what was found at other places.
     pub(super) fn extend(&mut self, other: Self) {
         self.files.extend(other.files);
@@ -98,6 +103,14 @@ impl Paths {
         self.files.contains(path)
             || !self.folders.is_empty() && above.any(|folder| self.folders.contains(&folder))
     }
+}
+
+fn differences<'s, T: PartialEq>(
+    one: &'s BTreeMap<RepoPath, T>,
+    other: &'s BTreeMap<RepoPath, T>,
+) -> impl Iterator<Item = &'s RepoPath> {
+    let changed = one.iter().filter(|(path, found)| other.get(*path) != Some(*found)).map(|(path, _)| path);
+    changed.chain(other.keys().filter(|path| !one.contains_key(*path)))
 }
 
 fn file(tree: &dyn Tree, path: &RepoPath) -> Option<(EntryKind, BlobId)> {

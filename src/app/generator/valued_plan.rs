@@ -232,7 +232,13 @@ impl Fleet {
                 Record::of(cluster.settings.as_ref(), offered.reading.valued.record.as_ref()),
                 classes_used(cluster),
             );
-            known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
+            known.keep(CachedPlan {
+                given,
+                record,
+                classes_used,
+                follows: None,
+                upgrade: Arc::clone(&upgrade),
+            });
         }
         Ok(Some(upgrade))
     }

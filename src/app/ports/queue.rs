@@ -189,7 +189,8 @@ pub trait Jobs: Send + Sync {
     ) -> Result<Fate, RecordsError>;
 
     /// Not failed, not finished either (GitHub still computes): the job waits, longer each time in a
-    /// row, and anything new ends the wait. Its hints are given again to the next claim.
+    /// row, and anything new ends the wait, also what came while it was worked on. Its hints are given again to the next
+    /// claim.
     async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError>;
 
     /// The same where it is known for how long there is nothing to be done: what may be asked of GitHub is used up.

@@ -126,7 +126,9 @@ impl Jobs for Database {
     }
 
     async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError> {
-        self.put_off_row(job, reason, None).await.map_err(failed("putting a job off"))
+        let fate = self.put_off_row(job, reason, None).await.map_err(failed("putting a job off"))?;
+        self.work.notify_one();
+        Ok(fate)
     }
 
     async fn put_off_for(
@@ -135,7 +137,9 @@ impl Jobs for Database {
         reason: &str,
         wait: Duration,
     ) -> Result<Fate, RecordsError> {
-        self.put_off_row(job, reason, Some(wait)).await.map_err(failed("putting a job off"))
+        let fate = self.put_off_row(job, reason, Some(wait)).await.map_err(failed("putting a job off"))?;
+        self.work.notify_one();
+        Ok(fate)
     }
 
     async fn reclaim(&self, worker: &str) -> Result<u64, RecordsError> {
@@ -371,8 +375,13 @@ impl Database {
             match row {
                 None => Fate::Lost,
                 Some((before, asked_meanwhile)) => {
-                    let times = if asked_meanwhile > 0 { 1 } else { before.saturating_add(1) };
-                    let wait = wait.unwrap_or_else(|| backoff(times));
+                    // Anything new ends a wait: what came while the job was worked on, before that wait begins.
+                    let (times, wait) = if asked_meanwhile > 0 {
+                        (1, Duration::ZERO)
+                    } else {
+                        let times = before.saturating_add(1);
+                        (times, wait.unwrap_or_else(|| backoff(times)))
+                    };
                     let not_before_ms = now_ms.saturating_add(milliseconds(wait));
                     sqlx::query(PUT_OFF)
                         .bind(repository)

@@ -7,8 +7,10 @@ use std::time::Duration;
 use capstan::app::budget::{Limits, Priority, at_priority};
 use capstan::app::ports::{CodeHostError, Jobs, RepositoryName};
 use capstan::app::worker::perform;
+use capstan_forge::{Fault, Matching, Strike};
 use capstan_plan::command::CommentId;
 
+use super::sample;
 use super::town::{REPOSITORY, Town};
 
 const CLUSTERS: [&str; 6] = ["gauss/a01", "gauss/a02", "gauss/a03", "gauss/a04", "gauss/a05", "gauss/a06"];
@@ -62,6 +64,45 @@ async fn what_the_budget_puts_off_goes_on_when_there_is_more_and_who_asks_is_ans
     assert!(minutes >= 1);
     assert_eq!(town.pulls().len(), 6, "none twice");
     assert!(jobs.dead().await.unwrap().is_empty());
+    town.done();
+}
+
+/// The wait that the budget asks for is longer than anybody waits for an answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_in_the_middle_of_a_run_that_uses_up_the_budget_is_answered_without_a_wait() {
+    let town = Town::new("mode: propose\n", &CLUSTERS).await;
+    let ports = town.ports_within(Limits { content_a_minute: 6, ..Limits::PUBLISHED });
+    let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
+    let next = async || jobs.claim("test", Duration::from_secs(60), 8).await.unwrap();
+    let mine = town.open("ada", "mine", &[sample::machine_pool(CLUSTERS[0], "v1.21.4", 5)]);
+    assert!(town.forge.delivered(Duration::from_secs(20)).await);
+    while let Some(job) = next().await {
+        perform(&ports, &jobs, &job, Duration::from_secs(600)).await.unwrap();
+    }
+    town.pass(62);
+
+    town.release("v22.0.0", "v1.22.5");
+    assert!(town.forge.delivered(Duration::from_secs(20)).await);
+    let job = next().await.expect("the release is looked at");
+    let opening = Matching::any().method("POST").path("/pulls");
+    town.forge.fail_next(1, opening, Strike::Before, Fault::Wait(Duration::from_secs(3)));
+    let working = perform(&ports, &jobs, &job, Duration::from_secs(600));
+    let asking = async {
+        let branches =
+            || town.forge.count_requests(|one| one.method == "POST" && one.path.ends_with("/refs"));
+        while branches() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        town.forge.comment(REPOSITORY, mine, "ada", "/capstan help").unwrap();
+        assert!(town.forge.delivered(Duration::from_secs(20)).await);
+    };
+    let (worked, ()) = tokio::join!(working, asking);
+    worked.unwrap();
+    assert_eq!(town.answers(mine).len(), 0, "the run that was at work did not know of it");
+    assert!((2..7).contains(&town.open_pulls().len()), "some wait for the budget");
+    let job = next().await.expect("no time has passed");
+    perform(&ports, &jobs, &job, Duration::from_secs(600)).await.unwrap();
+    assert_eq!(town.answers(mine).len(), 1);
     town.done();
 }
 

@@ -26,7 +26,7 @@ use super::sample;
 use super::town::{REPOSITORY, Town};
 
 /// How many `make test` runs.
-const SCHEDULES: u64 = 20;
+const SCHEDULES: u64 = 50;
 /// How many run beside one another: most of their time they wait.
 const AT_ONCE: usize = 6;
 /// So many turns may pass until people see what they wait for.
@@ -214,7 +214,12 @@ impl Schedule {
                     request = request.header(name, value);
                 }
             }
-            assert_eq!(request.send().await.unwrap().status(), 202, "{}", self.told);
+            match request.send().await {
+                Ok(answer) => assert_eq!(answer.status(), 202, "{}", self.told),
+                // The bot closed the connection just as the next delivery came: to GitHub that is a failed one, and here one
+                // more that is lost.
+                Err(error) => println!("{}: a delivery did not arrive: {error}", self.told),
+            }
         }
     }
 

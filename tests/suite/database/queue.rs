@@ -293,6 +293,28 @@ async fn a_job_that_is_put_off_waits_longer_each_time_and_never_dies_and_anythin
     .await;
 }
 
+/// However long the wait would be: a push or a comment that comes in the middle of a run is not looked at later than one
+/// that comes after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_while_a_job_is_worked_on_ends_its_wait_before_it_begins() {
+    each_engine(async |bench| {
+        let jobs = &bench.database;
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        let job = claim(jobs).await.unwrap();
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        jobs.put_off(&job, "GitHub is still computing").await.unwrap();
+        let job = claim(jobs).await.expect("it is looked at now");
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        jobs.put_off_for(&job, "there is nothing left to be asked", seconds(600)).await.unwrap();
+        let job = claim(jobs).await.expect("it is looked at now");
+        jobs.put_off_for(&job, "there is nothing left to be asked", seconds(600)).await.unwrap();
+        assert_eq!(claim(jobs).await, None, "nothing new came");
+        bench.clock.advance(seconds(600));
+        assert!(claim(jobs).await.is_some());
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_keeps_failing_is_dead_until_something_happens() {
     each_engine(async |bench| {

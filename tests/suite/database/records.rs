@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use capstan::app::ports::{
-    AuditEntry, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock, ClusterFilter,
-    Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords, ProposalRecord, Records,
-    RefusedWrite, RepositoryName, ShownTarget, Sight,
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock,
+    ClusterFilter, Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords,
+    ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, Sight,
 };
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -156,6 +156,57 @@ async fn what_is_known_of_a_dashboard_is_each_repositorys_own() {
             assert_eq!(records.dashboard(REPOSITORY).await.unwrap(), Some(next));
         }
         assert_eq!(records.dashboard(1).await.unwrap(), None);
+    })
+    .await;
+}
+
+/// Few rows that changed are written alone, many all together: either way what is read is what was saved last.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_campaign_what_was_saved_last_is_read() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let name = RepositoryName::parse("acme/gitops").unwrap();
+        let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: Cause::Start };
+        records.enqueue(&request).await.unwrap();
+        let one = |number: usize, state: &str, hold: Option<&str>| CampaignTarget {
+            target: target(&format!("gauss/c{number:03}")),
+            state: state.to_owned(),
+            reason: format!("It is {state}."),
+            at: Some("aws/v1.0.0".to_owned()),
+            offered: None,
+            hold: hold.map(str::to_owned),
+        };
+        let mut campaign = CampaignRecord {
+            kind: SourceKind::parse("release").unwrap(),
+            source: "aws/v2.0.0@9d1f".to_owned(),
+            limits: None,
+            targets: (0..300).map(|number| one(number, "waiting", None)).collect(),
+        };
+        let is_kept = async |campaign: &CampaignRecord| {
+            records.save_campaigns(REPOSITORY, std::slice::from_ref(campaign)).await.unwrap();
+            let all = Extent { skip: 0, take: 1_000 };
+            let shown = records.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+            let shown: Vec<_> =
+                shown.into_iter().map(|one| (one.target, one.state, one.reason, one.at, one.hold)).collect();
+            let saved = campaign.targets.iter().map(|one| {
+                let one = one.clone();
+                (one.target.to_string(), one.state, one.reason, one.at, one.hold)
+            });
+            assert_eq!(shown, saved.collect::<Vec<_>>());
+        };
+        is_kept(&campaign).await;
+        is_kept(&campaign).await;
+        campaign.targets[7] = one(7, "proposed", Some("Held by `ada`."));
+        campaign.targets.remove(100);
+        campaign.targets.push(one(300, "waiting", None));
+        is_kept(&campaign).await;
+        campaign.targets.iter_mut().for_each(|target| target.state = "done".to_owned());
+        is_kept(&campaign).await;
+        campaign.limits = Some(CampaignLimits { open: 20, per_hour: 20 });
+        campaign.targets.truncate(3);
+        is_kept(&campaign).await;
+        campaign.targets.clear();
+        is_kept(&campaign).await;
     })
     .await;
 }
