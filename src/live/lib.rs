@@ -5,15 +5,19 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | nothing |
+//! | [`credentials`] | application credentials of clusters: what comes next of each | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
 //! | [`live_objects`] | what was read of a management cluster | nothing |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
+//! | [`cloud`] | what a change asks of an OpenStack cloud, and whether the cloud can give it | `live_objects`, `rollout` |
 //! | [`installing`] | providers: who installs them, what is said of them, when they may go, what is done next | `applying`, `live_objects`, `rollout` |
 
 pub mod agent;
 pub mod applying;
+pub mod cloud;
+pub mod credentials;
 pub mod fencing;
 pub mod installing;
 pub mod kept_tree;

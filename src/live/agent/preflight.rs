@@ -12,8 +12,10 @@ use capstan_plan::settings::PreflightMode;
 use capstan_plan::templates::LiveTemplate;
 use jiff::{SignedDuration, Timestamp};
 
-/// Reasons that go away when machines have moved on: kinds of the live guards and of Cluster API's webhooks.
-const PASSING: [&str; 4] = ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating"];
+/// Reasons that go away when machines have moved on: kinds of the live guards, of Cluster API's webhooks, and of a cloud's
+/// quotas.
+const PASSING: [&str; 5] =
+    ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating", "QuotaExceeded"];
 
 /// A question is not asked again within so long.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);

@@ -70,6 +70,11 @@ pub(super) struct Replacing {
     pub(super) unavailable: Option<u32>,
 }
 
+/// Machines above the wanted number while an owner replaces its own; one where only its controller knows.
+pub(crate) fn most_surge(value: &Value, replicas: Option<u32>) -> u32 {
+    replacing(value, replicas).surge.unwrap_or(1)
+}
+
 pub(super) fn replacing(value: &Value, replicas: Option<u32>) -> Replacing {
     replacing_by(facts::STRATEGIES.iter().find_map(|pointer| value.at(pointer)), replicas)
 }

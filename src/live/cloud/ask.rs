@@ -1,0 +1,183 @@
+//! Everything that one folder asks of one cloud.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_plan::upgrade::Rollout;
+use capstan_yaml::Value;
+
+use super::facts::Resource;
+use super::group::Group;
+use super::identity::Identity;
+use super::named::Named;
+use crate::live_objects::LiveObjects;
+
+/// The kind that stands for a cluster's network and its entry.
+const CLUSTER: &str = "OpenStackCluster";
+
+/// What one folder asks of one cloud.
+#[derive(Debug, Clone)]
+pub struct CloudAsk {
+    /// With whose credential it is asked.
+    pub identity: Identity,
+    /// The object that names the identity, and the field.
+    pub named_by: (ObjectId, FieldPath),
+    pub(super) groups: Vec<Group>,
+    pub(super) clusters: Vec<NewCluster>,
+}
+
+/// A cluster that is not there yet: what it needs besides machines.
+#[derive(Debug, Clone)]
+pub(super) struct NewCluster {
+    pub(super) object: ObjectId,
+    pub(super) networks: Vec<(Named, FieldPath)>,
+    /// Whether the provider looks for the one external network by itself.
+    pub(super) finds_external: bool,
+    pub(super) zones: Vec<(String, FieldPath)>,
+    pub(super) needs: Vec<(Resource, u64, &'static str)>,
+}
+
+/// What is to be found out of a cloud; a set of calls a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Questions {
+    /// Images of which all are wanted that are meant.
+    pub images: BTreeSet<Named>,
+    /// Whether flavors and the quotas of machines are wanted.
+    pub machines: bool,
+    /// Whether quotas of volumes are wanted.
+    pub volumes: bool,
+    /// Whether key pairs are wanted.
+    pub key_pairs: bool,
+    /// Whether availability zones are wanted.
+    pub zones: bool,
+    /// Whether server groups are wanted.
+    pub server_groups: bool,
+    /// Whether networks are wanted.
+    pub networks: bool,
+}
+
+impl Questions {
+    /// What several folders want to know of one project.
+    pub fn add(&mut self, ask: &CloudAsk) {
+        for group in ask.groups.iter().filter(|group| group.makes_machines()) {
+            let machine = &group.machine;
+            self.machines = true;
+            self.volumes |= !machine.volumes.is_empty();
+            self.images.extend(machine.image.iter().map(|(image, _)| image.clone()));
+            self.key_pairs |= machine.key_pair.is_some();
+            self.server_groups |= machine.server_group.is_some();
+            self.networks |= !machine.networks.is_empty();
+            self.zones |= group.zone.is_some();
+        }
+        for cluster in &ask.clusters {
+            self.networks |= !cluster.networks.is_empty() || cluster.finds_external;
+            self.zones |= !cluster.zones.is_empty();
+        }
+    }
+}
+
+/// What a folder asks of clouds: of each identity that it names, one. Empty where it adds and replaces nothing.
+///
+/// `after` are its objects under their live names; `live` what is there; `rollouts` what the change replaces.
+pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudAsk> {
+    let mut asks: BTreeMap<Identity, CloudAsk> = BTreeMap::new();
+    let mut ask = |identity: Identity,
+                   named_by: ObjectId,
+                   field: FieldPath,
+                   group: Option<Group>,
+                   cluster: Option<NewCluster>| {
+        let ask = asks.entry(identity.clone()).or_insert_with(|| CloudAsk {
+            identity,
+            named_by: (named_by, field),
+            groups: Vec::new(),
+            clusters: Vec::new(),
+        });
+        ask.groups.extend(group);
+        ask.clusters.extend(cluster);
+    };
+    for object in after.iter().filter(|object| object.id.kind == CLUSTER) {
+        let (Some(identity), true) = (identity_of(object), live.get(&object.id).is_none()) else { continue };
+        let cluster = new_cluster(object);
+        ask(identity, object.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), None, Some(cluster));
+    }
+    for owner in after {
+        let Some(group) = Group::of(owner, after, live, rollouts) else { continue };
+        if let Some(identity) = group.machine.identity.clone() {
+            let field = FieldPath::of_keys(["spec", "template", "spec", "identityRef"]);
+            ask(identity, group.machine.template.clone(), field, Some(group), None);
+        } else if let Some(cluster) = cluster_of(owner, after)
+            && let Some(identity) = identity_of(cluster)
+        {
+            ask(identity, cluster.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), Some(group), None);
+        }
+    }
+    asks.into_values().collect()
+}
+
+fn identity_of(cluster: &RenderedObject) -> Option<Identity> {
+    Identity::of(cluster.value.get("spec")?, cluster.id.namespace.as_deref())
+}
+
+/// The OpenStackCluster of the Cluster that an owner of machines belongs to.
+fn cluster_of<'a>(owner: &RenderedObject, after: &'a [RenderedObject]) -> Option<&'a RenderedObject> {
+    let text =
+        |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let named = text(&owner.value, "/spec/clusterName");
+    let is_its = |cluster: &&RenderedObject| {
+        is_cluster(&cluster.id)
+            && cluster.id.namespace == owner.id.namespace
+            && match &named {
+                Some(name) => cluster.id.name == *name,
+                None => text(&cluster.value, "/spec/controlPlaneRef/name").as_ref() == Some(&owner.id.name),
+            }
+    };
+    let cluster = after.iter().find(is_its)?;
+    let name = text(&cluster.value, "/spec/infrastructureRef/name")?;
+    after.iter().find(|object| {
+        object.id.kind == CLUSTER && object.id.name == name && object.id.namespace == cluster.id.namespace
+    })
+}
+
+fn new_cluster(object: &RenderedObject) -> NewCluster {
+    let at = FieldPath::of_keys(["spec"]);
+    let nothing = Value::Null;
+    let spec = object.value.get("spec").unwrap_or(&nothing);
+    let is = |pointer: &str| spec.pointer(pointer).and_then(Value::as_bool) == Some(true);
+    let has = |pointer: &str| spec.pointer(pointer).is_some_and(|value| !value.is_null());
+    let mut networks = Vec::new();
+    for key in ["network", "externalNetwork"] {
+        if let Some(network) = spec.get(key).and_then(Named::of) {
+            networks.push((network, at.key(key)));
+        }
+    }
+    let zones = spec.get("controlPlaneAvailabilityZones").and_then(Value::as_array).into_iter().flatten();
+    let zones = zones.enumerate().filter_map(|(index, zone)| {
+        Some((zone.as_str()?.to_owned(), at.key("controlPlaneAvailabilityZones").index(index)))
+    });
+    let outside = !is("/disableExternalNetwork");
+    let mut needs = Vec::new();
+    if outside && !is("/disableAPIServerFloatingIP") && !has("/apiServerFloatingIP") {
+        needs.push((Resource::FloatingIps, 1, "the API server"));
+    }
+    if is("/bastion/enabled") && !has("/bastion/floatingIP") {
+        needs.push((Resource::FloatingIps, 1, "the bastion"));
+    }
+    if has("/managedSecurityGroups") {
+        needs.push((Resource::SecurityGroups, 2, "control plane and workers"));
+        if is("/bastion/enabled") {
+            needs.push((Resource::SecurityGroups, 1, "the bastion"));
+        }
+    }
+    if has("/managedSubnets") && outside && !has("/router") {
+        needs.push((Resource::Ports, 1, "the router"));
+    }
+    NewCluster {
+        object: object.id.clone(),
+        networks,
+        finds_external: outside && !has("/externalNetwork"),
+        zones: zones.collect(),
+        needs,
+    }
+}

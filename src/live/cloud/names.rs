@@ -1,0 +1,292 @@
+//! Whether what is named is there, and fits.
+
+use std::collections::BTreeSet;
+
+use capstan_model::object::{FieldPath, ObjectId};
+
+use super::ask::CloudAsk;
+use super::facts::{Answer, CloudFacts, Flavor, Image, Unanswered};
+use super::group::Group;
+use super::named::Named;
+use super::verdict::{CloudReason, Weight};
+
+/// What kubeadm asks of a machine of a control plane
+/// (<https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/install-kubeadm/#before-you-begin>).
+const LEAST_CORES: u64 = 2;
+const LEAST_RAM_MIB: u64 = 2048;
+
+/// So many ids of several that are meant are told.
+const MOST_IDS: usize = 5;
+
+/// Reasons, each once.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) reasons: Vec<CloudReason>,
+}
+
+impl Found {
+    pub(super) fn impossible(
+        &mut self,
+        kind: &'static str,
+        object: &ObjectId,
+        field: &FieldPath,
+        message: String,
+    ) {
+        self.add(kind, Weight::Impossible, object, field, message);
+    }
+
+    pub(super) fn untold(&mut self, object: &ObjectId, field: &FieldPath, message: String) {
+        self.add("CloudNotAnswered", Weight::Untold, object, field, message);
+    }
+
+    fn add(
+        &mut self,
+        kind: &'static str,
+        weight: Weight,
+        object: &ObjectId,
+        field: &FieldPath,
+        message: String,
+    ) {
+        let reason = CloudReason { kind, weight, message, object: object.clone(), field: field.clone() };
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+    }
+
+    /// What was found out; `None` where nobody knows, which is noted.
+    fn known<'f, T>(
+        &mut self,
+        answer: &'f Answer<T>,
+        what: &str,
+        object: &ObjectId,
+        field: &FieldPath,
+    ) -> Option<&'f T> {
+        match answer {
+            Ok(facts) => Some(facts),
+            Err(Unanswered(why)) => {
+                self.untold(object, field, format!("whether there is {what} is not known: {why}"));
+                None
+            }
+        }
+    }
+}
+
+pub(super) fn judge(ask: &CloudAsk, facts: &CloudFacts, found: &mut Found) {
+    for group in ask.groups.iter().filter(|group| group.makes_machines()) {
+        machines(group, facts, found);
+    }
+    for cluster in &ask.clusters {
+        for (network, field) in &cluster.networks {
+            self::network(network, &cluster.object, field, facts, found);
+        }
+        if cluster.finds_external {
+            external(&cluster.object, facts, found);
+        }
+        for (zone, field) in &cluster.zones {
+            self::zone(zone, &cluster.object, field, facts, found);
+        }
+    }
+}
+
+fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
+    let machine = &group.machine;
+    let object = &machine.template;
+    let flavor = flavor(group, facts, found);
+    let image = image(group, facts, found);
+    if let (Some(flavor), Some((_, field))) = (flavor, &machine.flavor) {
+        fits(group, flavor, image, field, found);
+    }
+    if let (Some(image), Some(size), Some((_, field))) = (image, machine.root_volume, &machine.image)
+        && size < image.min_disk_gib
+    {
+        let message = format!(
+            "the image `{}` needs a disk of {} GiB, and the root volume has {size} GiB: make it larger",
+            image.name, image.min_disk_gib
+        );
+        found.impossible("DiskTooSmall", object, field, message);
+    }
+    if let Some((name, field)) = &machine.key_pair
+        && let Some(all) = found.known(&facts.key_pairs, &format!("a key pair `{name}`"), object, field)
+        && !all.contains(name)
+    {
+        let message = format!(
+            "there is no key pair `{name}`: key pairs belong to a user, so it must be that of this credential's own user"
+        );
+        found.impossible("KeyPairNotThere", object, field, message);
+    }
+    if let Some((group, field)) = &machine.server_group
+        && let Some(all) =
+            found.known(&facts.server_groups, &format!("a server group {group}"), object, field)
+    {
+        let ids = all.iter().filter(|one| group.means(&one.id, &one.name, &[])).map(|one| one.id.as_str());
+        exactly_one("server group", "ServerGroup", group, ids, object, field, found);
+    }
+    for (network, field) in &machine.networks {
+        self::network(network, object, field, facts, found);
+    }
+    if let Some((zone, field)) = &group.zone {
+        self::zone(zone, &group.owner, field, facts, found);
+    }
+}
+
+fn flavor<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f Flavor> {
+    let object = &group.machine.template;
+    let (named, field) = group.machine.flavor.as_ref()?;
+    let all = found.known(&facts.flavors, &format!("a flavor {named}"), object, field)?;
+    let flavor = all.iter().find(|flavor| named.means(&flavor.id, &flavor.name, &[]));
+    if flavor.is_none() {
+        found.impossible(
+            "FlavorNotThere",
+            object,
+            field,
+            format!("there is no flavor {named} that the project may use"),
+        );
+    }
+    flavor
+}
+
+fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f Image> {
+    let object = &group.machine.template;
+    let (named, field) = group.machine.image.as_ref()?;
+    let all = found.known(&facts.images, &format!("an image {named}"), object, field)?;
+    let meant: Vec<&Image> =
+        all.iter().filter(|image| named.means(&image.id, &image.name, &image.tags)).collect();
+    let ids = meant.iter().map(|image| image.id.as_str());
+    if !exactly_one("image", "Image", named, ids, object, field, found) {
+        return None;
+    }
+    let image = meant.first()?;
+    if image.status != "active" {
+        let message = format!(
+            "the image {named} is `{}`, and no machine boots one that is not `active`: upload it, or wait until it is",
+            image.status
+        );
+        found.impossible("ImageNotActive", object, field, message);
+        return None;
+    }
+    Some(image)
+}
+
+/// Whether machines of a flavor can be made from the image, and become what they are to become.
+fn fits(group: &Group, flavor: &Flavor, image: Option<&Image>, field: &FieldPath, found: &mut Found) {
+    let object = &group.machine.template;
+    let name = &flavor.name;
+    if group.sized_by_kubeadm && (flavor.cores < LEAST_CORES || flavor.ram_mib < LEAST_RAM_MIB) {
+        let message = format!(
+            "kubeadm makes no control plane of the flavor `{name}`, which has {} vCPU and {} MiB: it asks for \
+             {LEAST_CORES} vCPU and {LEAST_RAM_MIB} MiB at least",
+            flavor.cores, flavor.ram_mib
+        );
+        found.impossible("FlavorTooSmall", object, field, message);
+    }
+    if group.machine.root_volume.is_none() {
+        if flavor.disk_gib == 0 {
+            let message = format!(
+                "the flavor `{name}` brings no disk, and Nova lets nobody but its administrators boot an image on such a \
+                 one: add a `rootVolume`, or take a flavor with a disk"
+            );
+            found.impossible("DiskTooSmall", object, field, message);
+        } else if let Some(image) = image.filter(|image| image.min_disk_gib > flavor.disk_gib) {
+            let message = format!(
+                "the image `{}` needs a disk of {} GiB, and the flavor `{name}` brings {} GiB: take a larger one, or add \
+                 a `rootVolume`",
+                image.name, image.min_disk_gib, flavor.disk_gib
+            );
+            found.impossible("DiskTooSmall", object, field, message);
+        }
+    }
+    if let Some(image) = image.filter(|image| image.min_ram_mib > flavor.ram_mib) {
+        let message = format!(
+            "the image `{}` needs {} MiB of memory, and the flavor `{name}` has {} MiB",
+            image.name, image.min_ram_mib, flavor.ram_mib
+        );
+        found.impossible("FlavorTooSmall", object, field, message);
+    }
+}
+
+fn network(named: &Named, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, found: &mut Found) {
+    let Some(all) = found.known(&facts.networks, &format!("a network {named}"), object, field) else {
+        return;
+    };
+    let ids = all.iter().filter(|one| named.means(&one.id, &one.name, &one.tags)).map(|one| one.id.as_str());
+    exactly_one("network", "Network", named, ids, object, field, found);
+}
+
+/// Without a name the provider takes the one external network that there is; none is allowed, several are not.
+fn external(object: &ObjectId, facts: &CloudFacts, found: &mut Found) {
+    let field = FieldPath::of_keys(["spec"]);
+    let Some(all) = found.known(&facts.networks, "one external network", object, &field) else { return };
+    let external: Vec<&str> = all.iter().filter(|one| one.external).map(|one| one.id.as_str()).collect();
+    if external.len() > 1 {
+        let message = format!(
+            "the project sees {} external networks ({}), so the provider does not know which to take: name one by \
+             `externalNetwork`",
+            external.len(),
+            listed(external.iter().copied())
+        );
+        found.impossible("NetworkAmbiguous", object, &field, message);
+    }
+}
+
+fn zone(zone: &str, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, found: &mut Found) {
+    let what = format!("an availability zone `{zone}`");
+    let Some(all) = found.known(&facts.zones, &what, object, field) else { return };
+    if !all.iter().any(|one| one == zone) {
+        let known: BTreeSet<&str> = all.iter().map(String::as_str).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { listed(known.into_iter()) };
+        let message =
+            format!("there is no availability zone `{zone}` that can be used now; there is {known}");
+        found.impossible("ZoneNotThere", object, field, message);
+    }
+}
+
+/// Says so where not exactly one thing is meant.
+fn exactly_one<'i>(
+    what: &str,
+    word: &str,
+    named: &Named,
+    ids: impl Iterator<Item = &'i str>,
+    object: &ObjectId,
+    field: &FieldPath,
+    found: &mut Found,
+) -> bool {
+    let ids: Vec<&str> = ids.collect();
+    match (word, ids.len()) {
+        (_, 1) => return true,
+        (_, 0) => {
+            let kind = match word {
+                "Image" => "ImageNotThere",
+                "Network" => "NetworkNotThere",
+                _ => "ServerGroupNotThere",
+            };
+            found.impossible(
+                kind,
+                object,
+                field,
+                format!("there is no {what} {named} that the project sees"),
+            );
+        }
+        (_, several) => {
+            let kind = match word {
+                "Image" => "ImageAmbiguous",
+                "Network" => "NetworkAmbiguous",
+                _ => "ServerGroupAmbiguous",
+            };
+            let message = format!(
+                "{several} {what}s are meant by {named} ({}): name one by its id, or take the others away",
+                listed(ids.iter().copied())
+            );
+            found.impossible(kind, object, field, message);
+        }
+    }
+    false
+}
+
+fn listed<'i>(ids: impl Iterator<Item = &'i str>) -> String {
+    let ids: Vec<&str> = ids.collect();
+    let mut text = ids.iter().take(MOST_IDS).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    if ids.len() > MOST_IDS {
+        text.push_str(&format!(" and {} more", ids.len() - MOST_IDS));
+    }
+    text
+}

@@ -1,0 +1,180 @@
+//! Whether what is needed besides is free.
+
+use std::collections::BTreeMap;
+
+use super::ask::CloudAsk;
+use super::facts::{CloudFacts, Flavor, Resource};
+use super::group::{Group, Turn};
+use super::machine::Machine;
+
+/// How much of something one folder needs besides what is used, at the moment at which that is most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// Of what.
+    pub resource: Resource,
+    /// How much; RAM in MiB.
+    pub amount: u64,
+    /// For what: `3 machines and 1 surge of SCS-4V-16`.
+    pub why: String,
+}
+
+/// Machines that come, or make room.
+#[derive(Debug, Clone, Copy)]
+struct Part<'a> {
+    machine: &'a Machine,
+    sort: Sort,
+    count: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    Comes,
+    Surges,
+    Goes,
+}
+
+/// What a folder needs besides what is used; what it needs none of is absent. Flavors that the cloud does not have count
+/// no cores and no memory.
+pub fn needs(ask: &CloudAsk, facts: &CloudFacts) -> Vec<Need> {
+    let none = Vec::new();
+    let flavors = facts.flavors.as_ref().unwrap_or(&none);
+    let count = |resource| Count { flavors, resource }.need(ask);
+    Resource::ALL.into_iter().filter_map(count).collect()
+}
+
+/// Counts one thing.
+#[derive(Clone, Copy)]
+struct Count<'f> {
+    flavors: &'f [Flavor],
+    resource: Resource,
+}
+
+impl Count<'_> {
+    fn need(self, ask: &CloudAsk) -> Option<Need> {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        // While the control plane rolls, workers that roll stand as they stood; while they do, it is done.
+        for group in &ask.groups {
+            if group.turn == Turn::First {
+                first.extend(self.worst(group, Moment::Rolling));
+                second.extend(self.worst(group, Moment::Done));
+            } else {
+                second.extend(self.worst(group, Moment::Rolling));
+            }
+        }
+        let parts = if self.sum(&first) > self.sum(&second) { first } else { second };
+        let all = ask.clusters.iter().flat_map(|cluster| &cluster.needs);
+        let besides: Vec<(u64, &str)> = all
+            .filter(|(resource, ..)| *resource == self.resource)
+            .map(|(_, count, what)| (*count, *what))
+            .collect();
+        let amount = self.sum(&parts) + besides.iter().map(|(count, _)| i128::from(*count)).sum::<i128>();
+        let amount = u64::try_from(amount).ok().filter(|amount| *amount > 0)?;
+        let relevant: Vec<Part<'_>> =
+            parts.into_iter().filter(|part| self.of_each(part.machine) > 0).collect();
+        Some(Need { resource: self.resource, amount, why: why(&relevant, &besides) })
+    }
+
+    /// The moment at which a group takes most.
+    fn worst<'g>(self, group: &'g Group, at: Moment) -> Vec<Part<'g>> {
+        let mut moments = moments(group, at);
+        moments.sort_by_key(|parts| std::cmp::Reverse(self.sum(parts)));
+        moments.into_iter().next().unwrap_or_default()
+    }
+
+    fn sum(self, parts: &[Part<'_>]) -> i128 {
+        let of = |part: &Part<'_>| {
+            let all = i128::from(self.of_each(part.machine)) * i128::from(part.count);
+            if part.sort == Sort::Goes { -all } else { all }
+        };
+        parts.iter().map(of).sum()
+    }
+
+    /// How much one machine takes.
+    fn of_each(self, machine: &Machine) -> u64 {
+        let flavor = || {
+            let (named, _) = machine.flavor.as_ref()?;
+            self.flavors.iter().find(|flavor| named.means(&flavor.id, &flavor.name, &[]))
+        };
+        match self.resource {
+            Resource::Instances => 1,
+            Resource::Cores => flavor().map_or(0, |flavor| flavor.cores),
+            Resource::Ram => flavor().map_or(0, |flavor| flavor.ram_mib),
+            Resource::Volumes => machine.volumes.len() as u64,
+            Resource::Gigabytes => machine.volumes.iter().sum(),
+            Resource::Ports => machine.ports,
+            Resource::FloatingIps | Resource::SecurityGroups => 0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Rolling,
+    Done,
+}
+
+/// What a group's machines come to, beside those that there are: at each moment that may be the worst.
+fn moments(group: &Group, at: Moment) -> Vec<Vec<Part<'_>>> {
+    let part = |machine, sort, count| Part { machine, sort, count };
+    let new = &group.machine;
+    let (wanted, there) = (group.wanted, group.there);
+    let old = group.was.as_ref().filter(|old| !takes_the_same(old, new));
+    let mut done = Vec::new();
+    match old {
+        // Those that there are go, and new ones stand in their place.
+        Some(old) if group.surge.is_some() => {
+            done.push(part(new, Sort::Comes, wanted));
+            done.push(part(old, Sort::Goes, there));
+        }
+        _ if wanted >= there => done.push(part(new, Sort::Comes, wanted - there)),
+        _ => done.push(part(old.unwrap_or(new), Sort::Goes, there - wanted)),
+    }
+    let (Some(surge), Moment::Rolling) = (group.surge, at) else { return vec![done] };
+    let beyond = (wanted + surge).saturating_sub(there);
+    let comes = wanted.saturating_sub(there).min(beyond);
+    // At the beginning all old ones stand, and as many new ones as may come.
+    let begins = vec![part(new, Sort::Comes, comes), part(new, Sort::Surges, beyond - comes)];
+    match old {
+        None => vec![begins],
+        // At the end all new ones stand, and the last old ones.
+        Some(old) => {
+            let left = surge.min(there);
+            vec![begins, vec![part(new, Sort::Comes, wanted), part(old, Sort::Goes, there - left)]]
+        }
+    }
+}
+
+fn takes_the_same(one: &Machine, other: &Machine) -> bool {
+    let flavor = |machine: &Machine| machine.flavor.as_ref().map(|(named, _)| named.clone());
+    flavor(one) == flavor(other) && one.volumes == other.volumes && one.ports == other.ports
+}
+
+/// `3 machines and 1 surge of SCS-4V-16, in place of 2 of SCS-2V-8, 1 for the router`
+fn why(parts: &[Part<'_>], besides: &[(u64, &str)]) -> String {
+    let mut coming: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    let mut going: BTreeMap<String, u64> = BTreeMap::new();
+    for part in parts.iter().filter(|part| part.count > 0) {
+        let flavor = part.machine.flavor_shown();
+        match part.sort {
+            Sort::Comes => coming.entry(flavor).or_default()[0] += part.count,
+            Sort::Surges => coming.entry(flavor).or_default()[1] += part.count,
+            Sort::Goes => *going.entry(flavor).or_default() += part.count,
+        }
+    }
+    let machines = |count: u64| format!("{count} machine{}", if count == 1 { "" } else { "s" });
+    let mut said: Vec<String> = coming
+        .into_iter()
+        .map(|(flavor, [comes, surges])| match (comes, surges) {
+            (comes, 0) => format!("{} of {flavor}", machines(comes)),
+            (0, surges) => format!("{surges} surge of {flavor}"),
+            (comes, surges) => format!("{} and {surges} surge of {flavor}", machines(comes)),
+        })
+        .collect();
+    if !going.is_empty() {
+        let going: Vec<String> =
+            going.into_iter().map(|(flavor, count)| format!("{count} of {flavor}")).collect();
+        said.push(format!("in place of {}", going.join(" and ")));
+    }
+    said.extend(besides.iter().map(|(count, what)| format!("{count} for {what}")));
+    said.join(", ")
+}

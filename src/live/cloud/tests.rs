@@ -1,0 +1,534 @@
+//! Folders and clouds, and what comes of them.
+
+use capstan_kustomize::render::{Folders, RenderedObject, render};
+use capstan_model::tree::RepoPath;
+use capstan_plan::classes::Elsewhere as Classes;
+use capstan_plan::merge::AppliedBy;
+use capstan_test_support::Files;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::live_objects::LiveObjects;
+use crate::rollout::rollouts;
+
+const CLUSTER: &str = "
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: my-org}
+spec:
+  infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackCluster, name: peu01}
+  controlPlaneRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, name: peu01}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+metadata: {name: peu01, namespace: my-org}
+spec:
+  identityRef: {name: peu01-cloud-config, cloudName: openstack}
+  externalNetwork: {filter: {name: external}}
+  managedSubnets: [{cidr: 10.8.0.0/20}]
+  managedSecurityGroups: {allowAllInClusterTraffic: true}
+  controlPlaneAvailabilityZones: [nova]
+---
+";
+
+const CONTROL_PLANE: &str = "
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: my-org, uid: u-cp}
+spec:
+  replicas: 3
+  version: v1.35.1
+  kubeadmConfigSpec: {}
+  machineTemplate:
+    infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackMachineTemplate, name: cp}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata: {name: cp, namespace: my-org}
+spec:
+  template:
+    spec:
+      flavor: SCS-2V-4-20
+      image: {filter: {name: ubuntu}}
+      sshKeyName: ops
+      serverGroup: {filter: {name: controller}}
+---
+";
+
+const WORKERS: &str = "
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md, namespace: my-org}
+spec:
+  clusterName: peu01
+  replicas: 3
+  template:
+    spec:
+      clusterName: peu01
+      version: v1.35.1
+      failureDomain: nova
+      bootstrap: {dataSecretName: md}
+      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackMachineTemplate, name: md}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata: {name: md, namespace: my-org}
+spec:
+  template:
+    spec:
+      flavor: SCS-4V-16
+      image: {filter: {name: ubuntu}}
+      rootVolume: {sizeGiB: 30}
+      ports: [{network: {filter: {name: nodes}}}]
+";
+
+fn rendered(text: &str) -> Vec<RenderedObject> {
+    let path = |text: &str| RepoPath::parse(text).unwrap();
+    let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
+    render(&Files::new(&[("c/base/all.yaml", text)]), &folders).unwrap().objects
+}
+
+fn whole() -> String {
+    [CLUSTER, CONTROL_PLANE, WORKERS].concat()
+}
+
+/// What is live once a folder was applied and its machines came.
+fn live(objects: &[RenderedObject], machines: &[(&str, u32)]) -> LiveObjects {
+    let mut live: LiveObjects = objects.iter().map(|object| object.value.clone()).collect();
+    for (owner, count) in machines {
+        for index in 0..*count {
+            let mut machine = json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta1",
+                "kind": "Machine",
+                "metadata": {"name": format!("{owner}-{index}"), "namespace": "my-org"},
+                "spec": {"providerID": format!("openstack:///{owner}-{index}")},
+            });
+            if *owner == "u-cp" {
+                machine["metadata"]["ownerReferences"] = json!([{"uid": "u-cp"}]);
+            } else {
+                machine["metadata"]["labels"] = json!({"cluster.x-k8s.io/deployment-name": owner});
+            }
+            live.insert(machine);
+        }
+    }
+    live.listed("cluster.x-k8s.io", "Machine");
+    live
+}
+
+fn flavor(name: &str, cores: u64, ram_mib: u64, disk_gib: u64) -> Flavor {
+    Flavor { id: format!("id-{name}"), name: name.to_owned(), cores, ram_mib, disk_gib }
+}
+
+fn quota(limit: u64, used: u64) -> Quota {
+    Quota { limit: Some(limit), used }
+}
+
+/// A cloud in which everything is there, and much is free.
+fn cloud() -> CloudFacts {
+    let image = |id: &str| Image {
+        id: id.to_owned(),
+        name: "ubuntu".to_owned(),
+        tags: vec![],
+        status: "active".to_owned(),
+        min_disk_gib: 20,
+        min_ram_mib: 0,
+    };
+    let network = |name: &str, external| Network {
+        id: format!("id-{name}"),
+        name: name.to_owned(),
+        tags: vec![],
+        external,
+    };
+    CloudFacts {
+        flavors: Ok(vec![
+            flavor("SCS-1V-4", 1, 4096, 20),
+            flavor("SCS-2V-8", 2, 8192, 0),
+            flavor("SCS-2V-4-20", 2, 4096, 20),
+            flavor("SCS-4V-16", 4, 16384, 0),
+        ]),
+        images: Ok(vec![image("i-1")]),
+        networks: Ok(vec![network("external", true), network("nodes", false)]),
+        key_pairs: Ok(vec!["ops".to_owned()]),
+        zones: Ok(vec!["nova".to_owned()]),
+        server_groups: Ok(vec![ServerGroup { id: "g-1".to_owned(), name: "controller".to_owned() }]),
+        compute: Ok([
+            (Resource::Instances, quota(100, 0)),
+            (Resource::Cores, quota(400, 0)),
+            (Resource::Ram, quota(1 << 20, 0)),
+        ]
+        .into()),
+        volume: Ok([(Resource::Volumes, quota(50, 0)), (Resource::Gigabytes, quota(5000, 0))].into()),
+        network: Ok([
+            (Resource::Ports, quota(100, 0)),
+            (Resource::FloatingIps, quota(10, 0)),
+            (Resource::SecurityGroups, quota(10, 0)),
+        ]
+        .into()),
+    }
+}
+
+/// The needs of a change, a line each.
+fn told(before: &str, after: &str, machines: &[(&str, u32)]) -> Vec<String> {
+    let (before, after) = (rendered(before), rendered(after));
+    let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default());
+    let asks = asks_of(&after, &live(&before, machines), &rolls);
+    let lines = |ask: &CloudAsk| {
+        needs(ask, &cloud())
+            .into_iter()
+            .map(|need| {
+                format!("{}: {} ({})", need.resource.words(), need.resource.amount(need.amount), need.why)
+            })
+            .collect::<Vec<_>>()
+    };
+    asks.iter().flat_map(lines).collect()
+}
+
+#[test]
+fn a_new_cluster_needs_its_machines_and_its_network() {
+    let after = rendered(&whole());
+    let asks = asks_of(&after, &LiveObjects::default(), &[]);
+    assert_eq!(asks.len(), 1);
+    assert_eq!(asks[0].identity.shown(), "cloud `openstack` of Secret my-org/peu01-cloud-config");
+    let needs: Vec<(&str, u64, String)> = needs(&asks[0], &cloud())
+        .into_iter()
+        .map(|need| (need.resource.words(), need.amount, need.why))
+        .collect();
+    let machines = "3 machines of SCS-2V-4-20, 3 machines of SCS-4V-16";
+    let large = "3 machines of SCS-4V-16";
+    assert_eq!(
+        needs,
+        [
+            ("instances", 6, machines.to_owned()),
+            ("cores", 18, machines.to_owned()),
+            ("RAM", 61_440, machines.to_owned()),
+            ("volumes", 3, large.to_owned()),
+            ("gigabytes of volumes", 90, large.to_owned()),
+            ("ports", 7, format!("{machines}, 1 for the router")),
+            ("floating IPs", 1, "1 for the API server".to_owned()),
+            ("security groups", 2, "2 for control plane and workers".to_owned()),
+        ]
+    );
+    assert_eq!(judge(&asks[0], &cloud(), &[]), []);
+    let mut questions = Questions::default();
+    questions.add(&asks[0]);
+    assert!(questions.machines && questions.volumes && questions.key_pairs && questions.networks);
+    assert_eq!(questions.images.len(), 1);
+}
+
+#[test]
+fn what_neither_adds_nor_replaces_machines_asks_for_nothing() {
+    assert_eq!(told(&whole(), &whole(), &[("u-cp", 3), ("peu01-md", 3)]), Vec::<String>::new());
+}
+
+#[test]
+fn only_the_difference_counts_and_the_surge_of_what_rolls() {
+    let all = [("u-cp", 3), ("peu01-md", 3)];
+    let first = |lines: Vec<String>| lines.into_iter().take(2).collect::<Vec<_>>();
+    // Three more, and no rollout.
+    let more = whole().replace("clusterName: peu01\n  replicas: 3", "clusterName: peu01\n  replicas: 6");
+    assert_eq!(
+        first(told(&whole(), &more, &all)),
+        ["instances: 3 (3 machines of SCS-4V-16)", "cores: 12 (3 machines of SCS-4V-16)"]
+    );
+    // Three more while all roll.
+    let both = more
+        .replace("clusterName: peu01\n      version: v1.35.1", "clusterName: peu01\n      version: v1.35.2");
+    assert_eq!(
+        first(told(&whole(), &both, &all)),
+        [
+            "instances: 4 (3 machines and 1 surge of SCS-4V-16)",
+            "cores: 16 (3 machines and 1 surge of SCS-4V-16)"
+        ]
+    );
+    // Machines that were wanted before and have not come yet count still.
+    assert_eq!(
+        first(told(&more, &more, &[("u-cp", 3), ("peu01-md", 4)])),
+        ["instances: 2 (2 machines of SCS-4V-16)", "cores: 8 (2 machines of SCS-4V-16)"]
+    );
+}
+
+#[test]
+fn workers_surge_after_the_control_plane_and_not_beside_it() {
+    let all = [("u-cp", 3), ("peu01-md", 3)];
+    let after = whole().replace("v1.35.1", "v1.35.2");
+    // The greater of the two surges, one at a time.
+    assert_eq!(
+        told(&whole(), &after, &all)[..2],
+        ["instances: 1 (1 surge of SCS-4V-16)", "cores: 4 (1 surge of SCS-4V-16)"]
+    );
+    let none = after.replace(
+        "  replicas: 3\n  version",
+        "  replicas: 3\n  rolloutStrategy: {rollingUpdate: {maxSurge: 0}}\n  version",
+    );
+    assert_eq!(
+        told(&none.replace("v1.35.2", "v1.35.1"), &none, &all)[0],
+        "instances: 1 (1 surge of SCS-4V-16)"
+    );
+    let two = after.replace(
+        "  clusterName: peu01\n  replicas: 3",
+        "  clusterName: peu01\n  strategy: {rollingUpdate: {maxSurge: 50%}}\n  replicas: 3",
+    );
+    assert_eq!(told(&whole(), &two, &all)[1], "cores: 8 (2 surge of SCS-4V-16)");
+}
+
+#[test]
+fn another_flavor_takes_the_place_of_the_old_one_at_the_worst_moment() {
+    let all = [("u-cp", 3), ("peu01-md", 3)];
+    let before = whole().replace("flavor: SCS-4V-16", "flavor: SCS-2V-8");
+    let after = before
+        .replace("kind: OpenStackMachineTemplate, name: md}", "kind: OpenStackMachineTemplate, name: md-2}")
+        .replace("metadata: {name: md, namespace", "metadata: {name: md-2, namespace")
+        .replace("flavor: SCS-2V-8", "flavor: SCS-4V-16");
+    let lines = told(&before, &after, &all);
+    assert_eq!(lines[0], "instances: 1 (1 surge of SCS-4V-16)");
+    // Three of the new stand beside the last of the old: 3 x 4 - 2 x 2.
+    assert_eq!(lines[1], "cores: 8 (3 machines of SCS-4V-16, in place of 2 of SCS-2V-8)");
+    // Back again, one new one stands beside all the old ones.
+    assert_eq!(told(&after, &before, &all)[1], "cores: 2 (1 surge of SCS-2V-8)");
+}
+
+#[test]
+fn what_is_not_free_is_said_with_its_numbers() {
+    let before = whole();
+    let after = before
+        .replace("clusterName: peu01\n  replicas: 3", "clusterName: peu01\n  replicas: 6")
+        .replace("clusterName: peu01\n      version: v1.35.1", "clusterName: peu01\n      version: v1.35.2");
+    let (before, after) = (rendered(&before), rendered(&after));
+    let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default());
+    let asks = asks_of(&after, &live(&before, &[("u-cp", 3), ("peu01-md", 3)]), &rolls);
+    let mut facts = cloud();
+    facts.compute = Ok([
+        (Resource::Instances, quota(10, 6)),
+        (Resource::Cores, quota(40, 32)),
+        (Resource::Ram, Quota { limit: None, used: 98_304 }),
+    ]
+    .into());
+    let said = |beside: &[(String, Vec<Need>)]| -> Vec<(&'static str, Weight, String)> {
+        let reasons = judge(&asks[0], &facts, beside);
+        reasons.into_iter().map(|reason| (reason.kind, reason.weight, reason.message)).collect()
+    };
+    let cores = "cores: 16 more needed (3 machines and 1 surge of SCS-4V-16), 8 free of 40";
+    assert_eq!(said(&[]), [("QuotaExceeded", Weight::Impossible, cores.to_owned())]);
+    // What another folder of the same commit needs comes together with it.
+    let their = Need { resource: Resource::Instances, amount: 1, why: "1 machine of SCS-2V-8".to_owned() };
+    let together = said(&[("gauss/peu02".to_owned(), vec![their.clone()])]);
+    assert_eq!(
+        together[0].2,
+        "instances: 4 more needed (3 machines and 1 surge of SCS-4V-16) and 1 for gauss/peu02, 4 free of 10"
+    );
+    // Of another proposal it is only said.
+    let own = needs(&asks[0], &facts);
+    let other = Elsewhere { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: vec![their] };
+    assert_eq!(
+        exceeded_together(&own, &[other], &facts),
+        [(
+            Resource::Instances,
+            "instances: 4 more needed (3 machines and 1 surge of SCS-4V-16) besides 1 of gauss/peu02 at 3f2a91c, 4 \
+             free of 10: each has room alone, and both together have not"
+                .to_owned()
+        )]
+    );
+}
+
+type Change = fn(&mut CloudFacts);
+
+#[test]
+fn each_thing_that_is_named_must_be_there_and_fit() {
+    let rows: [(&str, &str, Change, &str, &str); 18] = [
+        (
+            "flavor: SCS-2V-4-20",
+            "flavor: none",
+            |_| {},
+            "FlavorNotThere",
+            "there is no flavor `none` that the project may use",
+        ),
+        (
+            "flavor: SCS-2V-4-20",
+            "flavor: SCS-1V-4",
+            |_| {},
+            "FlavorTooSmall",
+            "kubeadm makes no control plane of the flavor `SCS-1V-4`, which has 1 vCPU and 4096 MiB: it asks for 2 vCPU and 2048 MiB at least",
+        ),
+        (
+            "flavor: SCS-2V-4-20",
+            "flavor: SCS-2V-8",
+            |_| {},
+            "DiskTooSmall",
+            "the flavor `SCS-2V-8` brings no disk, and Nova lets nobody but its administrators boot an image on such a one: add a `rootVolume`, or take a flavor with a disk",
+        ),
+        (
+            "",
+            "",
+            |facts| facts.images.as_mut().unwrap()[0].min_disk_gib = 25,
+            "DiskTooSmall",
+            "the image `ubuntu` needs a disk of 25 GiB, and the flavor `SCS-2V-4-20` brings 20 GiB: take a larger one, or add a `rootVolume`",
+        ),
+        (
+            "sizeGiB: 30",
+            "sizeGiB: 19",
+            |_| {},
+            "DiskTooSmall",
+            "the image `ubuntu` needs a disk of 20 GiB, and the root volume has 19 GiB: make it larger",
+        ),
+        (
+            "",
+            "",
+            |facts| facts.images.as_mut().unwrap()[0].min_ram_mib = 5000,
+            "FlavorTooSmall",
+            "the image `ubuntu` needs 5000 MiB of memory, and the flavor `SCS-2V-4-20` has 4096 MiB",
+        ),
+        (
+            "",
+            "",
+            |facts| facts.images.as_mut().unwrap().clear(),
+            "ImageNotThere",
+            "there is no image `ubuntu` that the project sees",
+        ),
+        (
+            "",
+            "",
+            |facts| {
+                let images = facts.images.as_mut().unwrap();
+                let mut other = images[0].clone();
+                other.id = "i-2".to_owned();
+                images.push(other);
+            },
+            "ImageAmbiguous",
+            "2 images are meant by `ubuntu` (`i-1`, `i-2`): name one by its id, or take the others away",
+        ),
+        (
+            "",
+            "",
+            |facts| facts.images.as_mut().unwrap()[0].status = "queued".to_owned(),
+            "ImageNotActive",
+            "the image `ubuntu` is `queued`, and no machine boots one that is not `active`: upload it, or wait until it is",
+        ),
+        (
+            "sshKeyName: ops",
+            "sshKeyName: mine",
+            |_| {},
+            "KeyPairNotThere",
+            "there is no key pair `mine`: key pairs belong to a user, so it must be that of this credential's own user",
+        ),
+        (
+            "{name: controller}",
+            "{name: other}",
+            |_| {},
+            "ServerGroupNotThere",
+            "there is no server group `other` that the project sees",
+        ),
+        (
+            "",
+            "",
+            |facts| {
+                let groups = facts.server_groups.as_mut().unwrap();
+                groups.push(ServerGroup { id: "g-2".to_owned(), name: "controller".to_owned() });
+            },
+            "ServerGroupAmbiguous",
+            "2 server groups are meant by `controller` (`g-1`, `g-2`): name one by its id, or take the others away",
+        ),
+        (
+            "failureDomain: nova",
+            "failureDomain: az-9",
+            |_| {},
+            "ZoneNotThere",
+            "there is no availability zone `az-9` that can be used now; there is `nova`",
+        ),
+        (
+            "[nova]",
+            "[az-9]",
+            |_| {},
+            "ZoneNotThere",
+            "there is no availability zone `az-9` that can be used now; there is `nova`",
+        ),
+        (
+            "{name: nodes}",
+            "{name: other}",
+            |_| {},
+            "NetworkNotThere",
+            "there is no network `other` that the project sees",
+        ),
+        (
+            "{name: external}",
+            "{name: outside}",
+            |_| {},
+            "NetworkNotThere",
+            "there is no network `outside` that the project sees",
+        ),
+        (
+            "  externalNetwork: {filter: {name: external}}\n",
+            "",
+            |facts| {
+                let networks = facts.networks.as_mut().unwrap();
+                let mut other = networks[0].clone();
+                other.id = "n-2".to_owned();
+                networks.push(other);
+            },
+            "NetworkAmbiguous",
+            "the project sees 2 external networks (`id-external`, `n-2`), so the provider does not know which to take: name one by `externalNetwork`",
+        ),
+        (
+            "",
+            "",
+            |facts| facts.network = Ok([(Resource::SecurityGroups, quota(10, 9))].into()),
+            "QuotaExceeded",
+            "security groups: 2 more needed (2 for control plane and workers), 1 free of 10",
+        ),
+    ];
+    for (from, to, change, kind, message) in rows {
+        let text = if from.is_empty() { whole() } else { whole().replace(from, to) };
+        assert!(from.is_empty() || text != whole(), "{from}");
+        let asks = asks_of(&rendered(&text), &LiveObjects::default(), &[]);
+        let mut facts = cloud();
+        change(&mut facts);
+        let reasons = judge(&asks[0], &facts, &[]);
+        let found: Vec<(&str, &str)> = reasons.iter().map(|one| (one.kind, one.message.as_str())).collect();
+        assert!(found.contains(&(kind, message)), "{kind}: {found:?}");
+        assert!(reasons.iter().all(|one| one.weight == Weight::Impossible));
+    }
+}
+
+#[test]
+fn reasons_stand_at_the_field_that_asks() {
+    let text = whole().replace("flavor: SCS-2V-4-20", "flavor: none");
+    let reasons = judge(&asks_of(&rendered(&text), &LiveObjects::default(), &[])[0], &cloud(), &[]);
+    assert_eq!(reasons.len(), 1);
+    assert_eq!(reasons[0].object.to_string(), "OpenStackMachineTemplate my-org/cp");
+    assert_eq!(reasons[0].field.to_string(), "/spec/template/spec/flavor");
+}
+
+#[test]
+fn what_was_not_answered_is_not_known_and_never_refused() {
+    let asks = asks_of(&rendered(&whole()), &LiveObjects::default(), &[]);
+    let away = || Unanswered("Nova answers 503".to_owned());
+    let facts = CloudFacts { flavors: Err(away()), compute: Err(away()), zones: Err(away()), ..cloud() };
+    let reasons = judge(&asks[0], &facts, &[]);
+    assert!(
+        !reasons.is_empty() && reasons.iter().all(|reason| reason.weight == Weight::Untold),
+        "{reasons:?}"
+    );
+    let messages: Vec<&str> = reasons.iter().map(|reason| reason.message.as_str()).collect();
+    assert!(messages.contains(&"whether there is a flavor `SCS-4V-16` is not known: Nova answers 503"));
+    assert!(messages.contains(&"the quota of instances is not known: Nova answers 503"), "{messages:?}");
+}
+
+#[test]
+fn identities_are_read_in_the_words_of_each_version() {
+    let of =
+        |spec: Value| Identity::of(&spec, Some("my-org")).map(|identity| (identity.shown(), identity.region));
+    for (spec, shown) in [
+        (json!({"identityRef": {"name": "a", "cloudName": "one"}}), Some("cloud `one` of Secret my-org/a")),
+        (
+            json!({"identityRef": {"type": "ClusterIdentity", "name": "a", "cloudName": "one"}}),
+            Some("cloud `one` of OpenStackClusterIdentity a"),
+        ),
+        (
+            json!({"identityRef": {"kind": "Secret", "name": "a"}, "cloudName": "two"}),
+            Some("cloud `two` of Secret my-org/a"),
+        ),
+        (json!({"identityRef": {"name": "a"}}), None),
+        (json!({}), None),
+    ] {
+        assert_eq!(of(spec.clone()).map(|(shown, _)| shown).as_deref(), shown, "{spec}");
+    }
+}

@@ -1,0 +1,80 @@
+//! The verdict over what a cloud said.
+
+use capstan_model::object::{FieldPath, ObjectId};
+
+use super::ask::CloudAsk;
+use super::facts::{CloudFacts, Unanswered};
+use super::names::{self, Found};
+use super::quota::{Need, needs};
+
+/// How much a reason counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// Worth reading.
+    Told,
+    /// It could not be found out.
+    Untold,
+    /// It cannot be.
+    Impossible,
+}
+
+/// Why a cloud cannot give what is asked for, or nobody can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloudReason {
+    /// A CamelCase word of a closed set.
+    pub kind: &'static str,
+    /// How much it counts.
+    pub weight: Weight,
+    /// A sentence without any credential.
+    pub message: String,
+    /// The object that asks.
+    pub object: ObjectId,
+    /// The field that asks.
+    pub field: FieldPath,
+}
+
+/// What a project's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same
+/// project, each with its name: they come together.
+pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)]) -> Vec<CloudReason> {
+    let mut found = Found::default();
+    names::judge(ask, facts, &mut found);
+    let (object, field) = &ask.named_by;
+    for need in needs(ask, facts) {
+        let resource = need.resource;
+        let quota = match facts.quota(resource) {
+            Ok(quota) => quota,
+            Err(Unanswered(why)) => {
+                found.untold(object, field, format!("the quota of {} is not known: {why}", resource.words()));
+                continue;
+            }
+        };
+        let Some((limit, free)) = quota.and_then(|quota| Some((quota.limit?, quota.free()?))) else {
+            continue;
+        };
+        let others: Vec<(&str, u64)> = beside
+            .iter()
+            .filter_map(|(who, needs)| {
+                let their = needs.iter().find(|their| their.resource == resource)?;
+                Some((who.as_str(), their.amount))
+            })
+            .collect();
+        let together = others.iter().fold(need.amount, |sum, (_, amount)| sum.saturating_add(*amount));
+        if together <= free {
+            continue;
+        }
+        let of = |amount| resource.amount(amount);
+        let besides: Vec<String> =
+            others.iter().map(|(who, amount)| format!(" and {} for {who}", of(*amount))).collect();
+        let message = format!(
+            "{}: {} more needed ({}){}, {} free of {}",
+            resource.words(),
+            of(need.amount),
+            need.why,
+            besides.concat(),
+            of(free),
+            of(limit),
+        );
+        found.impossible("QuotaExceeded", object, field, message);
+    }
+    found.reasons
+}

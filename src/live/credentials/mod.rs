@@ -1,0 +1,17 @@
+//! Application credentials of a cluster: made, renewed, taken away, with never a moment without a valid one.
+//!
+//! Owns the decision what comes next of one of them ([`next_step`]), from what Keystone has, what the Secret names and
+//! which credential its consumers work with. Does not make them, and sees no secret: who performs a step makes a
+//! credential and writes it into the Secret, and may die in between.
+//!
+//! *Guarantees*, after every single write, however often whoever performs them dies: what the Secret names is there and
+//! has not ended; what a consumer works with is there until it works with the next one or that has ended; after the
+//! next pass Keystone has none that no Secret names.
+//!
+//! *Assumption*: one process at a time performs steps, and nobody else gives credentials names of this beginning.
+
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use step::{Consumer, Facts, Issued, Step, Wish, Written, next_step};
