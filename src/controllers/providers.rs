@@ -39,7 +39,7 @@ const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(50)..=Du
 /// What comes after the look of a pass and before its watches are open is told by nobody: it is looked at once more then.
 const OPENING: Duration = Duration::from_secs(5);
 /// Several changes at once make one pass.
-const GATHERING: Duration = Duration::from_millis(50);
+const GATHERING: Duration = Duration::from_millis(100);
 
 /// Makes passes until cancelled.
 pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationToken) {

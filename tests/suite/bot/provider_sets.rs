@@ -125,7 +125,7 @@ campaigns:
     town.settle().await;
     let branches = || town.open_pulls().into_iter().map(|pull| pull.head_branch).collect::<Vec<_>>();
     assert_eq!(branches(), ["capstan/providers/mc-us/providers"]);
-    let (_, why) = town.standing("providers:mc-eu/providers").await;
+    let (_, why) = town.standing("providers://mc-eu/providers").await;
     let waits = "Wave `rest` of campaign `providers` waits for wave `first`: the pull request of `mc-us/providers` is not merged";
     assert!(why.contains(waits), "{why}");
     let pull = town.open_pulls().remove(0);

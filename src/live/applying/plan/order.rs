@@ -6,6 +6,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{Stage, stage};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::{Role, references};
+use capstan_providers::{GROUP, ProviderKind};
 
 /// What others name an object for decides its place where its kind does not.
 pub(super) struct Order<'a> {
@@ -37,6 +38,10 @@ impl<'a> Order<'a> {
             (Stage::Workers, 1)
         } else if provider && named_as(Role::Data) {
             (Stage::Templates, 0)
+        } else if let Some(kind) = ProviderKind::parse(&id.kind).filter(|_| id.group == GROUP) {
+            // Whoever installs them may begin before all have changed: those that come first change first, behind ConfigMaps
+            // that they are rendered from.
+            (Stage::AddOns, 1 + kind as u8)
         } else if let Some(place) = stage(id) {
             place
         } else if named_as(Role::Standing) {

@@ -156,6 +156,36 @@ fn a_new_cluster_is_applied_whole_and_in_order() {
 }
 
 #[test]
+fn providers_are_applied_in_clusterctls_order_behind_their_config_maps() {
+    let provider = |kind: &str| {
+        format!(
+            "---\napiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: {kind}\nmetadata: {{name: a, namespace: b}}\n"
+        )
+    };
+    let kinds =
+        ["AddonProvider", "BootstrapProvider", "ControlPlaneProvider", "CoreProvider", "IPAMProvider"];
+    let text = kinds.map(provider).concat()
+        + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n";
+    let rendered = objects(&text);
+    let all: Changes = rendered.iter().map(|object| (object.id.clone(), vec![FieldPath::root()])).collect();
+    let nothing = Verdict { state: State::Waiting, owners: Vec::new(), machines: Vec::new() };
+    let plan = plan(&rendered, &all, &LiveObjects::default(), &nothing);
+    let kinds: Vec<&str> =
+        plan.steps.iter().flat_map(|step| step.objects.iter().map(|id| id.kind.as_str())).collect();
+    assert_eq!(
+        kinds,
+        [
+            "ConfigMap",
+            "CoreProvider",
+            "BootstrapProvider",
+            "ControlPlaneProvider",
+            "IPAMProvider",
+            "AddonProvider"
+        ]
+    );
+}
+
+#[test]
 fn workers_wait_while_their_control_plane_changes_or_rolls() {
     let upgrade: &[(&str, &[&str])] = &[
         (CP, &["/spec/version", "/spec/machineTemplate/spec/infrastructureRef/name"]),
