@@ -66,7 +66,9 @@ async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_wh
     let (conclusion, told_of_wrong) = told(wrong);
     assert_eq!(conclusion, "failure");
     assert!(
-        told_of_wrong.starts_with(".capstan.yaml:6 failure `tomorrow` is not a duration"),
+        told_of_wrong.starts_with(
+            ".capstan.yaml:6 failure `campaigns[0].waves[0].soak`: `tomorrow` is not a duration from 0s to 2160h"
+        ),
         "{told_of_wrong}"
     );
     let (conclusion, told_of_right) = told(right);
