@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,7 @@ impl Bot {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
         let log = folder.join("log");
+        let said = fs::File::create(&log).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
             .args(["serve", "--listen", &address, "--internal-listen", "127.0.0.1:0"])
             .args(["--github-api-url", forge.url(), "--github-app-id", &app.id.to_string()])
@@ -51,8 +52,8 @@ impl Bot {
             .env("CAPSTAN_GITHUB_WEBHOOK_SECRET", &app.webhook_secret)
             .env("CAPSTAN_LOG", log_level)
             .env("CAPSTAN_LOG_FORMAT", "json")
-            .stdout(fs::File::create(&log).unwrap())
-            .stderr(Stdio::inherit())
+            .stdout(said.try_clone().unwrap())
+            .stderr(said)
             .spawn()
             .unwrap();
         let bot = Self { child, log };

@@ -1,6 +1,7 @@
 //! What is asked of GitHub: as whom, where, and whether it may be asked again.
 
 use http::Method;
+use jiff::{SignedDuration, Timestamp};
 
 use super::access::{Access, Task};
 use crate::app::budget::{Cost, Resource};
@@ -223,6 +224,16 @@ impl Call {
     pub(super) fn body(mut self, body: serde_json::Value) -> Self {
         self.body = Some(body);
         self
+    }
+
+    /// Asks a list for what is newer than that; what is a little older may come, too. GitHub takes whole seconds. A list
+    /// that reaches back for days begins at a whole hour: the next run asks for the same, and is told where nothing is new.
+    pub(super) fn since(self, since: Timestamp) -> Self {
+        let is_long = Timestamp::now().duration_since(since) > SignedDuration::from_hours(24);
+        let step = if is_long { 3_600 } else { 1 };
+        let from = Timestamp::from_second(since.as_second().div_euclid(step) * step).unwrap_or(since);
+        let call = self.query("since", from.to_string());
+        if is_long { call.conditional() } else { call }
     }
 
     /// Keeps the answer, so that the same read later costs nothing when nothing changed.

@@ -95,14 +95,11 @@ impl GitHub {
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
         let doing = format!("listing recent comments of {}", repository.name);
         let identity = Identity::reading(repository);
-        // GitHub takes whole seconds.
-        let since = jiff::Timestamp::from_second(since.as_second()).unwrap_or(since);
         let call = Call::get(identity, "/repos/{owner}/{repo}/issues/comments", doing)
             .in_repository(repository, &["issues", "comments"])
-            .query("since", since.to_string())
+            .since(since)
             .query("sort", "created")
-            .query("direction", "asc")
-            .conditional();
+            .query("direction", "asc");
         let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
         Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
     }

@@ -109,15 +109,13 @@ impl GitHub {
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
         let found = if numbers.is_empty() {
             let doing = format!("listing recent issues of {}", repository.name);
-            // GitHub takes whole seconds; who was updated since includes who was created since.
-            let from = jiff::Timestamp::from_second(since.as_second()).unwrap_or(since);
+            // Who was updated since includes who was created since.
             let call = Call::get(Identity::reading(repository), LIST, doing)
                 .in_repository(repository, &["issues"])
-                .query("since", from.to_string())
+                .since(since)
                 .query("state", "open")
                 .query("sort", "created")
-                .query("direction", "desc")
-                .conditional();
+                .query("direction", "desc");
             let is_older = |issue: &IssuePayload| issue.created_at < since;
             match self.pages_until(call, |page: Vec<IssuePayload>| page, is_older).await {
                 // Issues are switched off.

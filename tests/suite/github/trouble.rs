@@ -161,7 +161,14 @@ async fn what_has_not_changed_is_not_sent_again() {
     let fleet = Fleet::new().await;
     let first = fleet.github.repositories(fleet.repository.installation).await.unwrap();
     fleet.github.open_pull_requests(&fleet.repository).await.unwrap();
+    // Each run asks from its own time on.
+    let hour = jiff::Timestamp::now().as_second().div_euclid(3_600) * 3_600;
+    let since = |seconds| jiff::Timestamp::from_second(hour - 3 * 24 * 3_600 + seconds).unwrap();
+    assert!(fleet.github.recent_comments(&fleet.repository, since(0)).await.unwrap().is_empty());
+    assert!(fleet.github.opened_issues(&fleet.repository, since(0), &[]).await.unwrap().is_empty());
     fleet.forge.clear_exchanges();
+    fleet.github.recent_comments(&fleet.repository, since(3_599)).await.unwrap();
+    fleet.github.opened_issues(&fleet.repository, since(3_599), &[]).await.unwrap();
     assert_eq!(fleet.github.repositories(fleet.repository.installation).await.unwrap(), first);
     assert!(fleet.github.open_pull_requests(&fleet.repository).await.unwrap().is_empty());
     let requests = fleet.take_requests();
