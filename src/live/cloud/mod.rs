@@ -48,4 +48,4 @@ pub use identity::{Identity, IdentityKind};
 pub use named::Named;
 pub use quota::{Need, needs};
 pub use shared::{Elsewhere, exceeded_together};
-pub use verdict::{CloudReason, Weight, judge};
+pub use verdict::{CloudReason, Weight, judge, unjudged};

@@ -1,5 +1,7 @@
 //! The verdict over what a cloud said.
 
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
 
 use super::ask::CloudAsk;
@@ -31,6 +33,25 @@ pub struct CloudReason {
     pub object: ObjectId,
     /// The field that asks.
     pub field: FieldPath,
+}
+
+/// What of a folder is not judged: Clusters of a managed topology beside templates of OpenStack.
+pub fn unjudged(after: &[RenderedObject]) -> Vec<CloudReason> {
+    if !after.iter().any(|object| object.id.kind.starts_with("OpenStack")) {
+        return Vec::new();
+    }
+    let topologies = after
+        .iter()
+        .filter(|object| is_cluster(&object.id) && object.value.pointer("/spec/topology").is_some());
+    let reason = |cluster: &RenderedObject| CloudReason {
+        kind: "CloudDemandUnknown",
+        weight: Weight::Told,
+        message: "what its machines ask of the cloud comes from its class and variables, and is not judged"
+            .to_owned(),
+        object: cluster.id.clone(),
+        field: FieldPath::of_keys(["spec", "topology"]),
+    };
+    topologies.map(reason).collect()
 }
 
 /// What a project's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same
