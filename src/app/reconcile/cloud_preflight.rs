@@ -3,18 +3,18 @@
 //! *Expected flow*: each folder is read beside the live cluster ([`look`]); then all folders of one question are answered
 //! together ([`answer`]): credentials are read with each folder's own rights, logins and projects are asked side by
 //! side, and of each project once. *Guarantees*: nothing is written, here or there; no byte of a credential stands in a
-//! reason. *Caveat*: proposals of before are remembered by this process, for a day.
+//! reason. *Caveat*: what proposals asked before is remembered by this process, for a day (`cloud_memory`).
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{RefusalKind, place_in_namespaces};
 use capstan_live::cloud::{
-    CloudAsk, CloudReason, Elsewhere, Identity, IdentityKind, Need, Questions, Weight, asks_of,
-    exceeded_together, judge, needs, unjudged,
+    CloudAsk, CloudReason, Identity, IdentityKind, Need, Questions, Weight, asks_of, exceeded_together,
+    judge, needs, unjudged,
 };
 use capstan_live::rollout::rollouts_live;
 use capstan_model::finding::Severity;
@@ -23,7 +23,6 @@ use capstan_model::object::ObjectId;
 use capstan_plan::classes::Elsewhere as Classes;
 use capstan_plan::templates::TemplateNames;
 use futures_util::{StreamExt as _, stream};
-use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -33,45 +32,13 @@ use super::kinds::kinds_of;
 use super::observation::Observation;
 use super::ports::{FleetRecord, PreflightAnswer, PreflightVerdict};
 use super::reason::Reason;
-use super::revision::{Print, Revision};
+use super::revision::Revision;
 use crate::app::ports::{
-    ApiObject, As, CloudCredential, CloudError, CloudProject, CloudSession, Clouds, ManagementCluster,
-    NoClouds,
+    ApiObject, As, CloudCredential, CloudError, CloudProject, CloudSession, ManagementCluster,
 };
 
 /// Logins and projects that are asked at a time.
 const AT_A_TIME: usize = 8;
-/// How long a proposal's needs are remembered.
-const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
-/// So many at most.
-const MOST_REMEMBERED: usize = 2_000;
-
-/// The clouds, and what proposals asked of them lately.
-pub struct CloudPreflight {
-    clouds: Arc<dyn Clouds>,
-    asked: Mutex<BTreeMap<(String, ClusterId), Asked>>,
-}
-
-/// What the head of a proposal needs.
-struct Asked {
-    commit: String,
-    print: Option<Print>,
-    needs: Vec<(CloudProject, Vec<Need>)>,
-    at: Timestamp,
-}
-
-impl CloudPreflight {
-    /// Asks these clouds.
-    pub fn new(clouds: Arc<dyn Clouds>) -> Self {
-        Self { clouds, asked: Mutex::default() }
-    }
-}
-
-impl Default for CloudPreflight {
-    fn default() -> Self {
-        Self::new(Arc::new(NoClouds))
-    }
-}
 
 /// What one folder asks of clouds.
 pub(super) struct CloudLook {
@@ -132,6 +99,7 @@ pub(super) async fn answer(
         return;
     }
     let asked = &ports.cloud_preflight;
+    let clusters: BTreeSet<&ClusterId> = looks.iter().map(|look| &look.cluster).collect();
     let mut said: Vec<(usize, CloudReason)> = Vec::new();
     for (at, look) in looks.iter().enumerate() {
         said.extend(look.unjudged.iter().map(|reason| (at, reason.clone())));
@@ -166,7 +134,7 @@ pub(super) async fn answer(
                 .collect();
             said.extend(judge(ask, &facts, &beside).into_iter().map(|reason| (*at, reason)));
             let own = &all[index].1;
-            let others = asked.elsewhere(fleet, head, looks, &key, ports.clock.now());
+            let others = asked.elsewhere(fleet, head, &clusters, &key, ports.clock.now());
             for (_, message) in exceeded_together(own, &others, &facts) {
                 let (object, field) = ask.named_by.clone();
                 said.push((
@@ -177,7 +145,8 @@ pub(super) async fn answer(
             needed[*at].push((key.clone(), own.clone()));
         }
     }
-    asked.remember(fleet, head, looks, needed, ports.clock.now());
+    let needed = looks.iter().map(|look| &look.cluster).zip(needed).collect();
+    asked.remember(fleet, head, needed, ports.clock.now());
     for (at, reason) in said {
         let Some(answer) = answers.iter_mut().find(|answer| answer.cluster == looks[at].cluster) else {
             continue;
@@ -328,61 +297,4 @@ fn placed(reason: &CloudReason, objects: &[RenderedObject]) -> Reason {
     };
     let severity = if reason.weight == Weight::Impossible { Severity::Error } else { Severity::Warning };
     Reason { severity, ..told }
-}
-
-impl CloudPreflight {
-    /// What other proposals that are still open asked of the same project.
-    fn elsewhere(
-        &self,
-        fleet: &FleetRecord,
-        head: &Revision,
-        looks: &[CloudLook],
-        project: &CloudProject,
-        now: Timestamp,
-    ) -> Vec<Elsewhere> {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let fleet = fleet.key.to_string();
-        let is_open = |of: &str, cluster: &ClusterId, one: &Asked| {
-            let is_asked_now = looks.iter().any(|look| look.cluster == *cluster && of == fleet);
-            // What the default branch has by now is in use, or on its way there.
-            let is_merged = of == fleet && one.print.is_some() && head.print(cluster) == one.print.as_ref();
-            !is_asked_now && !is_merged && now.duration_since(one.at) < REMEMBERED
-        };
-        let same = |other: &CloudProject| {
-            other.keystone == project.keystone
-                && other.region == project.region
-                && other.project == project.project
-        };
-        asked
-            .iter()
-            .filter(|((of, cluster), one)| is_open(of, cluster, one))
-            .flat_map(|((_, cluster), one)| {
-                let commit: String = one.commit.chars().take(7).collect();
-                one.needs.iter().filter(|(other, _)| same(other)).map(move |(_, needs)| Elsewhere {
-                    who: format!("{cluster} at {commit}"),
-                    needs: needs.clone(),
-                })
-            })
-            .collect()
-    }
-
-    fn remember(
-        &self,
-        fleet: &FleetRecord,
-        head: &Revision,
-        looks: &[CloudLook],
-        needed: Vec<Vec<(CloudProject, Vec<Need>)>>,
-        now: Timestamp,
-    ) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|_, one| now.duration_since(one.at) < REMEMBERED);
-        for (look, needs) in looks.iter().zip(needed) {
-            let key = (fleet.key.to_string(), look.cluster.clone());
-            if asked.len() >= MOST_REMEMBERED && !asked.contains_key(&key) {
-                continue;
-            }
-            let print = head.print(&look.cluster).cloned();
-            asked.insert(key, Asked { commit: head.commit.to_string(), print, needs, at: now });
-        }
-    }
 }

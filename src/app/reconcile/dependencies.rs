@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use super::cloud_preflight::CloudPreflight;
+use super::cloud_memory::CloudPreflight;
 use super::dry_run_cache::DryRunCache;
 use super::gate::Gate;
 use super::kinds::Kinds;

@@ -11,6 +11,7 @@
 mod acceptance;
 mod apply;
 mod blocking;
+mod cloud_memory;
 mod cloud_preflight;
 mod conclude;
 mod dependencies;
@@ -43,7 +44,7 @@ mod underway;
 mod unwanted;
 mod wanted;
 
-pub use cloud_preflight::CloudPreflight;
+pub use cloud_memory::CloudPreflight;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;

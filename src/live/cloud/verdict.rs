@@ -2,38 +2,13 @@
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::object::FieldPath;
 
 use super::ask::CloudAsk;
 use super::facts::{CloudFacts, Unanswered};
 use super::names::{self, Found};
 use super::quota::{Need, needs};
-
-/// How much a reason counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
-    /// Worth reading.
-    Told,
-    /// It could not be found out.
-    Untold,
-    /// It cannot be.
-    Impossible,
-}
-
-/// Why a cloud cannot give what is asked for, or nobody can tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloudReason {
-    /// A CamelCase word of a closed set.
-    pub kind: &'static str,
-    /// How much it counts.
-    pub weight: Weight,
-    /// A sentence without any credential.
-    pub message: String,
-    /// The object that asks.
-    pub object: ObjectId,
-    /// The field that asks.
-    pub field: FieldPath,
-}
+use super::reason::{CloudReason, Weight};
 
 /// What of a folder is not judged: Clusters of a managed topology beside templates of OpenStack.
 pub fn unjudged(after: &[RenderedObject]) -> Vec<CloudReason> {

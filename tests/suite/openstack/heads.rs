@@ -156,7 +156,7 @@ async fn what_a_cloud_cannot_give_rejects_the_head_at_its_file_and_line() {
     assert_eq!(
         lines(&answers[0]),
         [
-            "KeyPairNotThere gauss/peu01/base/all.yaml:38: OpenStackMachineTemplate org/cp: there is no key pair `ops`: key pairs belong to a user, so it must be that of this credential's own user",
+            "KeyPairNotThere gauss/peu01/base/all.yaml:37: OpenStackMachineTemplate org/peu01-cp-cf08a1e3: there is no key pair `ops`: key pairs belong to a user, so it must be that of this credential's own user",
             "QuotaExceeded gauss/peu01/base/all.yaml:13: OpenStackCluster org/peu01: cores: 6 more needed (3 machines of SCS-2V-4-20), 5 free of 6",
         ]
     );
@@ -225,10 +225,8 @@ async fn a_refused_login_rejects_and_a_secret_that_is_not_there_is_not_known() {
     assert_eq!(memory.logins.lock().unwrap().len(), 1);
 }
 
-/// The whole walk on the services themselves.
-#[tokio::test]
-async fn a_head_is_tried_on_a_real_cloud_with_the_folders_own_secret() {
-    let Some(cloud) = Cloud::start() else { return };
+/// The whole walk on the services themselves, with the folder's own Secret.
+pub(super) async fn a_head_is_tried(cloud: &Cloud) {
     let clouds: Arc<dyn Clouds> = Arc::new(OpenStack::new(cloud.hosts()));
     let good = cloud.clouds_yaml("gauss", "gauss-pa55word");
     let real = world(clouds.clone(), &["peu01"], &good);

@@ -35,11 +35,11 @@ spec:
   version: v1.36.3
   kubeadmConfigSpec: {}
   machineTemplate:
-    infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackMachineTemplate, name: cp}
+    infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackMachineTemplate, name: peu01-cp}
 ---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
 kind: OpenStackMachineTemplate
-metadata: {name: cp, namespace: org}
+metadata: {name: peu01-cp, namespace: org}
 spec:
   template:
     spec:
@@ -68,13 +68,12 @@ async fn said(cloud: &Cloud, text: &str) -> Vec<(&'static str, String)> {
     reasons.into_iter().map(|one| (one.kind, one.message)).collect()
 }
 
-#[tokio::test]
-async fn each_row_of_a_preflight_once_good_and_once_bad_against_the_services_themselves() {
-    let Some(cloud) = Cloud::start() else { return };
-    assert_eq!(said(&cloud, FOLDER).await, [], "everything is there, and free");
+/// Each row of a preflight, once good and once bad.
+pub(super) async fn each_row_is_told(cloud: &Cloud) {
+    assert_eq!(said(cloud, FOLDER).await, [], "everything is there, and free");
     let image = "{filter: {name: ubuntu-2404-kube-v1.36.3}}";
     let by_id = format!("{{id: {}}}", cloud.text("/images/node"));
-    assert_eq!(said(&cloud, &FOLDER.replace(image, &by_id)).await, []);
+    assert_eq!(said(cloud, &FOLDER.replace(image, &by_id)).await, []);
     let mut twice = [cloud.text("/images/twice/0"), cloud.text("/images/twice/1")];
     twice.sort();
     let mut twins = [cloud.text("/networks/twins/0"), cloud.text("/networks/twins/1")];
@@ -96,13 +95,13 @@ async fn each_row_of_a_preflight_once_good_and_once_bad_against_the_services_the
         ("{name: controller}", "{name: same}", "ServerGroupAmbiguous", "2 server groups are meant by `same`".to_owned()),
     ];
     for (from, to, kind, message) in &rows {
-        let found = said(&cloud, &FOLDER.replace(from, to)).await;
+        let found = said(cloud, &FOLDER.replace(from, to)).await;
         let is_there = |one: &(&str, String)| one.0 == *kind && one.1.contains(message.as_str());
         assert!(found.iter().any(is_there), "{to}: {kind} {message}: {found:?}");
     }
     // Quotas: 10 instances, 20 cores and 50 GiB of memory; 20 ports.
     let many = FOLDER.replace("replicas: 3", "replicas: 11");
-    let found = said(&cloud, &many).await;
+    let found = said(cloud, &many).await;
     assert_eq!(
         found,
         [
@@ -115,7 +114,7 @@ async fn each_row_of_a_preflight_once_good_and_once_bad_against_the_services_the
     );
     let large = FOLDER.replace("SCS-2V-4-20", "SCS-4V-16-50").replace("replicas: 3", "replicas: 5");
     assert_eq!(
-        said(&cloud, &large).await,
+        said(cloud, &large).await,
         [(
             "QuotaExceeded",
             "RAM: 80 GiB more needed (5 machines of SCS-4V-16-50), 50 GiB free of 50 GiB".to_owned()
@@ -128,7 +127,7 @@ async fn each_row_of_a_preflight_once_good_and_once_bad_against_the_services_the
         )
         .replace("replicas: 3", "replicas: 7");
     assert_eq!(
-        said(&cloud, &ports).await,
+        said(cloud, &ports).await,
         [(
             "QuotaExceeded",
             "ports: 22 more needed (7 machines of SCS-2V-4-20, 1 for the router), 20 free of 20".to_owned()

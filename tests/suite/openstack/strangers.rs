@@ -12,9 +12,8 @@ use tokio::net::TcpListener;
 
 use super::keeper::Cloud;
 
-#[tokio::test]
-async fn a_login_that_keystone_refuses_shows_no_byte_of_it_and_what_is_away_is_not_known() {
-    let Some(mut cloud) = Cloud::start() else { return };
+/// A login that Keystone refuses shows no byte of it, and what is away is not known. Stops Keystone at its end.
+pub(super) async fn refused_and_away(cloud: &mut Cloud) {
     let host = cloud.text("/auth_url").replace("http://", "").replace("/v3", "");
     let refused = |status: u16| CloudError::Refused { host: host.clone(), status };
     let wrong = cloud.clouds_yaml("gauss", "wr0ng-pa55word");
@@ -101,7 +100,7 @@ async fn what_is_no_keystone_has_refused_nothing() {
         let error = log_in(&host, &[&host]).await;
         assert_eq!(error, CloudError::Unanswered { host: host.clone(), reason: says.to_owned() });
     }
-    let refusal = "HTTP/1.1 401 No\r\ncontent-length: 63\r\nconnection: close\r\n\r\n{\"error\":{\"code\":401,\"message\":\"s3cr3t\",\"title\":\"Unauthorized\"}}";
+    let refusal = "HTTP/1.1 401 No\r\ncontent-length: 64\r\nconnection: close\r\n\r\n{\"error\":{\"code\":401,\"message\":\"s3cr3t\",\"title\":\"Unauthorized\"}}";
     let host = stub(refusal).await;
     assert_eq!(log_in(&host, &[&host]).await, CloudError::Refused { host: host.clone(), status: 401 });
 }
