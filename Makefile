@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack
 
 CARGO ?= cargo
 
@@ -18,6 +18,7 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 # Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
 LIVE := live::the_whole_loop_on_real_parts
 REAL := operator::
+CLOUD := openstack::real
 MANAGERS := live::providers
 
 test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
@@ -25,14 +26,16 @@ test: prepare-test conformance-descriptions kubectl components plane helm adviso
 	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS)
+	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS) --skip $(CLOUD)
 	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
 	@echo "left out: providers beside the Cluster API operator itself and with their real managers, \`make test-real\` (needs Go; builds for some minutes once)"
+	@echo "left out: preflights and application credentials against Keystone, Glance, Nova and Neutron themselves, \`make test-real\` (needs Python; installs 600 MB once)"
 
-test-real: prepare-test plane components operator ## providers, held against the Cluster API operator itself, and upgraded with their real managers; needs Go, once, for some minutes
+test-real: prepare-test plane components operator openstack ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself; needs Go and Python, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(MANAGERS) -- --nocapture
+	$(CARGO) test --locked --features otlp --test suite $(CLOUD) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -100,6 +103,10 @@ helm:
 operator:
 	@tests/operator/build
 	@tests/operator/managers/build
+
+# Keystone, Glance, Nova and Neutron, which the preflight of a cloud is tried against: by `make test-real` alone.
+openstack:
+	@tests/openstack/build >/dev/null
 
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:

@@ -28,6 +28,7 @@
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
 //! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app` |
 //! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app` |
+//! | [`openstack`] | what a cloud has and has free, asked with a Secret's credential: bounded, from named hosts alone | `app` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
@@ -49,6 +50,7 @@
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `app/generator/sources.rs`, planned by `app/planner` |
 //! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `app/sync/campaigns` acts |
 //! | who is asked whether a wave is well | `app/wave_webhooks.rs` decides whom and when, [`wave_webhooks`] asks |
+//! | what a preflight asks of a cloud | `live/cloud` reads and judges, `app/reconcile/cloud_preflight.rs` gathers, [`openstack`] asks |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
@@ -145,6 +147,7 @@ pub mod dry_run;
 pub mod git;
 pub mod github;
 pub mod k8s;
+pub mod openstack;
 pub mod planner_process;
 pub mod server;
 pub mod state_folder;

@@ -59,6 +59,11 @@ pub struct ReconcileOptions {
     /// [default: none]
     #[arg(long, value_name = "HOST,…")]
     pub provider_hosts: Option<String>,
+    /// Hosts of OpenStack clouds that preflights may ask, with commas between them; each with its port where that is not
+    /// the scheme's own: Keystone and whatever its catalog names. Without any, no cloud is asked
+    /// [env: CAPSTAN_CLOUD_HOSTS] [default: none]
+    #[arg(long, value_name = "HOST,…")]
+    pub cloud_hosts: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
@@ -85,6 +90,7 @@ impl Flags for ReconcileOptions {
         "providers-namespace",
         "provider-timeout-seconds",
         "provider-hosts",
+        "cloud-hosts",
     ];
 
     fn config(&self) -> Option<&Path> {
@@ -103,6 +109,7 @@ impl Flags for ReconcileOptions {
             "providers-namespace" => self.providers_namespace.clone(),
             "provider-timeout-seconds" => self.provider_timeout_seconds.clone(),
             "provider-hosts" => self.provider_hosts.clone(),
+            "cloud-hosts" => self.cloud_hosts.clone(),
             _ => None,
         }
     }
@@ -131,6 +138,8 @@ pub struct ReconcilerConfig {
     pub provider_timeout: Duration,
     /// Hosts from which components of providers may be fetched.
     pub provider_hosts: Vec<HostName>,
+    /// Hosts of clouds that may be asked.
+    pub cloud_hosts: Vec<HostName>,
 }
 
 impl ReconcilerConfig {
@@ -146,13 +155,15 @@ impl ReconcilerConfig {
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
-        let hosts = checked.take(provider_hosts(&sources));
+        let of_providers = checked.take(hosts(&sources, "provider-hosts"));
+        let of_clouds = checked.take(hosts(&sources, "cloud-hosts"));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
         let watches = checked.take(namespace_watches(&sources));
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
         let patience = checked.take(provider_timeout(&sources));
+        let hosts = of_providers.zip(of_clouds);
         match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience, hosts)
         {
             (
@@ -165,7 +176,7 @@ impl ReconcilerConfig {
                 Some(render_memory),
                 Some(providers_namespace),
                 Some(provider_timeout),
-                Some(provider_hosts),
+                Some((provider_hosts, cloud_hosts)),
             ) => Ok(Self {
                 kubeconfig,
                 namespace,
@@ -177,6 +188,7 @@ impl ReconcilerConfig {
                 providers_namespace,
                 provider_timeout,
                 provider_hosts,
+                cloud_hosts,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -207,8 +219,8 @@ fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<Strin
     }
 }
 
-fn provider_hosts(sources: &Sources) -> Result<Vec<HostName>, String> {
-    let Some(setting) = sources.setting("provider-hosts") else { return Ok(Vec::new()) };
+fn hosts(sources: &Sources, name: &'static str) -> Result<Vec<HostName>, String> {
+    let Some(setting) = sources.setting(name) else { return Ok(Vec::new()) };
     let hosts = setting.text.split(',').map(str::trim).filter(|host| !host.is_empty());
     let parsed = hosts.map(|host| {
         HostName::parse(host).map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
@@ -258,6 +270,7 @@ mod tests {
         assert_eq!(config.render_timeout, Duration::from_secs(60));
         assert_eq!(config.provider_timeout, Duration::from_secs(600));
         assert_eq!(config.provider_hosts, []);
+        assert_eq!(config.cloud_hosts, []);
     }
 
     #[test]

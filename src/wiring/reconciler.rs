@@ -10,12 +10,13 @@ use capstan::app::components::{DownloadLimits, Downloads};
 use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{DryRunCache, Gate, Kinds, Ports, Trial, Underway};
+use capstan::app::reconcile::{CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore};
+use capstan::openstack::OpenStack;
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::state_folder::{LockedFolder, UnderwayFile};
 use capstan::telemetry;
@@ -79,6 +80,9 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             claiming: Arc::default(),
             operators: Arc::default(),
             downloads: downloads(&config, &clock)?,
+            cloud_preflight: Arc::new(CloudPreflight::new(Arc::new(OpenStack::new(
+                config.cloud_hosts.iter().map(|host| host.as_str().to_owned()).collect(),
+            )))),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(FolderFirst {

@@ -21,6 +21,7 @@ mod installing;
 mod k8s;
 #[cfg(feature = "demo")]
 mod live;
+mod openstack;
 mod operator;
 mod page;
 mod plane;

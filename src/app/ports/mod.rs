@@ -9,6 +9,7 @@ mod app_manifest;
 mod arrivals;
 mod budgets;
 mod check_run;
+mod cloud;
 mod code_host;
 mod components;
 mod fleet;
@@ -37,6 +38,7 @@ pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use arrivals::{Arrivals, Press, Ticks};
 pub use budgets::{Budgets, Kept, KeptBudget};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
+pub use cloud::{CloudCredential, CloudError, CloudProject, CloudSession, Clouds, NewCredential, NoClouds};
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
     MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+use super::cloud_memory::CloudPreflight;
 use super::dry_run_cache::DryRunCache;
 use super::gate::Gate;
 use super::kinds::Kinds;
@@ -38,4 +39,6 @@ pub struct Ports {
     pub operators: Arc<Operators>,
     /// Fetches components of providers, from the hosts that whoever runs the reconciler named.
     pub downloads: Downloads,
+    /// Asks clouds, before a merge, for what it takes besides.
+    pub cloud_preflight: Arc<CloudPreflight>,
 }

@@ -11,6 +11,8 @@
 mod acceptance;
 mod apply;
 mod blocking;
+mod cloud_memory;
+mod cloud_preflight;
 mod conclude;
 mod dependencies;
 mod dry_run_cache;
@@ -42,6 +44,7 @@ mod underway;
 mod unwanted;
 mod wanted;
 
+pub use cloud_memory::CloudPreflight;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;

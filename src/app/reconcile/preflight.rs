@@ -11,6 +11,7 @@ use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
 use jiff::Timestamp;
 
+use super::cloud_preflight::{self, CloudLook};
 use super::dependencies::Ports;
 use super::dry_runs::try_all;
 use super::observation::observe;
@@ -48,6 +49,7 @@ pub async fn preflight(
     records: &[ClusterRecord],
 ) -> Vec<PreflightAnswer> {
     let mut answers = Vec::new();
+    let mut looks = Vec::new();
     for id in clusters.iter().filter(|id| head.claims.contains_key(id)) {
         let status = records.iter().find(|record| record.spec.cluster == id.as_str());
         let status = status.map(|record| record.status.clone()).unwrap_or_default();
@@ -65,7 +67,8 @@ pub async fn preflight(
         }
         answers.push(match ports.underway.begin(&Subject::head(&fleet.key, id, head)).await {
             Begun::Turn(turn) => {
-                let answer = try_one(ports, fleet, head, id, &status).await;
+                let (answer, clouds) = try_with_clouds(ports, fleet, head, id, &status).await;
+                looks.extend(clouds);
                 ports.underway.end(turn);
                 answer
             }
@@ -77,6 +80,7 @@ pub async fn preflight(
             },
         });
     }
+    cloud_preflight::answer(ports, fleet, head, &looks, &mut answers).await;
     answers
 }
 
@@ -97,9 +101,20 @@ pub(super) async fn try_one(
     id: &ClusterId,
     status: &ManagedClusterStatus,
 ) -> PreflightAnswer {
-    let mut answer = look(ports, fleet, head, id, status).await;
+    try_with_clouds(ports, fleet, head, id, status).await.0
+}
+
+/// The same, and what the folder asks of clouds besides, which is answered for all clusters of a question together.
+async fn try_with_clouds(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    head: &Revision,
+    id: &ClusterId,
+    status: &ManagedClusterStatus,
+) -> (PreflightAnswer, Option<CloudLook>) {
+    let (mut answer, clouds) = look(ports, fleet, head, id, status).await;
     answer.verdict = verdict(answer.verdict, &answer.reasons);
-    answer
+    (answer, clouds)
 }
 
 /// The worst that a reason says; warnings make what is accepted not verifiable at most.
@@ -117,9 +132,10 @@ async fn look(
     head: &Revision,
     id: &ClusterId,
     status: &ManagedClusterStatus,
-) -> PreflightAnswer {
+) -> (PreflightAnswer, Option<CloudLook>) {
     let known = status.names();
-    let answer = |verdict, reasons, names| PreflightAnswer { cluster: id.clone(), verdict, reasons, names };
+    let answer =
+        |verdict, reasons, names| (PreflightAnswer { cluster: id.clone(), verdict, reasons, names }, None);
     // How machines stand is no question of a preflight.
     let observed = match observe(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
         Ok(observed) => observed,
@@ -210,7 +226,8 @@ async fn look(
             reasons.push(untold(&error));
         }
     }
-    answer(verdict, reasons, names)
+    let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
+    (answer(verdict, reasons, names).0, clouds)
 }
 
 /// The API server said nothing of the objects.

@@ -46,6 +46,8 @@ pub struct Revision {
     known: BTreeSet<ClusterId>,
     /// What the settings have others do on this management cluster.
     left_out: Option<String>,
+    /// Of a head that is judged before the merge, what the default branch has.
+    pub before: Option<Arc<Fleet>>,
 }
 
 /// What tells that a folder asks for the same in two commits: its files, and what they render to, which
@@ -255,6 +257,7 @@ impl Revision {
             untried,
             prints,
             known,
+            before: base.map(|base| Arc::clone(&base.fleet)),
         })))
     }
 

@@ -16,6 +16,8 @@
 //! | `names` | whether what is named is there, and fits |
 //! | `quota` | whether what is needed besides is free |
 //! | `shared` | whether two proposals have room together |
+//! | `reason` | what is said of what cannot be, or is not known |
+//! | `verdict` | all of that together |
 //!
 //! # What is asked for
 //!
@@ -35,6 +37,7 @@ mod machine;
 mod named;
 mod names;
 mod quota;
+mod reason;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -47,5 +50,6 @@ pub use facts::{
 pub use identity::{Identity, IdentityKind};
 pub use named::Named;
 pub use quota::{Need, needs};
+pub use reason::{CloudReason, Weight};
 pub use shared::{Elsewhere, exceeded_together};
-pub use verdict::{CloudReason, Weight, judge};
+pub use verdict::{judge, unjudged};

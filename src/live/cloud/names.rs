@@ -8,7 +8,7 @@ use super::ask::CloudAsk;
 use super::facts::{Answer, CloudFacts, Flavor, Image, Unanswered};
 use super::group::Group;
 use super::named::Named;
-use super::verdict::{CloudReason, Weight};
+use super::reason::{CloudReason, Weight};
 
 /// What kubeadm asks of a machine of a control plane
 /// (<https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/install-kubeadm/#before-you-begin>).

@@ -513,6 +513,20 @@ fn what_was_not_answered_is_not_known_and_never_refused() {
 }
 
 #[test]
+fn a_managed_topology_is_not_judged_and_that_is_said() {
+    let text = CLUSTER.replace(
+        "  infrastructureRef:",
+        "  topology: {class: openstack, version: v1.35.1}\n  infrastructureRef:",
+    );
+    let objects = rendered(&text);
+    let said = unjudged(&objects);
+    assert_eq!(said.len(), 1);
+    assert_eq!((said[0].kind, said[0].weight), ("CloudDemandUnknown", Weight::Told));
+    assert_eq!(said[0].object.to_string(), "Cluster my-org/peu01");
+    assert_eq!(unjudged(&rendered(&whole())), []);
+}
+
+#[test]
 fn identities_are_read_in_the_words_of_each_version() {
     let of =
         |spec: Value| Identity::of(&spec, Some("my-org")).map(|identity| (identity.shown(), identity.region));

@@ -1,36 +1,32 @@
 //! The verdict over what a cloud said.
 
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::FieldPath;
 
 use super::ask::CloudAsk;
 use super::facts::{CloudFacts, Unanswered};
 use super::names::{self, Found};
 use super::quota::{Need, needs};
+use super::reason::{CloudReason, Weight};
 
-/// How much a reason counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
-    /// Worth reading.
-    Told,
-    /// It could not be found out.
-    Untold,
-    /// It cannot be.
-    Impossible,
-}
-
-/// Why a cloud cannot give what is asked for, or nobody can tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloudReason {
-    /// A CamelCase word of a closed set.
-    pub kind: &'static str,
-    /// How much it counts.
-    pub weight: Weight,
-    /// A sentence without any credential.
-    pub message: String,
-    /// The object that asks.
-    pub object: ObjectId,
-    /// The field that asks.
-    pub field: FieldPath,
+/// What of a folder is not judged: Clusters of a managed topology beside templates of OpenStack.
+pub fn unjudged(after: &[RenderedObject]) -> Vec<CloudReason> {
+    if !after.iter().any(|object| object.id.kind.starts_with("OpenStack")) {
+        return Vec::new();
+    }
+    let topologies = after
+        .iter()
+        .filter(|object| is_cluster(&object.id) && object.value.pointer("/spec/topology").is_some());
+    let reason = |cluster: &RenderedObject| CloudReason {
+        kind: "CloudDemandUnknown",
+        weight: Weight::Told,
+        message: "what its machines ask of the cloud comes from its class and variables, and is not judged"
+            .to_owned(),
+        object: cluster.id.clone(),
+        field: FieldPath::of_keys(["spec", "topology"]),
+    };
+    topologies.map(reason).collect()
 }
 
 /// What a project's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same

@@ -20,6 +20,8 @@ struct Town {
     writes: u32,
     dies_after: Option<u32>,
     log: Vec<String>,
+    /// What somebody else deleted: nobody can have kept it.
+    taken_away: BTreeSet<String>,
 }
 
 struct Dead;
@@ -62,7 +64,9 @@ impl Town {
 
     /// What holds after every write.
     fn hold(&self) {
-        let lives = |id: &str| self.keystone.get(id).is_some_and(|end| self.now < *end);
+        let lives = |id: &str| {
+            self.taken_away.contains(id) || self.keystone.get(id).is_some_and(|end| self.now < *end)
+        };
         if let Some(secret) = &self.secret {
             assert!(lives(&secret.current), "the Secret names one that is not valid: {self:#?}");
         }
@@ -215,7 +219,7 @@ fn a_consumer_that_lags_keeps_the_old_one_until_that_ends() {
 fn what_somebody_else_took_away_is_made_again() {
     let mut town = Town::new(None);
     town.pass(Wish::Keep);
-    town.keystone.clear();
+    town.taken_away = std::mem::take(&mut town.keystone).into_keys().collect();
     town.pass(Wish::Keep);
     assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c2"]);
     // Without its Secret nobody knows who works with it: the old one stays until the new one is taken up.

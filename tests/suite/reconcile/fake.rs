@@ -91,6 +91,8 @@ impl FakeCluster {
             ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
             ("infrastructure.cluster.x-k8s.io", "DevCluster"),
             ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
+            ("infrastructure.cluster.x-k8s.io", "OpenStackCluster"),
+            ("infrastructure.cluster.x-k8s.io", "OpenStackMachineTemplate"),
             ("operator.cluster.x-k8s.io", "CoreProvider"),
             ("operator.cluster.x-k8s.io", "InfrastructureProvider"),
         ] {

@@ -27,4 +27,4 @@ mod rows;
 mod set_preflight;
 mod status_store;
 mod trials;
-mod world;
+pub(crate) mod world;

@@ -22,8 +22,8 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    DryRunCache, Gate, Interruption, Kinds, Operators, Ports, ReconcileOutcome, ReconcileRequest, Trial,
-    Underway, reconcile,
+    CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, Ports, ReconcileOutcome,
+    ReconcileRequest, Trial, Underway, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -61,6 +61,7 @@ pub(crate) struct World {
     pub(crate) operators: Arc<Operators>,
     /// From no host, unless a test says so.
     pub(crate) downloads: Mutex<Downloads>,
+    pub(crate) cloud_preflight: Arc<CloudPreflight>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -149,6 +150,7 @@ impl World {
             bot: FakeBot::default(),
             fleet: Mutex::new(fleet()),
             downloads: Mutex::new(super::providers::downloads(&[], clock.clone())),
+            cloud_preflight: Arc::default(),
             underway: Arc::default(),
             clock,
             kinds: Arc::default(),
@@ -222,6 +224,7 @@ impl World {
             claiming: Arc::clone(&self.claiming),
             operators: Arc::clone(&self.operators),
             downloads: self.downloads.lock().unwrap().clone(),
+            cloud_preflight: Arc::clone(&self.cloud_preflight),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),

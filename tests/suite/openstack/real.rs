@@ -1,0 +1,13 @@
+//! The stories on Keystone, Glance, Nova and Neutron themselves: one cloud for all of them.
+
+use super::keeper::Cloud;
+use super::{heads, renewing, rows, strangers};
+
+#[tokio::test]
+async fn preflights_and_credentials_against_the_services_themselves() {
+    let Some(mut cloud) = Cloud::start() else { return };
+    rows::each_row_is_told(&cloud).await;
+    heads::a_head_is_tried(&cloud).await;
+    renewing::credentials_are_renewed(&cloud).await;
+    strangers::refused_and_away(&mut cloud).await;
+}

@@ -1,0 +1,129 @@
+//! Application credentials on Keystone itself: the steps that are decided, performed by somebody who dies between them.
+
+use std::sync::Arc;
+
+use capstan::app::ports::{CloudError, CloudSession};
+use capstan_live::credentials::{Consumer, Facts, Step, Wish, Written, next_step};
+use jiff::{SignedDuration, Timestamp};
+use secrecy::ExposeSecret as _;
+use serde_json::json;
+
+use super::keeper::Cloud;
+
+/// A cluster's Secret and the one who works with it.
+struct Holder {
+    session: Arc<dyn CloudSession>,
+    now: Timestamp,
+    written: Option<(Written, String)>,
+    consumer: Option<String>,
+    made: u32,
+}
+
+/// Who dies, after which write.
+struct Dies(Option<u32>);
+
+impl Holder {
+    async fn facts(&self, wish: Wish) -> Facts {
+        Facts {
+            now: self.now,
+            wish,
+            lifetime: SignedDuration::from_hours(720),
+            issued: self.session.credentials("capstan-org-peu01-capo").await.unwrap(),
+            written: self.written.as_ref().map(|(written, _)| written.clone()),
+            consumers: self
+                .consumer
+                .iter()
+                .map(|on| Consumer { what: "CAPO".to_owned(), on: Some(on.clone()) })
+                .collect(),
+        }
+    }
+
+    /// A pass; `false` where whoever made it died.
+    async fn pass(&mut self, wish: Wish, dies: &Dies) -> bool {
+        let mut writes = 0;
+        let mut dead = || {
+            writes += 1;
+            dies.0 == Some(writes)
+        };
+        loop {
+            match next_step(&self.facts(wish).await) {
+                Step::Issue { expires_at, previous } => {
+                    self.made += 1;
+                    let name = format!("capstan-org-peu01-capo-{}", self.made);
+                    let new = self.session.issue(&name, expires_at).await.unwrap();
+                    if dead() {
+                        return false;
+                    }
+                    let written = Written { current: new.id, issued_at: self.now, expires_at, previous };
+                    self.written = Some((written, new.secret.expose_secret().to_owned()));
+                }
+                Step::Revoke(id) => self.session.revoke(&id).await.unwrap(),
+                Step::Forget(previous) => {
+                    if let Some((written, _)) = &mut self.written {
+                        written.previous = previous;
+                    }
+                }
+                Step::RemoveSecret => self.written = None,
+                Step::Wait { .. } | Step::Gone => return true,
+            }
+            if dead() {
+                return false;
+            }
+        }
+    }
+}
+
+/// Application credentials are renewed, and none is left, whoever dies.
+pub(super) async fn credentials_are_renewed(cloud: &Cloud) {
+    let session = cloud.log_in(&cloud.clouds_yaml("gauss", "gauss-pa55word")).await.unwrap();
+    let now = Timestamp::now();
+    let mut holder = Holder { session: session.clone(), now, written: None, consumer: None, made: 0 };
+    let yaml = |id: &str, secret: &str| {
+        json!({"clouds": {"openstack": {"auth_type": "v3applicationcredential", "auth": {
+            "auth_url": cloud.text("/auth_url"),
+            "application_credential_id": id,
+            "application_credential_secret": secret,
+        }}}})
+        .to_string()
+    };
+    let all = async || session.credentials("capstan-org-peu01-capo").await.unwrap();
+    // Killed after it was made, and nobody knows its secret: the next pass takes it away.
+    assert!(!holder.pass(Wish::Keep, &Dies(Some(1))).await);
+    assert_eq!(all().await.len(), 1);
+    assert!(holder.pass(Wish::Keep, &Dies(None)).await);
+    assert_eq!(all().await.len(), 1);
+    let (first, secret) = holder.written.clone().unwrap();
+    let used = cloud.log_in(&yaml(&first.current, &secret)).await.unwrap();
+    holder.consumer = Some(first.current.clone());
+    // Restricted: it makes no other, and deletes none.
+    assert!(matches!(
+        used.issue("capstan-org-peu01-capo-x", first.expires_at).await,
+        Err(CloudError::Unusable(_))
+    ));
+    assert!(used.revoke(&first.current).await.is_err());
+    // A name that is taken.
+    let taken = format!("capstan-org-peu01-capo-{}", holder.made);
+    assert!(matches!(session.issue(&taken, first.expires_at).await, Err(CloudError::Unusable(_))));
+    // Renewed at two thirds; both are valid until the new one is worked with.
+    holder.now += SignedDuration::from_hours(480);
+    for dies in [1, 2, 3] {
+        assert!(!holder.pass(Wish::Keep, &Dies(Some(dies))).await, "{dies}");
+        cloud.log_in(&yaml(&first.current, &secret)).await.unwrap();
+    }
+    assert!(holder.pass(Wish::Keep, &Dies(None)).await);
+    let (second, new) = holder.written.clone().unwrap();
+    assert_ne!(second.current, first.current);
+    assert_eq!(all().await.len(), 2);
+    cloud.log_in(&yaml(&first.current, &secret)).await.unwrap();
+    cloud.log_in(&yaml(&second.current, &new)).await.unwrap();
+    holder.consumer = Some(second.current.clone());
+    assert!(holder.pass(Wish::Keep, &Dies(None)).await);
+    assert_eq!(all().await.len(), 1);
+    let error = cloud.log_in(&yaml(&first.current, &secret)).await.err().unwrap();
+    assert!(matches!(error, CloudError::Refused { status: 404, .. }), "{error}");
+    cloud.log_in(&yaml(&second.current, &new)).await.unwrap();
+    // And taken away.
+    assert!(!holder.pass(Wish::Remove, &Dies(Some(1))).await);
+    assert!(holder.pass(Wish::Remove, &Dies(None)).await);
+    assert_eq!((all().await.len(), holder.written.is_none()), (0, true));
+}
