@@ -68,7 +68,7 @@ fn what_a_service_cannot_say_is_told_with_its_place() {
         ),
         (
             "services:\n- {name: a, role: network, from: {folder: services/a}}\n",
-            "gauss/peu01/capstan.yaml:2:19: `services[0].role` must be `cni`, `ccm`, `csi`, `metrics` or `other`, found the string \"network\"",
+            "gauss/peu01/capstan.yaml:2:19: `services[0].role` must be cni, ccm, csi, metrics or other, found the string \"network\"",
         ),
         ("services:\n- {name: a}\n", "gauss/peu01/capstan.yaml:2:3: `services[0]` lacks the key `from`"),
         (
