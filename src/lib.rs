@@ -55,6 +55,7 @@
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
+//! | what becomes of the services inside a cluster | `plan/services` (decide), `app/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `app/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |

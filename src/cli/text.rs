@@ -9,7 +9,8 @@ use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, SidebarStanding, So
 use capstan_plan::settings::TitleTemplate;
 
 use capstan_plan::upgrade::{
-    Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, Versions, whole_of,
+    Basis, Certainty, Change, Conflict, Retarget, Rollout, ServiceChange, ServiceCourse, Side, Upgrade,
+    Versions, whole_of,
 };
 use capstan_providers::ProviderChange;
 use clap::builder::styling::{AnsiColor, Style};
@@ -32,6 +33,10 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
             "  {}",
             [&[component.to_string()], component.changelogs.as_slice()].concat().join(" ")
         );
+    }
+    if !upgrade.services.is_empty() {
+        let _ = writeln!(text, "  services");
+        upgrade.services.iter().for_each(|item| service(&mut text, item));
     }
     if !upgrade.changes.is_empty() {
         let verb = if upgrade.blocked.is_empty() { "changes" } else { "would change" };
@@ -70,6 +75,30 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         }
     }
     text
+}
+
+fn service(text: &mut String, service: &ServiceChange) {
+    let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "present".to_owned());
+    let (from, to) = (version(&service.from), version(&service.to));
+    let course = match service.course {
+        ServiceCourse::Add => format!("{to} comes"),
+        ServiceCourse::Modify if service.from == service.to => format!("{to}, changes"),
+        ServiceCourse::Modify => format!("{from} -> {to}"),
+        ServiceCourse::Remove => format!("{from} goes"),
+    };
+    let settings = match service.settings.as_slice() {
+        [] => String::new(),
+        keys => format!("; in capstan.yaml: {}", keys.join(", ")),
+    };
+    let _ = writeln!(text, "    {} ({})  {course}{settings}", service.name, service.role);
+    for edit in &service.kept {
+        let _ = writeln!(
+            text,
+            "      stays as it was edited: {}  {}",
+            edit.object,
+            path_of(&edit.object, &edit.path)
+        );
+    }
 }
 
 fn heading(text: &mut String, upgrade: &Upgrade) {

@@ -158,6 +158,7 @@ mod tests {
             components: vec![],
             providers: vec![],
             unasked: vec![],
+            services: vec![],
             values: None,
             blocked: if blocked { vec!["No.".to_owned()] } else { vec![] },
             notes: vec![],

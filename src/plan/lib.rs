@@ -25,6 +25,7 @@
 //! | [`inference`] | which release a base comes from that records none | `merge` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
+//! | [`services`] | what runs inside a cluster, from release to release | `layout`, `merge`, `release`, `settings`, `upgrade` |
 //! | [`inventory`] | what the inventory says of each cluster, and releases under its values | `merge`, `release`, `settings`, `upgrade` |
 //! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `inventory`, `layout`, `merge`, `provider_set`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`creation`] | a new cluster, made from a release | `flux`, `layout`, `merge`, `settings`, `substitution`, `upgrade` |
@@ -82,6 +83,7 @@ pub mod proposal;
 pub mod provider_set;
 pub mod release;
 pub mod retirement;
+pub mod services;
 pub mod settings;
 mod strangers;
 pub mod substitution;

@@ -5,7 +5,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
-use super::{Block, BlockKey, provider_changes, tables, values};
+use super::{Block, BlockKey, provider_changes, service_changes, tables, values};
 use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
 use capstan_model::wording::{count, sentence};
@@ -270,6 +270,7 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         "conflicts",
     );
     section(provider_changes::HEAD.to_owned(), &provider_changes::rows(upgrade), 16_000, "providers");
+    section(service_changes::HEAD.to_owned(), &service_changes::rows(upgrade), 16_000, "services");
     section(
         format!("\n### Components and apps\n\n{}", tables::COMPONENTS_HEAD),
         &tables::component_rows(&upgrade.components),

@@ -74,6 +74,7 @@ pub(crate) fn upgrade() -> Upgrade {
         components: vec![],
         providers: vec![],
         unasked: vec![],
+        services: vec![],
         values: None,
         blocked: vec![],
         notes: vec![],

@@ -98,6 +98,7 @@ mod tests {
             components: vec![],
             providers: vec![],
             unasked: vec![],
+            services: vec![],
             values: None,
             blocked: vec![],
             notes: vec![],

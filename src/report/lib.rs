@@ -24,6 +24,7 @@
 //! | [`awaited`] | what the next step of a cluster waits for | `preflight` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
+//! | [`service_changes`] | what becomes of what runs inside a cluster | `markdown` |
 //! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
 //! | [`field_diff`] | changes of fields as a diff | `markdown`, `values` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
@@ -35,7 +36,7 @@
 //! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
-//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `tables`, `title`, `values` |
+//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
 //! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
 //! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state` |
@@ -73,6 +74,7 @@ mod provider_changes;
 mod rollout;
 mod rollout_comment;
 mod sarif;
+mod service_changes;
 mod standing;
 mod state;
 mod tables;

@@ -1,7 +1,7 @@
 //! A new cluster, made from a release, and what is known of it before anything is written: that it would be found, that
 //! nobody else has its name, that an upgrade to its release is none, and what the rules say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_kustomize::render::{self, Edited};
@@ -17,9 +17,10 @@ use capstan_model::version::ReleaseVersion;
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::creation::{CreatedCluster, FolderShape, MadeCluster, Makes, NewCluster, NotMade, make};
 use capstan_plan::layout::TargetFolder;
-use capstan_plan::merge::AppliedBy;
+use capstan_plan::merge::{AppliedBy, ClusterFacts};
 use capstan_plan::policy::{Scope, Snapshot, folders_of, validate};
 use capstan_plan::release::Release;
+use capstan_plan::services::bring_services;
 use capstan_plan::upgrade::ChangeSource;
 use capstan_plan::verbs::ClusterFrom;
 
@@ -56,7 +57,7 @@ impl Fleet {
             source.as_deref().map_err(|refused| NotPossible::from(refused.clone()))?;
         let claimed_by = self.settings.claimed_by(id).map_err(Refused::from)?;
         let applied = if claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
-        let made = make(NewCluster {
+        let mut made = make(NewCluster {
             id,
             makes: Makes::Cluster,
             base: &self.settings.clusters.base.inside(id.folder()),
@@ -68,6 +69,9 @@ impl Fleet {
             shape: &FolderShape::of_neighbours(self.tree.as_ref(), self.layout(), id),
             schemas: self.schemas(),
         })?;
+        if applied == AppliedBy::Reconciler {
+            self.bring_services(id, release, &wanted.variables, &mut made)?;
+        }
         let after = self.after(&made.files);
         let folder = after.found(id)?;
         let name = ReleaseName::Id(release.id.clone());
@@ -94,6 +98,46 @@ impl Fleet {
             claimed_by: claimed_by.map(|management| management.name.clone()),
             notes,
         })
+    }
+
+    /// The services that its release has come with a new cluster.
+    fn bring_services(
+        &self,
+        id: &ClusterId,
+        release: &Release,
+        variables: &BTreeMap<String, String>,
+        made: &mut MadeCluster,
+    ) -> Result<(), NotPossible> {
+        let sources = &self.shared.sources;
+        let services = sources.services_of(self.releases_tree(), release, self.schemas())?;
+        if services.is_empty() {
+            return Ok(());
+        }
+        let facts = ClusterFacts {
+            id: id.clone(),
+            kind: TargetKind::Cluster,
+            base_folder: self.settings.clusters.base.inside(id.folder()),
+            base: Vec::new(),
+            contents: Vec::new(),
+            overlay: Vec::new(),
+            record: None,
+            variables: variables.clone(),
+            flux: self.flux_index().post_build(id),
+            release: None,
+            applied: AppliedBy::Reconciler,
+            classes_used_elsewhere: Vec::new(),
+        };
+        let files = std::mem::take(&mut made.files);
+        let planned = bring_services(&facts, &services, files, self.schemas()).map_err(Refused::from)?;
+        if let Some(why) = planned.upgrade.blocked.first() {
+            return Err(NotPossible::Failed(format!(
+                "the services of {} cannot be brought: {why}",
+                release.id
+            )));
+        }
+        made.files = planned.intended;
+        made.findings.extend(planned.upgrade.findings);
+        Ok(())
     }
 
     /// Whether a folder may be a new cluster's.

@@ -44,6 +44,7 @@ mod releases;
 mod render_reads;
 mod renders;
 mod retirement;
+mod service_step;
 mod sources;
 mod step_facts;
 mod valued;

@@ -387,6 +387,7 @@ impl<'a> Step<'a> {
             if let Some(valued) = &sources.valued {
                 planned.intended.extend(valued.record(&tree, cluster));
             }
+            self.plan_services(facts, sources.release, request, &mut planned)?;
             let (unknown, unread) = self.offered.unknown_release(conditions, contents);
             let brought = self.offered.reading.standing.brought_by(sources.release);
             planned.upgrade.kubernetes = brought.cloned();

@@ -10,9 +10,10 @@ use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 use capstan_plan::inventory::ReleaseTemplates;
-use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder};
+use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder, services_in};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
+use capstan_plan::services::ReleaseServices;
 use capstan_plan::settings::FOLDER_FILE;
 use capstan_plan::upgrade::{ChangeSource, GiantSwarmRelease};
 
@@ -27,6 +28,7 @@ pub(super) type ReadSource = Result<Box<dyn ChangeSource>, Refused>;
 pub(super) struct Sources {
     read: Mutex<BTreeMap<Key, Arc<ReadSource>>>,
     templates: Mutex<BTreeMap<Key, Arc<ReleaseTemplates>>>,
+    services: Mutex<BTreeMap<Key, Arc<ReleaseServices>>>,
     components: Mutex<BTreeMap<(RepoPath, TreeId), Arc<Component>>>,
     /// Those with templates, as clusters' values have them.
     pub(super) renders: Renders,
@@ -105,6 +107,54 @@ impl Sources {
             read_release.content = Some(id.clone());
             read_templates(&tree, &read_release)
         })
+    }
+
+    /// What a release of the snapshot brings of services.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(super) fn services_of(
+        &self,
+        tree: &dyn Tree,
+        release: &Release,
+        schemas: &Schemas,
+    ) -> Result<Arc<ReleaseServices>, Refused> {
+        self.cached_services(Key::Folder(release.folder.clone()), || {
+            Ok(ReleaseServices::read(tree, release, schemas)?)
+        })
+    }
+
+    /// The same of content from elsewhere.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub(super) fn services_of_content(
+        &self,
+        content: &ReleaseContent,
+        release: &ReleaseId,
+        id: &ContentId,
+        schemas: &Schemas,
+    ) -> Result<Arc<ReleaseServices>, Refused> {
+        self.cached_services(Key::Content(id.clone()), || {
+            let tree = Standalone::new(release, content.clone(), &id.reads);
+            let found = Release::read(&tree, &standing_alone(&tree, release)?);
+            let read_release = found.map_err(|error| alone(release, error))?;
+            Ok(ReleaseServices::read(&tree, &read_release, schemas)?)
+        })
+    }
+
+    fn cached_services(
+        &self,
+        key: Key,
+        read: impl FnOnce() -> Result<ReleaseServices, Refused>,
+    ) -> Result<Arc<ReleaseServices>, Refused> {
+        let mut known = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(services) = known.get(&key) {
+            return Ok(Arc::clone(services));
+        }
+        let services = Arc::new(read()?);
+        known.insert(key, Arc::clone(&services));
+        Ok(services)
     }
 
     fn cached_templates(
@@ -255,5 +305,6 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
         manifest: at("release.yaml"),
         notes: at("README.md"),
         settings: at(FOLDER_FILE),
+        services: services_in(tree, root),
     })
 }

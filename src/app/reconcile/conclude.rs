@@ -94,7 +94,7 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Ended::Applied => {
             says.that(Refused, False, "Accepted", "");
             if withheld {
-                says.that(Applied, False, "WorkersWithheld", "workers wait until the control plane is done");
+                says.that(Applied, False, "WorkersWithheld", &status.withheld.join("\n"));
             } else {
                 says.that(Applied, True, "Applied", "");
             }

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use capstan_kustomize::render::Rendered;
-use capstan_live::applying::{Beyond, Home, Outside, Surroundings, boundary, place_in_namespaces};
+use capstan_live::applying::{
+    Beyond, Home, LiveCluster, Outside, Surroundings, boundary, overlay_selects, place_in_namespaces,
+    strangers,
+};
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
 
@@ -17,7 +20,7 @@ use super::resources::ServiceAccountSpec;
 use super::revision::Revision;
 use super::unwanted::Unwanted;
 use crate::app::generator::Fleet;
-use crate::app::ports::{As, ManagementCluster, ServiceAccount};
+use crate::app::ports::{ApiKind, As, ManagementCluster, ServiceAccount};
 
 /// What one cluster folder asks for.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub(super) struct Wanted {
     pub(super) disputed: Vec<Outside>,
 }
 
-/// Renders a folder and checks its boundary.
+/// Renders a folder and checks its boundary, also against Clusters that only the management cluster knows.
 pub(super) async fn read(
     revision: &Revision,
     id: &ClusterId,
@@ -57,6 +60,7 @@ pub(super) async fn read(
     let outside = |outside: Outside| Reason::of_outside(&outside);
     let home = place_in_namespaces(&mut rendered, &scopes)
         .map_err(|found| Unwanted::Refused(vec![outside(*found)]))?;
+    let clusters = if overlay_selects(&rendered) { clusters_in(live, &home).await? } else { Vec::new() };
     let around = Surroundings {
         folder: id,
         settings: revision.fleet.settings(),
@@ -64,8 +68,11 @@ pub(super) async fn read(
         neighbours: Some(&revision.neighbours),
     };
     let beyond = boundary(&rendered, &home, &around, &revision.owners);
-    let (disputed, beyond): (Vec<_>, Vec<_>) =
+    let (disputed, mut beyond): (Vec<_>, Vec<_>) =
         beyond.into_iter().partition(|outside| matches!(outside.why, Beyond::TwoFolders(_)));
+    if beyond.is_empty() {
+        beyond = strangers(&rendered, &home, &around, &clusters);
+    }
     if !beyond.is_empty() {
         return Err(Unwanted::Refused(beyond.into_iter().map(outside).collect()));
     }
@@ -74,6 +81,17 @@ pub(super) async fn read(
         .map_err(|refused| Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]))?;
     let by = applier(account, &home)?;
     Ok(Wanted { rendered, home, tombstones, by, disputed })
+}
+
+/// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some are nobody's folder's.
+async fn clusters_in(live: &dyn ManagementCluster, home: &Home) -> Result<Vec<LiveCluster>, Unwanted> {
+    let kind = ApiKind::preferred("cluster.x-k8s.io", "Cluster");
+    let mut found = Vec::new();
+    for namespace in home.namespaces() {
+        let listed = live.list(&As::Reconciler, &kind, Some(namespace), &[]).await?;
+        found.extend(listed.iter().filter_map(LiveCluster::of));
+    }
+    Ok(found)
 }
 
 /// With whose rights a folder is applied: those of the account in its own namespace, where the Fleet names

@@ -1,5 +1,7 @@
 //! A cluster folder as a whole: what its base gives, and what its overlay makes of it.
 
+use std::collections::BTreeSet;
+
 use super::budget::{Budget, LOOK};
 use super::dialect::Dialect;
 use super::error::RenderError;
@@ -38,7 +40,8 @@ pub(super) fn render(
         .flatten()
         .collect();
     let builder = Builder::new(&loader, own);
-    let mut cluster = Cluster { folders, builder, passed_over: Vec::new() };
+    let beside = beside_base(tree, folders);
+    let mut cluster = Cluster { folders, builder, beside, passed_over: Vec::new() };
     let base = cluster.base()?;
     let has_overlay = !tree.entries_in(&folders.overlay).is_empty();
     let whole =
@@ -73,7 +76,30 @@ pub(super) fn kustomized(
 struct Cluster<'a> {
     folders: &'a Folders,
     builder: Builder<'a>,
+    /// Folders of the overlay that are for what lies beside base.
+    beside: Vec<RepoPath>,
     passed_over: Vec<RepoPath>,
+}
+
+/// What lies beside a base in folders of its own, one a service, is rendered for itself: so are the overlay's folders of
+/// the same names.
+const BESIDE: &str = "services";
+
+fn beside_base(tree: &dyn Tree, folders: &Folders) -> Vec<RepoPath> {
+    let inside = |folder: &RepoPath| folder.join(BESIDE).ok();
+    if folders.base == folders.cluster {
+        return Vec::new();
+    }
+    let Some((own, of_overlay)) = inside(&folders.cluster).zip(inside(&folders.overlay)) else {
+        return Vec::new();
+    };
+    let names = tree.entries_in(&of_overlay).iter().filter_map(|entry| {
+        let (name, _) = entry.path.below(&of_overlay)?.split_once('/')?;
+        Some(name)
+    });
+    let names: BTreeSet<&str> = names.collect();
+    let there = |name: &&str| own.join(name).is_ok_and(|folder| !tree.entries_in(&folder).is_empty());
+    names.into_iter().filter(there).filter_map(|name| of_overlay.join(name).ok()).collect()
 }
 
 /// Whether a file only lies beside manifests: Fleet's `fleet.yaml`, values of a chart, a machine configuration
@@ -251,12 +277,14 @@ impl<'a> Cluster<'a> {
         Ok(resources)
     }
 
-    /// With `base: "."` neither the overlay nor Capstan's own files are part of the base.
+    /// With `base: "."` neither the overlay nor Capstan's own files are part of the base; what an overlay has for what
+    /// lies beside base is no part of it.
     fn is_foreign(&self, path: &RepoPath, folder: &RepoPath) -> bool {
         let overlay = &self.folders.overlay;
         let in_overlay =
             folder != overlay && !folder.is_in(overlay) && (path.is_in(overlay) || path == overlay);
-        in_overlay || self.builder.own.contains(path)
+        let beside = || self.beside.iter().any(|folder| path == folder || path.is_in(folder));
+        in_overlay || self.builder.own.contains(path) || folder == overlay && beside()
     }
 }
 

@@ -16,6 +16,7 @@
 //!
 //! | file | tells |
 //! |---|---|
+//! | `cloud_objects` | how objects of the OpenStack resource controller stand, and which of them machines name |
 //! | `boundary` | what a folder may not bring: what `capstan_plan::boundary` says, and what is another's |
 //! | `owners`, `disputes` | whose an object is, of several folders and Fleets |
 //! | `guards` | what would hurt the live cluster |
@@ -31,6 +32,7 @@
 //! | `refusal` | what the API server answered |
 
 mod boundary;
+mod cloud_objects;
 mod differs;
 mod disputes;
 mod guards;
@@ -50,7 +52,8 @@ pub(crate) mod testing;
 
 pub use boundary::boundary;
 pub use capstan_plan::boundary::{
-    Beyond, Home, Outside, Scope, Scopes, Surroundings, is_of_ownership, place_in_namespaces,
+    Beyond, Home, LiveCluster, Outside, Scope, Scopes, Surroundings, is_of_ownership, overlay_selects,
+    place_in_namespaces, strangers,
 };
 pub use differs::differs;
 pub use disputes::{Dispute, Elsewhere, Rival, is_new, of_other_fleets, settle};

@@ -41,6 +41,7 @@ entries! {
     INCOMPLETE_UPGRADE: "incomplete-upgrade", Error, Never;
     INVALID_DEFINITION: "invalid-definition", Warning, Free;
     INVALID_LAYOUT: "invalid-layout", Error, Free;
+    INVALID_SERVICES: "invalid-services", Error, Never;
     INVALID_SETTINGS: "invalid-settings", Error, Never;
     INVALID_YAML: "invalid-yaml", Error, Free;
     INVENTORY_CYCLE: "inventory-cycle", Error, Free;
@@ -103,6 +104,7 @@ entries! {
     ROLLOUT_WITHOUT_CHANGE: "rollout-without-change", Warning, Free;
     SECRET_IN_CLEAR_TEXT: "secret-in-clear-text", Error, Free;
     SECRET_VARIABLE: "secret-variable", Warning, Free;
+    SERVICES_NOT_CLAIMED: "services-not-claimed", Warning, Free;
     SPLIT_ROLLOUT: "split-rollout", Warning, Free;
     STEP_GROUP_SPLIT: "step-group-split", Error, Never;
     TEMPLATE_EDITED_IN_PLACE: "template-edited-in-place", Error, Free;

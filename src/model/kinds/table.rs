@@ -268,6 +268,14 @@ const OTHERS: &[Row] = &[
         stage: (Stage::Credentials, 1),
         ..CREDENTIAL
     },
+    // What a cloud must have before a cluster: <https://k-orc.cloud>.
+    Row {
+        groups: Groups::Are(&["openstack.k-orc.cloud"]),
+        kinds: &["*"],
+        role: KindRole::Part,
+        stage: (Stage::Credentials, 3),
+        ..CREDENTIAL
+    },
 ];
 
 const CREDENTIAL: Row = Row {

@@ -14,7 +14,11 @@ use capstan_model::object::FieldPath;
 const RELEASE: &str = "capstan.dev/release";
 
 /// Where an object names the cluster that it belongs to.
-const CLUSTER_NAMES: &[&str] = &["/spec/clusterName", "/spec/template/spec/clusterName"];
+const CLUSTER_NAMES: &[&str] =
+    &["/spec/clusterName", "/spec/template/spec/clusterName", "/spec/clusterRef/name"];
+
+/// What a ClusterResourceSet brought to the Cluster of its name.
+const BINDING: (&str, &str) = ("addons.cluster.x-k8s.io", "ClusterResourceSetBinding");
 
 fn is_mark(key: &str) -> bool {
     let domain = key.split('/').next().unwrap_or_default();
@@ -74,6 +78,10 @@ pub(super) fn belongs(object: &RenderedObject, home: &Home, outside: &mut impl F
         if let Some(field) = FieldPath::parse(pointer) {
             outside(field, Beyond::OtherCluster { cluster });
         }
+    }
+    let is_binding = (object.id.group.as_str(), object.id.kind.as_str()) == BINDING;
+    if let Some(cluster) = Some(object.id.name.as_str()).filter(|_| is_binding).and_then(foreign) {
+        outside(FieldPath::root().key("metadata").key("name"), Beyond::OtherCluster { cluster });
     }
     let label = FieldPath::root().key("metadata").key("labels").key(CLUSTER_NAME_LABEL);
     if let Some(cluster) = text(&object.value, &label.to_string()).and_then(foreign) {

@@ -31,6 +31,8 @@ mod neighbours;
 mod origin;
 mod outside;
 mod reach;
+#[cfg(test)]
+mod reach_tests;
 mod references;
 mod selectors;
 mod sets;
@@ -53,6 +55,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use neighbours::{Around, Neighbours};
 pub use outside::{Beyond, Outside, is_of_ownership};
+pub use reach::LiveCluster;
 
 /// What a folder is judged by, besides its own render.
 #[derive(Debug, Clone, Copy)]
@@ -78,13 +81,7 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
     let is_set = around.settings.names_providers(around.folder);
     let mut found = Vec::new();
     for object in &rendered.objects {
-        let origin = match base.get(&object.id) {
-            None => Origin::Added,
-            Some(of_base) if rendered.base.is_some() && of_base.value != object.value => {
-                Origin::Changed(of_base)
-            }
-            Some(_) => Origin::Base,
-        };
+        let origin = Origin::of(object, &base, rendered);
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
         place(object, origin, home, around.scopes, &mut outside);
         if is_set {
@@ -125,6 +122,40 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
             outside.object = (*written).clone();
         }
     }
+    found
+}
+
+/// Whether an overlay selects Clusters in words of its own: only then [`strangers()`] has anything to say.
+pub fn overlay_selects(rendered: &Rendered) -> bool {
+    let of_base: HashMap<&ObjectId, &RenderedObject> =
+        rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
+    rendered.base.is_some()
+        && rendered.objects.iter().any(|object| {
+            let unchanged = of_base.get(&object.id).is_some_and(|base| base.value == object.value);
+            !unchanged && !selectors::selectors(&object.id, &object.value).is_empty()
+        })
+}
+
+/// Clusters that an overlay selects besides the folder's own, among all that stand in the folder's namespaces: those, too,
+/// that no folder brings. Ordered by object.
+///
+/// A base is not judged so: whoever makes a Cluster by hand must not get a folder refused that says nothing new.
+pub fn strangers(
+    rendered: &Rendered,
+    home: &Home,
+    around: &Surroundings<'_>,
+    live: &[LiveCluster],
+) -> Vec<Outside> {
+    let of_base: HashMap<&ObjectId, &RenderedObject> =
+        rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
+    let reach = reach::Reach::of(rendered, home, around);
+    let mut found = Vec::new();
+    for object in &rendered.objects {
+        let origin = Origin::of(object, &of_base, rendered);
+        let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
+        reach.strangers(object, origin, live, &mut outside);
+    }
+    found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
     found
 }
 

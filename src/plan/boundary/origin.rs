@@ -1,6 +1,9 @@
 //! Who brought an object.
 
-use capstan_kustomize::render::RenderedObject;
+use std::collections::HashMap;
+
+use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::object::ObjectId;
 
 /// Who brought an object, base or overlay.
 #[derive(Clone, Copy)]
@@ -11,4 +14,21 @@ pub(super) enum Origin<'a> {
     Changed(&'a RenderedObject),
     /// The overlay brought it.
     Added,
+}
+
+impl<'a> Origin<'a> {
+    /// Who brought an object of a render, by the objects of its base.
+    pub(super) fn of(
+        object: &RenderedObject,
+        base: &HashMap<&ObjectId, &'a RenderedObject>,
+        rendered: &Rendered,
+    ) -> Self {
+        match base.get(&object.id) {
+            None => Self::Added,
+            Some(of_base) if rendered.base.is_some() && of_base.value != object.value => {
+                Self::Changed(of_base)
+            }
+            Some(_) => Self::Base,
+        }
+    }
 }

@@ -108,6 +108,16 @@ pub enum Beyond {
         /// Its folder.
         folder: ClusterId,
     },
+    /// An overlay selects a Cluster that no folder brings.
+    SelectsStranger {
+        /// That cluster.
+        cluster: String,
+    },
+    /// An overlay has another controller act in a cluster that is none of the folder's.
+    OthersKubeconfig {
+        /// The Secret with the kubeconfig.
+        name: String,
+    },
     /// An overlay gives a Cluster labels by which another folder selects it.
     SelectedByOther {
         /// What selects it.
@@ -232,6 +242,14 @@ impl fmt::Display for Outside {
             Beyond::SelectsOther { cluster, folder } => write!(
                 f,
                 "{object} selects the Cluster {cluster} of the folder {folder} too: select by a label that only this folder's have{ONE_OWNER}"
+            ),
+            Beyond::SelectsStranger { cluster } => write!(
+                f,
+                "{object} selects the Cluster {cluster} too, which is none of this folder's: select by a label that only this folder's have"
+            ),
+            Beyond::OthersKubeconfig { name } => write!(
+                f,
+                "{object} is carried out in the cluster whose kubeconfig the Secret {name} holds: an overlay may name that of this folder's clusters alone (`<cluster>-kubeconfig`)"
             ),
             Beyond::SelectedByOther { by, folder } => write!(
                 f,

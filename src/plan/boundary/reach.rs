@@ -42,6 +42,36 @@ const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 /// Kinds that make a Secret of their own name.
 const MAKE_SECRETS: &[&str] = &["ExternalSecret", "SealedSecret"];
 
+const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
+const CLUSTER: &str = "Cluster";
+
+/// A Cluster as it stands on the management cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveCluster {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl LiveCluster {
+    /// What an object of that kind is; `None` without a namespace or a name.
+    pub fn of(value: &serde_json::Value) -> Option<Self> {
+        let text = |pointer: &str| value.pointer(pointer).and_then(serde_json::Value::as_str);
+        let (namespace, name) = (text("/metadata/namespace")?.to_owned(), text("/metadata/name")?.to_owned());
+        Some(Self { namespace, name, labels: labels(value) })
+    }
+}
+
+/// Whether what is named is a kubeconfig by which another controller reaches a cluster.
+fn is_kubeconfig(named: &Named) -> bool {
+    let field = named.field.to_string();
+    named.what == What::Secret
+        && ["/spec/kubeConfig/secretRef/name", "/spec/kubeConfig/secret/name"].contains(&field.as_str())
+}
+
 /// What a folder could reach for.
 pub(super) struct Reach<'a> {
     around: &'a Surroundings<'a>,
@@ -52,6 +82,8 @@ pub(super) struct Reach<'a> {
     clusters: BTreeMap<&'a str, &'a ClusterId>,
     /// What the folder brings itself.
     own: BTreeSet<&'a ObjectId>,
+    /// Secrets of whose kubeconfigs its base makes use.
+    kubeconfigs: BTreeSet<String>,
 }
 
 impl<'a> Reach<'a> {
@@ -62,7 +94,9 @@ impl<'a> Reach<'a> {
             .flat_map(|(id, brought)| brought.clusters.iter().map(|cluster| (cluster.name.as_str(), *id)));
         let clusters = clusters.collect();
         let own = rendered.objects.iter().map(|object| &object.id).collect();
-        Self { around, home, beside, clusters, own }
+        let of_base = rendered.base_objects().iter().flat_map(named);
+        let kubeconfigs = of_base.filter(is_kubeconfig).map(|named| named.name).collect();
+        Self { around, home, beside, clusters, own, kubeconfigs }
     }
 
     /// What an object reaches for.
@@ -82,8 +116,8 @@ impl<'a> Reach<'a> {
         if !matches!(role, Some(KindRole::Secret | KindRole::ConfigMap)) {
             self.names(object, origin, outside);
         }
+        self.selects(object, origin, outside);
         if !self.beside.is_empty() {
-            self.selects(object, origin, outside);
             self.is_selected(object, origin, outside);
         }
     }
@@ -114,8 +148,22 @@ impl<'a> Reach<'a> {
             let by_base = matches!(origin, Origin::Base) || of_base.iter().any(|base| base.is_same(&named));
             if let Some(why) = self.of_another(&named, object, by_base) {
                 outside(named.field, why);
+            } else if matches!(origin, Origin::Added)
+                && is_kubeconfig(&named)
+                && !self.is_own_kubeconfig(&named.name)
+            {
+                outside(named.field, Beyond::OthersKubeconfig { name: named.name });
             }
         }
+    }
+
+    /// Whether a Secret holds the kubeconfig of one of the folder's clusters. Of clusters that a chart makes the base
+    /// alone can know.
+    fn is_own_kubeconfig(&self, secret: &str) -> bool {
+        let of_cluster = ["-kubeconfig", "-user-kubeconfig"].iter().find_map(|purpose| {
+            secret.strip_suffix(purpose).filter(|cluster| self.home.clusters.contains(*cluster))
+        });
+        of_cluster.is_some() || self.kubeconfigs.contains(secret)
     }
 
     fn of_another(&self, named: &Named, object: &RenderedObject, by_base: bool) -> Option<Beyond> {
@@ -183,8 +231,70 @@ impl<'a> Reach<'a> {
             if let Some((folder, cluster)) = first {
                 let (cluster, folder) = (cluster.name.clone(), folder.clone());
                 outside(found.field, Beyond::SelectsOther { cluster, folder });
+            } else if let Selector::Named { kind, namespace, name } = found.selector
+                && !by_base
+                && !self.is_own(
+                    kind.as_deref(),
+                    namespace.as_deref().or(object.id.namespace.as_deref()),
+                    &name,
+                )
+            {
+                outside(found.field, Beyond::OtherCluster { cluster: name });
             }
         }
+    }
+
+    /// Whether a cluster that is named is one of the folder's. Of one whose Cluster a chart makes nobody knows the name.
+    fn is_own(&self, kind: Option<&str>, namespace: Option<&str>, name: &str) -> bool {
+        let home = self.home;
+        kind.is_none_or(|kind| kind == CLUSTER)
+            && namespace.is_none_or(|namespace| home.namespaces.contains(namespace))
+            && (home.clusters.is_empty()
+                || home.clusters.contains(name)
+                || self.is_of_owner(&id_of(CLUSTER_GROUP, CLUSTER, namespace, name)))
+    }
+
+    /// Whether another folder of the same owner brings an object.
+    fn is_of_owner(&self, id: &ObjectId) -> bool {
+        self.around.neighbours.is_some_and(|all| {
+            all.renders_too(id, self.around, |_| true).is_some()
+                && all.owner_of(id, self.around, |_| true).is_none()
+        })
+    }
+
+    /// The first of these live Clusters that an overlay's object selects, and that is neither the folder's nor one of its
+    /// owner's.
+    pub(super) fn strangers(
+        &self,
+        object: &RenderedObject,
+        origin: Origin<'_>,
+        live: &[LiveCluster],
+        outside: &mut impl FnMut(FieldPath, Beyond),
+    ) {
+        let of_base = match origin {
+            Origin::Base => return,
+            Origin::Changed(base) => selectors(&base.id, &base.value),
+            Origin::Added => Vec::new(),
+        };
+        for found in selectors(&object.id, &object.value) {
+            if of_base.iter().any(|base| base.selector == found.selector) {
+                continue;
+            }
+            let is_strange = |cluster: &&LiveCluster| {
+                is_within(&object.id, Some(&cluster.namespace))
+                    && found.selector.selects(Some(&cluster.namespace), &cluster.name, &cluster.labels)
+                    && !self.is_known(cluster)
+            };
+            if let Some(cluster) = live.iter().find(is_strange) {
+                outside(found.field, Beyond::SelectsStranger { cluster: cluster.name.clone() });
+            }
+        }
+    }
+
+    /// Whether a live Cluster is brought by the folder, or by another one of its owner's.
+    fn is_known(&self, cluster: &LiveCluster) -> bool {
+        let id = id_of(CLUSTER_GROUP, CLUSTER, Some(&cluster.namespace), &cluster.name);
+        self.own.contains(&id) || self.is_of_owner(&id)
     }
 
     /// Whether an overlay gives its Cluster labels by which another folder's base would select it.

@@ -1,7 +1,9 @@
 //! Which Clusters an object selects.
 //!
 //! A ClusterResourceSet, HelmChartProxy or Profile puts what it holds into every Cluster of its namespace that has
-//! the labels (a ClusterProfile, of all namespaces); a MachineDrainRule without a selector is for all of them.
+//! the labels (a ClusterProfile, of all namespaces); a MachineDrainRule without a selector is for all of them. Where a
+//! selector is empty, a HelmChartProxy selects every Cluster and a ClusterResourceSet none:
+//! <https://cluster-api.sigs.k8s.io/tasks/cluster-resource-set>.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +26,8 @@ pub(super) struct Selected {
 pub(super) enum Selector {
     /// By labels: Kubernetes' `LabelSelector`, or a text in its short form.
     Labels(Value),
-    /// One by its name.
-    Named { namespace: Option<String>, name: String },
+    /// One by its name; of another kind it is none of Cluster API's.
+    Named { kind: Option<String>, namespace: Option<String>, name: String },
     /// All of them.
     Everything,
 }
@@ -36,7 +38,7 @@ impl Selector {
     pub(super) fn selects(&self, namespace: Option<&str>, name: &str, labels: &Labels) -> bool {
         match self {
             Self::Everything => true,
-            Self::Named { namespace: wanted_namespace, name: wanted } => {
+            Self::Named { namespace: wanted_namespace, name: wanted, .. } => {
                 wanted == name && wanted_namespace.as_deref().is_none_or(|wanted| Some(wanted) == namespace)
             }
             Self::Labels(Value::String(text)) => {
@@ -69,6 +71,17 @@ fn meets(selector: &Value, labels: &Labels) -> bool {
         })
 }
 
+/// Whether a selector asks for nothing.
+fn is_empty(selector: &Value) -> bool {
+    let asks = |key: &str| match selector.get(key) {
+        Some(Value::Object(labels)) => !labels.is_empty(),
+        Some(Value::Array(expressions)) => !expressions.is_empty(),
+        Some(Value::Null) | None => false,
+        Some(_) => true,
+    };
+    selector.is_object() && !asks("matchLabels") && !asks("matchExpressions")
+}
+
 /// Everything by which an object selects Clusters.
 pub(super) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
     let spec = FieldPath::root().key("spec");
@@ -91,15 +104,27 @@ pub(super) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
         }
         return found;
     }
-    if let Some(selector) = value.pointer("/spec/clusterSelector").filter(|selector| !selector.is_null()) {
-        let selector = Selector::Labels(selector.clone());
-        found.push(Selected { field: spec.key("clusterSelector"), selector });
+    let addons = id.group == "addons.cluster.x-k8s.io";
+    match value.pointer("/spec/clusterSelector").filter(|selector| !selector.is_null()) {
+        Some(selector) if addons && id.kind == "ClusterResourceSet" && is_empty(selector) => {}
+        Some(selector) => {
+            let selector = Selector::Labels(selector.clone());
+            found.push(Selected { field: spec.key("clusterSelector"), selector });
+        }
+        None if addons && id.kind == "HelmChartProxy" => {
+            found.push(Selected { field: spec.clone(), selector: Selector::Everything });
+        }
+        None => {}
+    }
+    // What a Set of Sveltos selects stands in that Set, which may be anybody's.
+    if value.pointer("/spec/setRefs").and_then(Value::as_array).is_some_and(|sets| !sets.is_empty()) {
+        found.push(Selected { field: spec.key("setRefs"), selector: Selector::Everything });
     }
     let named = value.pointer("/spec/clusterRefs").and_then(Value::as_array);
     for (index, named) in named.into_iter().flatten().enumerate() {
         let text = |key: &str| named.get(key).and_then(Value::as_str).map(str::to_owned);
         if let Some(name) = text("name") {
-            let selector = Selector::Named { namespace: text("namespace"), name };
+            let selector = Selector::Named { kind: text("kind"), namespace: text("namespace"), name };
             found.push(Selected { field: spec.key("clusterRefs").index(index), selector });
         }
     }

@@ -7,7 +7,7 @@ use capstan_kustomize::render::{Folders, render};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
-const BASE: &str = "\
+pub(super) const BASE: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
 metadata:
@@ -55,7 +55,7 @@ fn settings(clusters: &str) -> RepositorySettings {
 }
 
 /// `Kind ns/name field why file:line`, a line each, for the folder `c` beside the folder `d`.
-fn beside(own: [&str; 2], other: [&str; 2], clusters: &str) -> Vec<String> {
+pub(super) fn beside(own: [&str; 2], other: [&str; 2], clusters: &str) -> Vec<String> {
     judged(own, other, clusters, |rendered, around| {
         let mut rendered = rendered.clone();
         match place_in_namespaces(&mut rendered, around.scopes) {
@@ -72,7 +72,7 @@ fn beside_in_git(own: [&str; 2], other: [&str; 2], clusters: &str) -> Vec<String
     found
 }
 
-fn judged(
+pub(super) fn judged(
     own: [&str; 2],
     other: [&str; 2],
     clusters: &str,
@@ -451,7 +451,7 @@ fn where_and_with_whose_rights_flux_acts_is_the_bases_to_say() {
     }
 }
 
-const NEIGHBOUR: &str = "\
+pub(super) const NEIGHBOUR: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
 metadata: {name: peu02, namespace: org, labels: {env: prod, team: two}}
@@ -495,7 +495,24 @@ fn neighbours_in_one_namespace_are_kept_apart() {
     let selects = "/spec/clusterSelector SelectsOther c/overlay/a.yaml:5";
     for (overlay, expected) in [
         (set("{matchLabels: {env: prod}}"), Some(format!("ClusterResourceSet org/a {selects}"))),
-        (set("{}"), Some(format!("ClusterResourceSet org/a {selects}"))),
+        // Without a word a ClusterResourceSet selects nothing, and a HelmChartProxy everything.
+        (set("{}"), None),
+        (
+            addon("HelmChartProxy", "addons.cluster.x-k8s.io/v1alpha1", "{}"),
+            Some(format!("HelmChartProxy org/a {selects}")),
+        ),
+        (
+            addon("HelmChartProxy", "addons.cluster.x-k8s.io/v1alpha1", "{matchLabels: {}}"),
+            Some(format!("HelmChartProxy org/a {selects}")),
+        ),
+        (
+            "apiVersion: addons.cluster.x-k8s.io/v1alpha1\nkind: HelmChartProxy\nmetadata: {name: a}\nspec: {chartName: mine}\n".to_owned(),
+            Some("HelmChartProxy org/a /spec SelectsOther c/overlay/a.yaml:4".to_owned()),
+        ),
+        (
+            "apiVersion: config.projectsveltos.io/v1beta1\nkind: Profile\nmetadata: {name: a}\nspec:\n  setRefs: [all]\n".to_owned(),
+            Some("Profile org/a /spec/setRefs SelectsOther c/overlay/a.yaml:5".to_owned()),
+        ),
         (set("{matchExpressions: [{key: env, operator: In, values: [dev, prod]}]}"), Some(format!("ClusterResourceSet org/a {selects}"))),
         (set("{matchExpressions: [{key: team, operator: Exists}]}"), Some(format!("ClusterResourceSet org/a {selects}"))),
         (set("{matchExpressions: [{key: team, operator: NotIn, values: [one]}]}"), Some(format!("ClusterResourceSet org/a {selects}"))),

@@ -7,6 +7,7 @@
 mod provider_sets;
 mod read;
 mod record;
+mod services;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 pub use crate::giant_swarm::ReleaseScalar;
 pub use read::is_unread;
 pub use record::{RecordedBy, RecordedRelease};
+pub use services::{judge_release_services, services_not_claimed};
 
 use crate::layout::TargetFolder;
 use crate::settings::{ClusterSettings, OverlaySettings};
@@ -54,6 +56,7 @@ pub struct Cluster {
     pub infrastructure_kinds: BTreeSet<String>,
     /// The version of Kubernetes that its base asks for: the control plane's, else the newest.
     pub kubernetes: Option<KubernetesVersion>,
-    /// What reading it found: `release-record-differs`, `providers-beside-others`, `overlay-changes-providers`.
+    /// What reading it found: `release-record-differs`, `providers-beside-others`, `overlay-changes-providers`,
+    /// `invalid-services`.
     pub findings: Vec<Finding>,
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::provider_sets;
 use super::record::{RecordedBy, RecordedRelease};
 use super::{Cluster, Manifest};
+use super::{provider_sets, services};
 use crate::giant_swarm::{self, ReleaseScalar};
 use crate::layout::TargetFolder;
 use crate::release::{infrastructure_kinds, kubernetes_version};
@@ -47,6 +47,7 @@ impl Cluster {
             record_differs(release_scalar.as_ref(), settings.as_ref()).into_iter().collect();
         findings.extend(provider_sets::beside_others(folder.kind, &base));
         findings.extend(provider_sets::overlay_changes(folder));
+        findings.extend(services::of_cluster(tree, folder, settings.as_ref(), overlay_settings.as_ref()));
         Ok(Self {
             id: folder.id.clone(),
             folder: folder.clone(),

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::TargetFolder;
 use super::files::{Files, files_in};
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, says_providers, sniff};
+use super::{TargetFolder, services};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::ClusterId;
@@ -248,13 +248,23 @@ fn read(
     } else {
         Files::of(base.clone())
     };
+    let services = if settings.clusters.base.is_here() {
+        Vec::new()
+    } else {
+        services::find(tree, folder, &overlay, problems)
+    };
+    let of_overlay = Files::of(overlay.clone()).without_files(&RECORDS);
+    let of_overlay = services
+        .iter()
+        .fold(of_overlay, |files, service| files.without_folder(service.folder.inside(&overlay)));
     TargetFolder {
         id: ClusterId::new(folder.clone()),
         kind: TargetKind::default(),
         base_files: files_in(tree, &base_files, problems),
-        overlay_files: files_in(tree, &Files::of(overlay.clone()).without_files(&RECORDS), problems),
+        overlay_files: files_in(tree, &of_overlay, problems),
         settings: own,
         overlay_settings: customer,
+        services,
         base,
         overlay,
     }

@@ -6,19 +6,20 @@ use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 /// Which files of a folder count.
 pub(super) struct Files {
     folder: RepoPath,
-    without_folder: Option<RepoPath>,
+    without_folders: Vec<RepoPath>,
     without_files: &'static [&'static str],
 }
 
 impl Files {
     /// All of them, at any depth.
     pub(super) const fn of(folder: RepoPath) -> Self {
-        Self { folder, without_folder: None, without_files: &[] }
+        Self { folder, without_folders: Vec::new(), without_files: &[] }
     }
 
     /// But not those in this folder.
-    pub(super) fn without_folder(self, folder: RepoPath) -> Self {
-        Self { without_folder: Some(folder), ..self }
+    pub(super) fn without_folder(mut self, folder: RepoPath) -> Self {
+        self.without_folders.push(folder);
+        self
     }
 
     /// But not those of these names directly in the folder.
@@ -29,7 +30,7 @@ impl Files {
     fn counts(&self, entry: &TreeEntry) -> bool {
         let below = entry.path.below(&self.folder);
         below.is_none_or(|below| !self.without_files.contains(&below))
-            && self.without_folder.as_ref().is_none_or(|folder| !entry.path.is_in(folder))
+            && !self.without_folders.iter().any(|folder| entry.path.is_in(folder))
     }
 }
 

@@ -18,6 +18,7 @@ mod outside;
 mod patterns;
 mod provider_sets;
 mod releases;
+mod services;
 mod sniff;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{ClaimedTwice, FOLDER_FILE, ManagementCluster, RepositorySettings};
+use crate::settings::{ClaimedTwice, FOLDER_FILE, ManagementCluster, RepositorySettings, ServiceFolder};
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::target::{Target, TargetKind};
@@ -42,6 +43,7 @@ pub use follow::{Followed, follow};
 pub(crate) use outside::others;
 pub use outside::outside;
 pub(crate) use patterns::{exact, patterns};
+pub use services::{ServiceFiles, services_in};
 pub(crate) use sniff::may_hold;
 pub(crate) use unreached::is_name;
 
@@ -108,12 +110,12 @@ impl Layout {
         path.name() == FOLDER_FILE && self.target_around(path).is_some_and(is)
     }
 
-    /// Whether a file stands in a release, or in a target's base or overlay.
+    /// Whether a file stands in a release, or in a target's base, overlay or services.
     pub fn holds(&self, path: &RepoPath) -> bool {
         self.release_around(path).is_some()
-            || self
-                .target_around(path)
-                .is_some_and(|folder| path.is_in(&folder.base) || path.is_in(&folder.overlay))
+            || self.target_around(path).is_some_and(|folder| {
+                path.is_in(&folder.base) || path.is_in(&folder.overlay) || folder.is_of_service(path)
+            })
     }
 }
 
@@ -140,6 +142,9 @@ pub struct ReleaseFolder {
     pub notes: Option<TreeEntry>,
     /// Its own `capstan.yaml`.
     pub settings: Option<TreeEntry>,
+    /// The files of its services.
+    #[serde(default)]
+    pub services: Vec<ServiceFiles>,
 }
 
 /// Whether a release lies among those in use.
@@ -172,6 +177,9 @@ pub struct TargetFolder {
     pub settings: Option<TreeEntry>,
     /// `<cluster>/overlay/capstan.yaml`.
     pub overlay_settings: Option<TreeEntry>,
+    /// The files of its services, which lie beside base: none where base is the target's own folder.
+    #[serde(default)]
+    pub services: Vec<ServiceFiles>,
 }
 
 impl TargetFolder {
@@ -189,6 +197,16 @@ impl TargetFolder {
         settings: &'s RepositorySettings,
     ) -> Result<Option<&'s ManagementCluster>, ClaimedTwice> {
         settings.claims(&self.target())
+    }
+
+    /// Whether a file is one of its services', beside base.
+    pub fn is_of_service(&self, path: &RepoPath) -> bool {
+        self.services.iter().any(|service| path.is_in(&service.folder.inside(self.id.folder())))
+    }
+
+    /// The folders that a service of it is rendered from.
+    pub fn service_folders(&self, service: &ServiceFolder) -> (RepoPath, RepoPath) {
+        (service.inside(self.id.folder()), service.inside(&self.overlay))
     }
 
     /// Where the target's `capstan.yaml` is, or would be.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::files::{Files, files_in, folder_or_root};
-use super::{ReleaseFolder, Shelf};
+use super::{ReleaseFolder, Shelf, services};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{Provider, ReleaseId};
@@ -101,6 +101,10 @@ fn read(
 ) -> ReleaseFolder {
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
     let file = |name: &str| tree.entry(&below(name)).filter(|entry| entry.is_file()).cloned();
+    let services = services::find(tree, folder, &below(OVERLAY), problems);
+    let overlay = services.iter().fold(Files::of(below(OVERLAY)), |files, service| {
+        files.without_folder(service.folder.inside(&below(OVERLAY)))
+    });
     ReleaseFolder {
         id: ReleaseId::from_path(folder.as_str()),
         folder: folder.clone(),
@@ -108,9 +112,10 @@ fn read(
         version,
         shelf: if is_archived(folder) { Shelf::Archived } else { Shelf::Current },
         base_files: files_in(tree, &Files::of(below(BASE)), problems),
-        overlay_files: files_in(tree, &Files::of(below(OVERLAY)), problems),
+        overlay_files: files_in(tree, &overlay, problems),
         manifest: file(MANIFEST),
         notes: file(NOTES),
         settings: file(FOLDER_FILE),
+        services,
     }
 }

@@ -97,6 +97,7 @@ mod rollout_without_change;
 mod rule;
 mod secret_in_clear_text;
 mod secret_variable;
+mod service_rules;
 mod split_rollout;
 mod step_group_split;
 mod template_edited_in_place;
@@ -125,6 +126,6 @@ pub use inside::inside;
 pub use judge::{judge, lost_patches, sort};
 pub use rule::{About, Rule};
 pub use unknown_release::unknown_release;
-pub use validate::{Scope, Snapshot, folders_of, validate};
+pub use validate::{Scope, Snapshot, folders_of, folders_of_service, validate};
 
 pub use crate::merge::AppliedBy;

@@ -9,12 +9,12 @@ use super::deletions::Deletions;
 use super::facts::{Facts, Occasion};
 use super::file_not_listed::unlisted;
 use super::inside;
-use super::judge::{judge, sort};
+use super::judge::{judge, lost_patches, sort};
 use super::release_without_predecessor::gaps;
 use super::variables::{Values, without_value};
 use super::{reads_other_cluster, release_breaks_requests, release_reads_outside, unknown_release};
 use crate::boundary::{Neighbours, Scopes, Surroundings};
-use crate::cluster::{Cluster, is_unread};
+use crate::cluster::{Cluster, is_unread, judge_release_services, services_not_claimed};
 use crate::flux::FluxIndex;
 use crate::inventory::{FleetInventory, Said, Stands, record_of};
 use crate::layout::{Layout, TargetFolder, not_followed, outside};
@@ -24,7 +24,7 @@ use crate::provider_set::{
     workloads_of,
 };
 use crate::release::{Catalogue, Watched};
-use crate::settings::{REPOSITORY_FILE, RepositorySettings, campaign_candidate};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, ServiceFolder, campaign_candidate};
 use capstan_campaign::membership::Candidate;
 use capstan_inventory::examples;
 use capstan_inventory::survey::{Elsewhere, Survey};
@@ -202,6 +202,12 @@ pub fn folders_of(folder: &TargetFolder) -> Folders {
     }
 }
 
+/// The folders that a service of a cluster is rendered from: its own in the place of base.
+pub fn folders_of_service(folder: &TargetFolder, service: &ServiceFolder) -> Folders {
+    let (own, overlay) = folder.service_folders(service);
+    Folders { cluster: own.clone(), base: own, overlay }
+}
+
 struct Checked<'a> {
     schemas: &'a Schemas,
     verdicts: Vec<Finding>,
@@ -266,8 +272,11 @@ impl Checked<'_> {
 
     fn releases(&mut self, now: Snapshot<'_>) {
         for release in &now.layout.releases {
-            let files = release.base_files.iter().chain(&release.overlay_files);
+            let of_services =
+                release.services.iter().flat_map(|one| one.files.iter().chain(&one.overlay_files));
+            let files = release.base_files.iter().chain(&release.overlay_files).chain(of_services);
             self.files(now.tree, files, YamlFile::read_template_bytes);
+            self.findings.extend(judge_release_services(now.tree, release));
         }
         let catalogue = Catalogue::read(now.tree, now.layout);
         for release in catalogue.releases() {
@@ -312,11 +321,13 @@ impl Checked<'_> {
     ) {
         for entry in now.tree.entries_in(folder.id.folder()) {
             let is_part = [&folder.base, &folder.overlay].into_iter().any(|part| entry.path.is_in(part));
+            let is_part = is_part || folder.is_of_service(&entry.path);
             if entry.kind == EntryKind::Unnamed || is_part && !entry.is_file() {
                 self.of_file(Finding::from(&not_followed(entry)));
             }
         }
-        let read = folder.base_files.iter().chain(&folder.overlay_files);
+        let of_services = folder.services.iter().flat_map(|one| one.files.iter().chain(&one.overlay_files));
+        let read = folder.base_files.iter().chain(&folder.overlay_files).chain(of_services);
         let read = read.filter(|entry| !is_unreadable_and_unread(now.tree, folder, entry));
         self.files(now.tree, read, YamlFile::read_bytes);
         let own = match Cluster::read(now.tree, folder) {
@@ -325,6 +336,10 @@ impl Checked<'_> {
                     self.verdicts.extend(unknown_release::verdict(now.tree, now.layout, &cluster));
                 }
                 self.findings.extend(cluster.findings);
+                if applied_by(settings, folder) == AppliedBy::Others {
+                    let not_claimed = services_not_claimed(now.tree, folder, cluster.settings.as_ref());
+                    self.verdicts.extend(not_claimed);
+                }
                 cluster.settings
             }
             Err(error) => {
@@ -374,8 +389,25 @@ impl Checked<'_> {
         if folder.kind == TargetKind::Providers {
             self.provider_set(now, before, folder, settings, &after);
         }
+        self.services(now.tree, folder, &read, severities);
         let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
         self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
+    }
+
+    /// Whether the folders of its services can be rendered, each with what the overlay makes of it.
+    fn services(
+        &mut self,
+        tree: &dyn Tree,
+        folder: &TargetFolder,
+        read: &ParsedFiles,
+        severities: &Severities,
+    ) {
+        for service in &folder.services {
+            match render_with(tree, &folders_of_service(folder, &service.folder), read) {
+                Ok(rendered) => self.judged.extend(lost_patches(&rendered, severities)),
+                Err(error) => self.failed(&error),
+            }
+        }
     }
 
     /// What the rules of provider sets find.

@@ -1,6 +1,7 @@
-//! The one gate before a tree is written: only a cluster's own base, its `capstan.yaml` and its `capstan-values.yaml`; under
-//! `retarget` also files that its overlay has already. A new cluster's folder, where nothing is yet.
+//! The one gate before a tree is written: only a cluster's own base, its services beside it, its `capstan.yaml` and its
+//! `capstan-values.yaml`; under `retarget` also files that its overlay has already. A new cluster's folder, where nothing is yet.
 
+use crate::settings::SERVICES_FOLDER;
 use crate::upgrade::{Retarget, Upgrade, ValuesCourse};
 use capstan_kustomize::render::Folders;
 use capstan_model::file_change::FileChange;
@@ -37,7 +38,7 @@ impl Scope {
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plan of {target} wants to write {path}, which is neither in its base nor its capstan.yaml or capstan-values.yaml: nothing was written"
+    "the plan of {target} wants to write {path}, which is neither in its base or services nor its capstan.yaml or capstan-values.yaml: nothing was written"
 )]
 pub struct OutsideTarget {
     /// The target.
@@ -128,8 +129,11 @@ pub fn guard<'f>(scope: &Scope, files: &'f [FileChange]) -> Result<Guarded<'f>, 
         };
     };
     let record = |path: &RepoPath| path.below(folder).is_some_and(|below| RECORDS.contains(&below));
+    let services = folder.join(SERVICES_FOLDER).ok().filter(|_| scope.base != *folder);
+    let of_service = |path: &RepoPath| services.as_ref().is_some_and(|services| path.is_in(services));
     let inside = |path: &RepoPath| {
-        path.is_in(folder) && (record(path) || (path.is_in(&scope.base) && !path.is_in(&scope.overlay)))
+        let in_base = || path.is_in(&scope.base) && !path.is_in(&scope.overlay);
+        path.is_in(folder) && (record(path) || of_service(path) || in_base())
     };
     let retargeted = |file: &FileChange| {
         scope.retarget == Retarget::Allowed
@@ -174,6 +178,11 @@ mod tests {
             ("gauss/peu01/base/a.yaml", false),
             ("gauss/peu01/base/deep/a.yaml", false),
             ("gauss/peu01/capstan.yaml", false),
+            ("gauss/peu01/services/cilium/a.yaml", false),
+            ("gauss/peu01/services", true),
+            ("gauss/peu01/servicesx/a.yaml", true),
+            ("gauss/peu01/overlay/services/cilium/a.yaml", true),
+            ("gauss/peu02/services/cilium/a.yaml", true),
             ("gauss/peu01/capstan-values.yaml", false),
             ("gauss/peu01/overlay/capstan-values.yaml", true),
             ("gauss/peu011/capstan-values.yaml", true),

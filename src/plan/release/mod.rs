@@ -39,6 +39,7 @@ pub use requests::{Requests, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 pub(crate) use watched::Watched;
 
+use crate::layout::ServiceFiles;
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, TreeEntry};
@@ -77,6 +78,8 @@ pub struct Release {
     pub base_files: Vec<TreeEntry>,
     /// The files of `overlay/`.
     pub overlay_files: Vec<TreeEntry>,
+    /// Its services.
+    pub services: Arc<[ReleaseService]>,
     /// What its kustomizations come to.
     pub rendering: Arc<Rendering>,
     /// Its `release.yaml`.
@@ -103,6 +106,15 @@ impl Release {
             (state, _) => Some(format!("is {state}")),
         }
     }
+}
+
+/// One service of a release.
+#[derive(Debug, Clone)]
+pub struct ReleaseService {
+    /// Its files.
+    pub files: ServiceFiles,
+    /// What its kustomizations come to.
+    pub rendering: Arc<Rendering>,
 }
 
 /// Whether a release is meant to be used.

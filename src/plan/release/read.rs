@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::giant_swarm::{self, Manifest};
 use super::kubernetes::{holds_providers, infrastructure_kinds, kubernetes_version};
-use super::{Release, ReleaseState, Rendering};
-use crate::layout::{ReleaseFolder, Shelf};
+use super::{Release, ReleaseService, ReleaseState, Rendering};
+use crate::layout::{ReleaseFolder, ServiceFiles, Shelf};
 use crate::settings::ReleaseSettings;
 use crate::strangers::first_stranger;
 use capstan_kustomize::render::{RenderError, Trouble};
@@ -92,10 +92,17 @@ impl Release {
         } else {
             kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));
         }
+        let services = services(tree, folder)?;
         let content = tree.folder_id(&folder.folder);
+        let mut outside = rendering.outside.clone();
+        for entry in services.iter().flat_map(|service: &ReleaseService| &service.rendering.outside) {
+            if !outside.contains(entry) {
+                outside.push(entry.clone());
+            }
+        }
         Ok(Self {
             state: state(folder, manifest.state),
-            content: content.map(|tree| ContentId::new(tree, &folder.folder, &rendering.outside)),
+            content: content.map(|tree| ContentId::new(tree, &folder.folder, &outside)),
             id: folder.id.clone(),
             folder: folder.folder.clone(),
             provider: folder.provider.clone(),
@@ -109,6 +116,7 @@ impl Release {
             infrastructure_kinds: kinds,
             base_files: folder.base_files.clone(),
             overlay_files: folder.overlay_files.clone(),
+            services: services.into(),
             rendering: Arc::new(rendering),
             manifest: folder.manifest.clone(),
             notes: folder.notes.clone(),
@@ -120,6 +128,21 @@ impl Release {
     pub const fn kubernetes(&self) -> Option<&KubernetesVersion> {
         self.kubernetes.as_ref()
     }
+}
+
+/// The services, each of whose files can be read.
+fn services(tree: &dyn Tree, folder: &ReleaseFolder) -> Result<Vec<ReleaseService>, ReleaseError> {
+    let of = |files: &ServiceFiles| {
+        let part = files.folder.inside(&folder.folder);
+        let rendering =
+            Rendering::of_part(tree, &folder.folder, &part, &files.files).map_err(ReleaseError::Render)?;
+        let own = files.files.iter().filter(|entry| is_manifest(&entry.path) && rendering.reads(&entry.path));
+        for entry in own.chain(files.overlay_files.iter().filter(|entry| is_manifest(&entry.path))) {
+            template(tree, entry)?;
+        }
+        Ok(ReleaseService { files: files.clone(), rendering: Arc::new(rendering) })
+    };
+    folder.services.iter().map(of).collect()
 }
 
 /// The strongest reason not to offer it counts.

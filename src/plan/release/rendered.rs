@@ -78,26 +78,59 @@ impl Rendering {
             let files = base_files.iter().chain(overlay_files);
             rendering.absorbed.extend(files.map(|entry| entry.path.clone()));
         } else {
-            for entry in topmost(base_files) {
-                let at = entry.path.parent().unwrap_or_default();
-                let inside: Vec<&TreeEntry> =
-                    base_files.iter().filter(|entry| entry.path.is_in(&at)).collect();
-                if let Some(named) = named_by_list(tree, &inside, entry, &base) {
-                    let unnamed = inside.iter().filter(|entry| !is_kustomization(&entry.path));
-                    let unnamed = unnamed.map(|entry| &entry.path).filter(|path| !named.contains(*path));
-                    rendering.unnamed.extend(unnamed.cloned());
-                } else {
-                    let objects = render::kustomized(&watched, &at)?.unwrap_or_default();
-                    rendering.objects.extend(objects);
-                    rendering.absorbed.extend(inside.iter().map(|entry| entry.path.clone()));
-                }
+            rendering.files_of(tree, &watched, &base, base_files)?;
+        }
+        rendering.note_reads(tree, folder, &watched);
+        Ok(rendering)
+    }
+
+    /// Renders what one folder of a release's has to render by itself: that of a service.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub(super) fn of_part(
+        tree: &dyn Tree,
+        folder: &RepoPath,
+        part: &RepoPath,
+        files: &[TreeEntry],
+    ) -> Result<Self, RenderError> {
+        let (watched, mut rendering) = (Watched::new(tree), Self::default());
+        rendering.files_of(tree, &watched, part, files)?;
+        rendering.note_reads(tree, folder, &watched);
+        Ok(rendering)
+    }
+
+    /// What the kustomizations among the files of a folder come to.
+    fn files_of(
+        &mut self,
+        tree: &dyn Tree,
+        watched: &Watched<'_>,
+        base: &RepoPath,
+        files: &[TreeEntry],
+    ) -> Result<(), RenderError> {
+        for entry in topmost(files) {
+            let at = entry.path.parent().unwrap_or_default();
+            let inside: Vec<&TreeEntry> = files.iter().filter(|entry| entry.path.is_in(&at)).collect();
+            if let Some(named) = named_by_list(tree, &inside, entry, base) {
+                let unnamed = inside.iter().filter(|entry| !is_kustomization(&entry.path));
+                let unnamed = unnamed.map(|entry| &entry.path).filter(|path| !named.contains(*path));
+                self.unnamed.extend(unnamed.cloned());
+            } else {
+                let objects = render::kustomized(watched, &at)?.unwrap_or_default();
+                self.objects.extend(objects);
+                self.absorbed.extend(inside.iter().map(|entry| entry.path.clone()));
             }
         }
+        Ok(())
+    }
+
+    /// What was read besides manifests, and outside of the release's folder.
+    fn note_reads(&mut self, tree: &dyn Tree, folder: &RepoPath, watched: &Watched<'_>) {
         let found = watched.found();
         let (inside, outside): (Vec<TreeEntry>, Vec<TreeEntry>) =
             found.into_iter().partition(|entry| folder.is_root() || entry.path.is_in(folder));
-        rendering.outside = outside;
-        rendering.contents = inside
+        self.outside = outside;
+        self.contents = inside
             .into_iter()
             .filter(|entry| !is_kustomization(&entry.path) && !is_manifest(&entry.path))
             .map(|entry| {
@@ -105,7 +138,6 @@ impl Rendering {
                 (entry, bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(Arc::from)))
             })
             .collect();
-        Ok(rendering)
     }
 
     /// Whether the release's kustomizations make something of its files, or name others.

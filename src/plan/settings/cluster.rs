@@ -9,6 +9,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
+use super::services::{CloudName, OptionalService, Owner, Service};
 use super::values::{calendar_date, release_id, release_reads, sha256};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::ObjectId;
@@ -47,6 +48,13 @@ pub struct ClusterSettings {
     pub variables: BTreeMap<String, String>,
     /// Tombstones: what may be deleted from the live cluster.
     pub delete: Deletion,
+    /// What runs inside the cluster beside what people bring there.
+    pub services: Vec<Service>,
+    /// Who is given a key of the cluster.
+    pub owners: Vec<Owner>,
+    /// The cloud that the cluster stands in, as its credentials call it.
+    #[schemars(with = "Option<String>")]
+    pub cloud: Option<CloudName>,
 }
 
 impl ClusterSettings {
@@ -83,6 +91,8 @@ pub struct OverlaySettings {
     pub hold: Option<Hold>,
     /// A narrower track than the platform team's; a wider one has no effect.
     pub track: Option<Track>,
+    /// Services that are `optional`, on or off.
+    pub services: Vec<OptionalService>,
 }
 
 /// A release's own `capstan.yaml`.
@@ -94,6 +104,16 @@ pub struct ReleaseSettings {
     /// `now`: it passes soaks and windows of a campaign that allows that (`allowUrgent`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Urgency>,
+    /// Services that it brings: they go into the `capstan.yaml` of a cluster that takes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
+    /// Owners of every cluster that takes it, likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<Owner>,
+    /// The cloud of every cluster that takes it, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub cloud: Option<CloudName>,
 }
 
 /// How soon a release is to move through the fleet.

@@ -53,6 +53,8 @@ macro_rules! text_type {
     };
 }
 
+pub(super) use text_type;
+
 text_type!(
     /// A repository on GitHub: `acme/releases`.
     RepositoryName,

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `.capstan.yaml` in the root | platform team | [`RepositorySettings`] |
 //! | `capstan.yaml` in a cluster's folder | platform team; the bot keeps the record current | [`ClusterSettings`] |
-//! | `capstan.yaml` in its overlay | customer: may hold back, never loosen | [`OverlaySettings`] |
+//! | `capstan.yaml` in its overlay | customer: may hold back, never loosen; optional services on or off | [`OverlaySettings`] |
 //! | `capstan.yaml` in a release's folder | platform team | [`ReleaseSettings`] |
 //!
 //! A key is the field's name in camel case; [`json_schema`] prints all of them.
@@ -32,6 +32,11 @@ mod read;
 mod record;
 mod repository;
 mod schema;
+mod service_findings;
+mod service_order;
+#[cfg(test)]
+mod service_tests;
+mod services;
 #[cfg(test)]
 mod tests;
 mod title;
@@ -65,6 +70,13 @@ pub use repository::{
     ProvidersSettings, ReleasesSettings, RepositorySettings, UpgradeSettings, WhenReleaseUnknown,
 };
 pub use schema::json_schema;
+pub use service_findings::{judge_optional_services, judge_services, services_place};
+pub use service_order::{NoOrder, order as service_order, with_overlay};
+pub use services::{
+    CloudName, ObjectKind, ObjectName, OptionalService, Owner, OwnerName, PublicKey, SERVICES_FOLDER,
+    Service, ServiceCheck, ServiceFolder, ServiceName, ServiceObject, ServiceRole, ServiceSource,
+    ServiceTurn,
+};
 pub use title::{TitleField, TitleTemplate};
 
 /// Name of the file in the repository's root.

@@ -4,6 +4,7 @@ use serde_json::{Map, json};
 
 use super::model::{Change, Conflict, Effect, Rollout, Upgrade, ValueOrigin, ValuesStep};
 use super::redact::redact;
+use super::service_change::ServiceChange;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
 use capstan_model::object::ObjectId;
@@ -44,6 +45,9 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
         "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
     });
+    if let (false, Value::Object(fields)) = (upgrade.services.is_empty(), &mut out) {
+        fields.insert("services".into(), upgrade.services.iter().map(service_json).collect());
+    }
     if let (TargetKind::Providers, Value::Object(fields)) = (upgrade.target.kind(), &mut out) {
         fields.insert("providers".into(), json!(upgrade.providers));
     }
@@ -101,6 +105,21 @@ fn change_json(change: &Change) -> Value {
         fields.insert("from".into(), json!(from));
     }
     out
+}
+
+fn service_json(service: &ServiceChange) -> Value {
+    let kept =
+        service.kept.iter().map(|edit| json!({"object": object_json(&edit.object), "path": edit.path}));
+    json!({
+        "name": service.name,
+        "role": service.role,
+        "action": service.course,
+        "folder": service.folder,
+        "from": service.from,
+        "to": service.to,
+        "settings": service.settings,
+        "kept": kept.collect::<Vec<_>>(),
+    })
 }
 
 fn conflict_json(conflict: &Conflict) -> Value {

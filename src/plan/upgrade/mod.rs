@@ -108,6 +108,7 @@ mod request;
 mod retarget;
 mod rotation;
 mod said;
+mod service_change;
 mod settle;
 mod staying;
 mod unknown_templates;
@@ -131,5 +132,6 @@ pub use planned::Planned;
 pub use provenance::{ListMerged, Provenance, ValueCompared};
 pub use redact::{hide_beside, name_beside, redact};
 pub use request::{MergeSettings, OldSource, Request, Retarget, Versions};
+pub use service_change::{KeptEdit, ServiceChange, ServiceCourse};
 
 pub use crate::merge::decision::{Decider, HowMerged, MergeRule};

@@ -3,6 +3,7 @@
 //! All of them may go between processes of one Capstan; what users and their programs read is `capstan_report`'s.
 
 use super::component::ComponentChange;
+use super::service_change::ServiceChange;
 use crate::merge::kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place};
@@ -49,6 +50,9 @@ pub struct Upgrade {
     /// Components of the providers of a set that are not at hand, and that nobody asked for yet.
     #[serde(default)]
     pub unasked: Vec<Wanted>,
+    /// What becomes of what runs inside the cluster, cni, ccm, csi and metrics first.
+    #[serde(default)]
+    pub services: Vec<ServiceChange>,
     /// Why nothing may be written, in words, one sentence each; empty where the upgrade may go ahead.
     pub blocked: Vec<String>,
     /// What a person should know besides (why nothing is offered, what follows on the path).
@@ -77,6 +81,7 @@ impl Upgrade {
             components: Vec::new(),
             providers: Vec::new(),
             unasked: Vec::new(),
+            services: Vec::new(),
             blocked: Vec::new(),
             notes: Vec::new(),
             values: None,

@@ -174,6 +174,7 @@ impl Done {
             components: Vec::new(),
             providers: Vec::new(),
             unasked: Vec::new(),
+            services: Vec::new(),
             values: None,
             blocked,
             notes,

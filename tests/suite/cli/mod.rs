@@ -21,6 +21,7 @@ mod provider_sets;
 mod providers;
 mod refusals;
 pub(crate) mod sandbox;
+mod services;
 mod unknown_releases;
 mod validating;
 mod writing;

@@ -10,8 +10,12 @@
 //! edited in place, and the provider rolls instances by them. Machine templates have new names, so they may
 //! go first. A new cluster has nothing to protect: its workers are made beside its control plane, which
 //! Cluster API brings up in order. A `Cluster` with a topology carries both, and Cluster API orders them.
+//!
+//! Objects of the OpenStack resource controller go first, with credentials; control planes and workers whose templates name
+//! one of them wait until it is available, in a new cluster too.
 
 mod changes;
+mod cloud;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -74,7 +78,13 @@ impl Phase {
 ///
 /// `rendered` has its namespaces and its live names; `verdict` was judged on the same `live`.
 pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, verdict: &Verdict) -> Plan {
-    let withheld = Groups::of(rendered, live).withheld(changes, verdict);
+    let mut withheld = Groups::of(rendered, live).withheld(changes, verdict);
+    for held in cloud::withheld(rendered, changes, live) {
+        if !withheld.iter().any(|other| other.object == held.object) {
+            withheld.push(held);
+        }
+    }
+    withheld.sort_by(|a, b| a.object.cmp(&b.object));
     let order = Order::of(rendered);
     let mut now: Vec<(Stage, u8, &ObjectId)> = rendered
         .iter()

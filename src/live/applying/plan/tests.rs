@@ -293,7 +293,7 @@ spec: {clusterName: c}
     let rendered = objects(workers);
     let change = changes(&[(MD, &["/spec/template/spec/version"])]);
     let held = plan(&rendered, &change, &alive(), &verdict(State::Rolling, State::Done));
-    assert_eq!(held.withheld[0].control_plane, id(CP));
+    assert_eq!(held.withheld[0].waits_for, id(CP));
     assert_eq!(
         held.withheld[0].to_string(),
         "MachineDeployment org/md waits until KubeadmControlPlane org/cp is done: rolling"
@@ -321,7 +321,7 @@ spec: {topology: {version: v1.35.1}}
     let all = changes(&[(cluster, &["/spec/topology/version"]), (MD, &["/spec/template/spec/version"])]);
     let upgrade = plan(&rendered, &all, &live(topology), &stands(State::Done));
     assert_eq!(upgrade.steps.iter().flat_map(|step| step.objects.clone()).collect::<Vec<_>>(), [id(cluster)]);
-    assert_eq!(upgrade.withheld[0].control_plane, id(cluster));
+    assert_eq!(upgrade.withheld[0].waits_for, id(cluster));
 }
 
 proptest::proptest! {
@@ -359,4 +359,71 @@ proptest::proptest! {
         proptest::prop_assert!(plane_is_done || now.iter().find(new_version).is_none(), "{plan:?}");
         proptest::prop_assert_eq!(plan.phase == Phase::ControlPlane, !plane_is_done);
     }
+}
+
+const CLOUD: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: md, namespace: org}
+spec:
+  clusterName: c
+  template:
+    spec:
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: OpenStackMachineTemplate, name: md}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata: {name: md, namespace: org}
+spec: {template: {spec: {image: {imageRef: {name: ubuntu}}, serverGroup: {filter: {name: c-worker}}}}}
+---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Image
+metadata: {name: ubuntu, namespace: org, generation: 1}
+spec: {managementPolicy: managed}
+status: {id: a, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}
+---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: ServerGroup
+metadata: {name: workers, namespace: org, generation: 1}
+spec: {managementPolicy: managed, resource: {name: c-worker}}
+status: {conditions: [{type: Progressing, status: 'True', reason: TransientError, message: '503', observedGeneration: 1}]}
+";
+
+#[test]
+fn machines_wait_for_what_the_cloud_must_have_before() {
+    let nothing = Verdict { state: State::Done, owners: Vec::new(), machines: Vec::new() };
+    let template = "infrastructure.cluster.x-k8s.io/OpenStackMachineTemplate org/md";
+    let (image, group) =
+        ("openstack.k-orc.cloud/Image org/ubuntu", "openstack.k-orc.cloud/ServerGroup org/workers");
+    let told = |text: &str, of: &[&str]| {
+        let of: Vec<(&str, &[&str])> = of.iter().map(|object| (*object, &[""][..])).collect();
+        let plan = plan(&objects(CLOUD), &changes(&of), &live(text), &nothing);
+        let now: Vec<String> =
+            plan.steps.iter().flat_map(|step| step.objects.iter().map(|id| id.kind.clone())).collect();
+        (now.join(" "), plan.withheld.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let md = "MachineDeployment org/md waits until";
+    // A new cluster: the objects of the cloud go first, and the machines wait for them.
+    assert_eq!(
+        told("", &[MD, template, image, group]),
+        (
+            "Image ServerGroup OpenStackMachineTemplate".to_owned(),
+            vec![format!("{md} Image org/ubuntu is done: it changes first")]
+        )
+    );
+    assert_eq!(
+        told(CLOUD, &[MD]),
+        (String::new(), vec![format!("{md} ServerGroup org/workers is done: TransientError: 503")])
+    );
+    let there = CLOUD.replace(
+        "Progressing, status: 'True', reason: TransientError, message: '503'",
+        "Available, status: 'True', reason: Success",
+    );
+    assert_eq!(told(&there, &[MD]), ("MachineDeployment".to_owned(), vec![]));
+    // One at which nobody looked.
+    let other = there.replace("name: workers", "name: others");
+    assert_eq!(
+        told(&other, &[MD]).1,
+        [format!("{md} ServerGroup org/workers is done: nobody can tell how it stands")]
+    );
 }

@@ -17,15 +17,15 @@ use capstan_yaml::Value;
 pub struct Withheld {
     /// The object.
     pub object: ObjectId,
-    /// The control plane that it waits for.
-    pub control_plane: ObjectId,
+    /// What it waits for: its control plane, or what the cloud must have before.
+    pub waits_for: ObjectId,
     /// Why that one is not done.
     pub why: String,
 }
 
 impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} waits until {} is done: {}", self.object, self.control_plane, self.why)
+        write!(f, "{} waits until {} is done: {}", self.object, self.waits_for, self.why)
     }
 }
 
@@ -76,7 +76,7 @@ impl<'a> Groups<'a> {
             for object in group.objects.iter().filter(|object| changes.contains_key(&object.id)) {
                 found.push(Withheld {
                     object: object.id.clone(),
-                    control_plane: control_plane.clone(),
+                    waits_for: control_plane.clone(),
                     why: why.clone(),
                 });
             }

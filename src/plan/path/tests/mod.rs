@@ -50,6 +50,7 @@ pub(super) fn release(row: &str) -> Release {
         infrastructure_kinds: Default::default(),
         base_files: vec![],
         overlay_files: vec![],
+        services: Vec::new().into(),
         rendering: Arc::default(),
         manifest: None,
         notes: None,

@@ -112,6 +112,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         infrastructure_kinds: BTreeSet::new(),
         base_files: Vec::new(),
         overlay_files: Vec::new(),
+        services: Vec::new().into(),
         rendering: Arc::default(),
         manifest: None,
         notes: None,

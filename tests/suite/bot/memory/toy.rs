@@ -143,6 +143,7 @@ fn nothing(target: &Target) -> Upgrade {
         components: vec![],
         providers: vec![],
         unasked: vec![],
+        services: vec![],
         values: None,
         blocked: vec![],
         notes: vec![],

@@ -13,7 +13,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use self::table::Wall::{None as Nowhere, Rights};
-use self::table::{ATTEMPTS, Attempt, BASES, FLUX_KINDS, FLUX_RIGHTS, INTRUDER, KINDS, NEIGHBOURS, SERVICE};
+use self::table::{
+    ATTEMPTS, Attempt, BASES, BY_HAND, FLUX_KINDS, FLUX_RIGHTS, INTRUDER, KINDS, NEIGHBOURS, SERVICE,
+};
 use super::{CUSTOMER, OTHER_CUSTOMER, Statuses, Town, document, rows};
 use crate::plane::tools;
 
@@ -90,6 +92,7 @@ pub(super) fn settle(town: &Town) {
     let labelled = cluster.replace("namespace: gauss}", "namespace: gauss, labels: {team: neighbour}}");
     town.write([(path.as_str(), labelled.as_str()), ("gauss/neighbour/base/more.yaml", NEIGHBOURS)]);
     town.plane.apply(FLUX_RIGHTS);
+    town.plane.apply(BY_HAND);
     for (name, base) in BASES {
         town.write([(
             format!("{CUSTOMER}/{name}/base/flux.yaml").as_str(),

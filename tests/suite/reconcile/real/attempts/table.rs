@@ -634,6 +634,53 @@ spec:
         )],
         wall: Nowhere,
     },
+    // Of a Cluster that somebody made by hand no folder tells.
+    Attempt {
+        name: "strangers-addons",
+        overlay: "\
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {name: NAME}
+spec:
+  clusterSelector: {matchLabels: {team: by-hand}}
+  resources: [{kind: ConfigMap, name: NAME-a}]
+",
+        says: &[(
+            5,
+            "ClusterResourceSet gauss/NAME selects the Cluster by-hand too, which is none of this folder's: select by a label that only this folder's have",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "strangers-chart",
+        overlay: "\
+apiVersion: addons.cluster.x-k8s.io/v1alpha1
+kind: HelmReleaseProxy
+metadata: {name: NAME}
+spec:
+  clusterRef: {kind: Cluster, name: by-hand}
+  chartName: mine
+",
+        says: &[(
+            5,
+            "HelmReleaseProxy gauss/NAME belongs to the Cluster by-hand, which is none of this folder's: name the folder's own",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "strangers-kubeconfig",
+        overlay: "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME}
+spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}, kubeConfig: {secretRef: {name: by-hand-kubeconfig}}}
+",
+        says: &[(
+            4,
+            "HelmRelease gauss/NAME is carried out in the cluster whose kubeconfig the Secret by-hand-kubeconfig holds: an overlay may name that of this folder's clusters alone (`<cluster>-kubeconfig`)",
+        )],
+        wall: Nowhere,
+    },
     Attempt {
         name: "neighbours-chart",
         overlay: "\
@@ -831,6 +878,14 @@ metadata: {name: two}
 spec: {}
 ";
 
+/// A Cluster of the customer's namespace that stands in no folder.
+pub(super) const BY_HAND: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: by-hand, namespace: gauss, labels: {team: by-hand}}
+spec: {paused: true}
+";
+
 /// Customers here may bring what Flux carries out: the boundary alone says how.
 pub(super) const FLUX_RIGHTS: &str = "\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -874,6 +929,7 @@ pub(super) const KINDS: &[Kind] = &[
     ),
     ("operator.cluster.x-k8s.io", "v1alpha2", "CoreProvider", "coreproviders", "Namespaced"),
     ("addons.cluster.x-k8s.io", "v1alpha1", "HelmChartProxy", "helmchartproxies", "Namespaced"),
+    ("addons.cluster.x-k8s.io", "v1alpha1", "HelmReleaseProxy", "helmreleaseproxies", "Namespaced"),
     ("config.projectsveltos.io", "v1beta1", "ClusterProfile", "clusterprofiles", "Cluster"),
     ("infrastructure.cluster.x-k8s.io", "v1beta2", "AcmeCluster", "acmeclusters", "Namespaced"),
     (

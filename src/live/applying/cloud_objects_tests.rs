@@ -1,0 +1,100 @@
+//! What ORC says of an object, a row each, and what it means.
+
+use super::*;
+use serde_json::json;
+
+fn image(generation: i64, id: &str, conditions: &[(&str, &str, &str, &str, i64)]) -> Value {
+    let conditions: Vec<Value> = conditions
+        .iter()
+        .map(|(kind, status, reason, message, seen)| {
+            json!({"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": seen})
+        })
+        .collect();
+    json!({"metadata": {"generation": generation}, "spec": {"managementPolicy": "managed"},
+        "status": {"id": id, "conditions": conditions}})
+}
+
+#[test]
+fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generation() {
+    let reset = "invalid configuration creating resource: Post \"http://127.0.0.1:9292/v2/images\": read tcp 127.0.0.1:5->127.0.0.1:9292: read: connection reset by peer";
+    let refused = |words: &str| Standing::Refused(words.to_owned());
+    let waits = |words: &str| Standing::Waits(words.to_owned());
+    for (object, expected) in [
+        (
+            image(2, "a", &[("Available", "True", "Success", "OpenStack resource is available", 2)]),
+            Standing::Available,
+        ),
+        // That is of what stood there before.
+        (
+            image(2, "a", &[("Available", "True", "Success", "OpenStack resource is available", 1)]),
+            waits("its controller has not looked at it yet"),
+        ),
+        (json!({"metadata": {"generation": 1}}), waits("its controller has not looked at it yet")),
+        (
+            image(
+                1,
+                "",
+                &[
+                    ("Available", "False", "Progressing", "", 1),
+                    (
+                        "Progressing",
+                        "True",
+                        "Progressing",
+                        "Waiting for OpenStack resource to be created externally",
+                        1,
+                    ),
+                ],
+            ),
+            waits("Progressing: Waiting for OpenStack resource to be created externally"),
+        ),
+        (
+            image(1, "", &[("Progressing", "True", "TransientError", "503 Service Unavailable", 1)]),
+            waits("TransientError: 503 Service Unavailable"),
+        ),
+        (
+            image(
+                1,
+                "",
+                &[(
+                    "Progressing",
+                    "False",
+                    "InvalidConfiguration",
+                    "found more than one matching OpenStack resource",
+                    1,
+                )],
+            ),
+            refused("InvalidConfiguration: found more than one matching OpenStack resource"),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]),
+            refused("UnrecoverableError: quota exceeded"),
+        ),
+        // The same words about the generation before are no verdict.
+        (
+            image(2, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]),
+            waits("its controller has not looked at it yet"),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
+            Standing::Lost(format!("InvalidConfiguration: {reset}")),
+        ),
+        // It was made, so making it anew would leave one behind.
+        (
+            image(1, "a", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
+            refused(&format!("InvalidConfiguration: {reset}")),
+        ),
+    ] {
+        assert_eq!(standing(&object), expected, "{object}");
+    }
+    let mut imported = image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]);
+    imported["spec"]["managementPolicy"] = json!("unmanaged");
+    assert!(matches!(standing(&imported), Standing::Refused(_)), "nothing was created: {imported}");
+}
+
+#[test]
+fn a_long_message_is_cut() {
+    let long = "x".repeat(2_000);
+    let object = image(1, "", &[("Progressing", "True", "TransientError", &long, 1)]);
+    let Standing::Waits(words) = standing(&object) else { panic!("{object}") };
+    assert_eq!(words.len(), "TransientError: ".len() + 512);
+}

@@ -1,0 +1,33 @@
+//! Services of clusters from release to release: the folders beside base, merged as base is, and what the release's
+//! `capstan.yaml` says of them, merged into the cluster's.
+//!
+//! A service's objects live in another API server than those of base, so an object may stand in both: each service is
+//! merged for itself, folder by folder, with the merge that base goes through ([`crate::upgrade::plan()`]), and what comes
+//! of it joins the upgrade. Nothing of it needs a tombstone: what is gone from Git is taken away by the inventory of the
+//! service alone.
+//!
+//! | file | |
+//! |---|---|
+//! | `release` | what a release brings |
+//! | `step` | what a step is planned from |
+//! | `declared` | the lists of `capstan.yaml`, three ways |
+//! | `folder` | one folder, three ways |
+//! | `edits` | what somebody edited by hand, and what of it stays |
+//! | `version` | which version of a service its objects are |
+//! | `plan` | all of them together |
+//!
+//! Deliberately absent: rendering, and what the reconciler does with any of it.
+
+mod declared;
+mod edits;
+mod folder;
+mod plan;
+mod release;
+mod step;
+#[cfg(test)]
+mod tests;
+mod version;
+
+pub use plan::{bring_services, plan_services};
+pub use release::ReleaseServices;
+pub use step::{ServiceFacts, ServicesStep};

@@ -1,0 +1,186 @@
+//! The services of a cluster, from one release to another: all of them, as a part of its upgrade.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::declared::{EntryChange, merge_declared};
+use super::edits::Objects;
+use super::folder::{FolderPlan, objects_of, plan_folder};
+use super::release::ReleaseServices;
+use super::step::ServicesStep;
+use super::version::version_of;
+use crate::merge::ClusterFacts;
+use crate::settings::{ClusterSettings, FOLDER_FILE, Service, ServiceFolder, ServiceRole, ServiceSource};
+use crate::upgrade::{MergeSettings, Planned, Provenance, ServiceChange, ServiceCourse, Upgrade};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::FileError;
+
+/// Adds to an upgrade what it does to services.
+///
+/// # Errors
+/// A file of the cluster that cannot be read as YAML, with its place.
+pub fn plan_services(step: &ServicesStep<'_>, planned: &mut Planned) -> Result<(), FileError> {
+    let before = declared(step.cluster.record.as_ref().map(crate::merge::SourceFile::text));
+    let entries = merge_declared(step, planned)?;
+    let after = declared(settings_after(step, planned));
+    let mut changes = by_objects(step, planned, &before, &after);
+    let of = |release: &ReleaseServices| release.folders.keys().cloned().collect::<BTreeSet<_>>();
+    let mut folders = of(step.new);
+    folders.extend(step.old.map(of).unwrap_or_default());
+    for folder in folders {
+        let Some(plan) = plan_folder(step, &folder)? else { continue };
+        let service = service_in(&after, &folder).or_else(|| service_in(&before, &folder));
+        changes.extend(told(&folder, service, &plan));
+        join(planned, service.map_or(folder.name(), |service| service.name.as_str()), plan);
+    }
+    by_entries(&mut changes, entries, &before, &after);
+    changes.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
+    planned.upgrade.services = changes;
+    planned.intended.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(())
+}
+
+/// The files of a cluster that is made from a release, with the release's services besides those that it has already.
+/// Where they cannot be brought, the upgrade says why it blocks.
+///
+/// # Errors
+/// A file that cannot be read as YAML, with its place.
+pub fn bring_services(
+    cluster: &ClusterFacts,
+    release: &ReleaseServices,
+    files: Vec<FileChange>,
+    schemas: &Schemas,
+) -> Result<Planned, FileError> {
+    let (upgrade, settings) = (Upgrade::nothing(cluster.target()), MergeSettings::default());
+    let provenance = Provenance::default();
+    let mut planned = Planned { upgrade, intended: files, rotated: Vec::new(), provenance };
+    let step = ServicesStep { cluster, services: &[], old: None, new: release, settings: &settings, schemas };
+    plan_services(&step, &mut planned)?;
+    Ok(planned)
+}
+
+/// The services that a `capstan.yaml` names; none where it says what no settings can say, which is told elsewhere.
+fn declared(text: Option<&str>) -> Vec<Service> {
+    let read = text.and_then(|text| ClusterSettings::read(&Default::default(), text).ok());
+    read.map(|settings| settings.services).unwrap_or_default()
+}
+
+fn settings_after<'p>(step: &ServicesStep<'p>, planned: &'p Planned) -> Option<&'p str> {
+    let path = step.cluster.id.folder().join(FOLDER_FILE).ok()?;
+    match planned.intended.iter().find(|change| change.path == path) {
+        Some(change) => change.after.as_deref(),
+        None => step.cluster.record.as_ref().map(crate::merge::SourceFile::text),
+    }
+}
+
+fn service_in<'s>(services: &'s [Service], folder: &ServiceFolder) -> Option<&'s Service> {
+    services.iter().find(|service| matches!(&service.from, ServiceSource::Folder(own) if own == folder))
+}
+
+/// What is told of a folder; nothing where nothing of it changes.
+fn told(folder: &ServiceFolder, service: Option<&Service>, plan: &FolderPlan) -> Option<ServiceChange> {
+    let FolderPlan { planned, before, after, kept } = plan;
+    let course = match (before.is_empty(), after.is_empty()) {
+        _ if planned.intended.is_empty() && planned.upgrade.conflicts.is_empty() => return None,
+        (true, false) => ServiceCourse::Add,
+        (false, true) => ServiceCourse::Remove,
+        _ => ServiceCourse::Modify,
+    };
+    Some(ServiceChange {
+        name: service.map_or(folder.name(), |service| service.name.as_str()).to_owned(),
+        role: service.map_or(ServiceRole::Other, |service| service.role),
+        course,
+        folder: Some(folder.clone()),
+        from: version_of(before.values()),
+        to: version_of(after.values()),
+        settings: Vec::new(),
+        kept: kept.clone(),
+    })
+}
+
+/// Services that objects of base bring, where one of those changes.
+fn by_objects(
+    step: &ServicesStep<'_>,
+    planned: &Planned,
+    before: &[Service],
+    after: &[Service],
+) -> Vec<ServiceChange> {
+    let (was, is) = (objects_of(&step.cluster.base, &[]), objects_of(&step.cluster.base, &planned.intended));
+    let mut changes = Vec::new();
+    let gone = before.iter().filter(|service| !after.iter().any(|other| other.name == service.name));
+    for service in after.iter().chain(gone) {
+        let ServiceSource::Objects(named) = &service.from else { continue };
+        let of = |all: &Objects| -> Objects {
+            let means = |kind: &str, name: &str| {
+                named.iter().any(|object| object.kind.as_str() == kind && object.name.as_str() == name)
+            };
+            let own = all.iter().filter(|(id, _)| means(&id.kind, &id.name));
+            own.map(|(id, node)| (id.clone(), node.clone())).collect()
+        };
+        let (was, is) = (of(&was), of(&is));
+        let course = match (was.is_empty(), is.is_empty()) {
+            (true, true) => continue,
+            (true, false) => ServiceCourse::Add,
+            (false, true) => ServiceCourse::Remove,
+            (false, false) if was.keys().eq(is.keys()) && same(&was, &is) => continue,
+            (false, false) => ServiceCourse::Modify,
+        };
+        changes.push(ServiceChange {
+            name: service.name.to_string(),
+            role: service.role,
+            course,
+            folder: None,
+            from: version_of(was.values()),
+            to: version_of(is.values()),
+            settings: Vec::new(),
+            kept: Vec::new(),
+        });
+    }
+    changes
+}
+
+fn same(one: &Objects, other: &Objects) -> bool {
+    one.values().zip(other.values()).all(|(one, other)| capstan_yaml::same_meaning(one, other))
+}
+
+/// What becomes of entries of `capstan.yaml` is told with their services.
+fn by_entries(
+    changes: &mut Vec<ServiceChange>,
+    entries: BTreeMap<String, EntryChange>,
+    before: &[Service],
+    after: &[Service],
+) {
+    for (name, EntryChange { course, keys }) in entries {
+        if let Some(known) = changes.iter_mut().find(|change| change.name == name) {
+            known.settings = keys;
+            continue;
+        }
+        let service = after.iter().chain(before).find(|service| service.name.as_str() == name);
+        let folder = service.and_then(|service| match &service.from {
+            ServiceSource::Folder(folder) => Some(folder.clone()),
+            ServiceSource::Objects(_) => None,
+        });
+        changes.push(ServiceChange {
+            role: service.map_or(ServiceRole::Other, |service| service.role),
+            name,
+            course,
+            folder,
+            from: None,
+            to: None,
+            settings: keys,
+            kept: Vec::new(),
+        });
+    }
+}
+
+/// What came of a folder, as a part of the whole upgrade.
+fn join(planned: &mut Planned, name: &str, plan: FolderPlan) {
+    let of_service = |sentence: String| format!("Service {name}: {sentence}");
+    let Planned { upgrade, intended, rotated: _, provenance: _ } = plan.planned;
+    planned.intended.extend(intended);
+    planned.upgrade.changes.extend(upgrade.changes);
+    planned.upgrade.conflicts.extend(upgrade.conflicts);
+    planned.upgrade.findings.extend(upgrade.findings);
+    planned.upgrade.blocked.extend(upgrade.blocked.into_iter().map(of_service));
+    planned.upgrade.notes.extend(upgrade.notes.into_iter().map(of_service));
+}

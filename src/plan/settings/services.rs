@@ -1,0 +1,254 @@
+//! `services:`, `owners:` and `cloud:` of a cluster's and of a release's `capstan.yaml`: what runs inside a cluster beside
+//! what people bring there, who owns it, and which of its clouds it stands in.
+//!
+//! Deliberately absent: what several services come to together ([`super::service_findings`]), and what a key of an owner
+//! may be, which whoever encrypts to it checks.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::fields::text_type;
+use capstan_model::dns_name::{is_label, is_subdomain};
+use capstan_model::tree::RepoPath;
+
+/// The folder in a cluster's, an overlay's and a release's folder that holds one folder a service.
+pub const SERVICES_FOLDER: &str = "services";
+
+text_type!(
+    /// The name of a service: `cilium`.
+    ServiceName,
+    is_label,
+    "the name of a service (lower-case letters, digits and `-`, at most 63)"
+);
+
+text_type!(
+    /// The name of an owner: `ada`.
+    OwnerName,
+    |text| is_subdomain(text),
+    "the name of an owner (lower-case letters, digits, `-` and `.`)"
+);
+
+text_type!(
+    /// The name of a cloud, as `clouds.yaml` calls it.
+    CloudName,
+    |text| text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control),
+    "the name of a cloud (1 to 100 characters on one line, no blank at its ends)"
+);
+
+text_type!(
+    /// A public key, on one line.
+    PublicKey,
+    |text| {
+        text.trim() == text && (1..=8_192).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
+    },
+    "a public key (one line of at most 8192 characters)"
+);
+
+text_type!(
+    /// A [CEL](https://cel.dev) expression that is true once a service is well.
+    ServiceCheck,
+    |text| !text.trim().is_empty() && text.len() <= 4_096,
+    "a CEL expression (1 to 4096 bytes)"
+);
+
+text_type!(
+    /// The kind of an object.
+    ObjectKind,
+    |text| {
+        (1..=63).contains(&text.len())
+            && text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric())
+    },
+    "a kind (`HelmChartProxy`)"
+);
+
+text_type!(
+    /// The name of an object.
+    ObjectName,
+    is_subdomain,
+    "the name of an object (lower-case letters, digits, `-` and `.`)"
+);
+
+/// The folder of one service in a cluster's folder: `services/cilium`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ServiceFolder(String);
+
+impl ServiceFolder {
+    /// Reads `services/cilium`; a slash at the end does not count.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let below = text.strip_prefix(SERVICES_FOLDER).and_then(|below| below.strip_prefix('/'));
+        match below.map(|below| below.strip_suffix('/').unwrap_or(below)).filter(|name| is_label(name)) {
+            Some(name) => Ok(Self(name.to_owned())),
+            None => Err(format!("`{text}` is not a folder of a service (`services/cilium`, beside base)")),
+        }
+    }
+
+    /// Its own name: `cilium`.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// Where it lies below a folder.
+    pub fn inside(&self, folder: &RepoPath) -> RepoPath {
+        folder.join(&self.to_string()).unwrap_or_else(|_| folder.clone())
+    }
+}
+
+impl fmt::Display for ServiceFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SERVICES_FOLDER}/{}", self.0)
+    }
+}
+
+impl Serialize for ServiceFolder {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl TryFrom<String> for ServiceFolder {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+/// Something that runs inside a cluster and that the platform team answers for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Service {
+    /// Its name, one of its own among those of a cluster.
+    #[schemars(with = "String")]
+    pub name: ServiceName,
+    /// What it is for.
+    #[serde(default)]
+    pub role: ServiceRole,
+    /// Where its objects stand.
+    pub from: ServiceSource,
+    /// Whether it is to be there.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Whether the overlay may say so.
+    #[serde(default)]
+    pub optional: bool,
+    /// Services that are well before it begins.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub after: Vec<ServiceName>,
+    /// Its turn while machines roll.
+    #[serde(default)]
+    pub when: ServiceTurn,
+    /// What is true once it is well, besides what its objects say of themselves: at most 20.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub checks: Vec<ServiceCheck>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// What a service is for. The first four begin in this order.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ServiceRole {
+    /// The network of pods.
+    Cni,
+    /// The cloud's controller.
+    Ccm,
+    /// Storage.
+    Csi,
+    /// `metrics.k8s.io`.
+    Metrics,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl fmt::Display for ServiceRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cni => "cni",
+            Self::Ccm => "ccm",
+            Self::Csi => "csi",
+            Self::Metrics => "metrics",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// Where a service's objects stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ServiceSource {
+    /// In a folder beside base, rendered as base is: they are applied inside the cluster.
+    Folder(#[schemars(with = "String")] ServiceFolder),
+    /// Among the objects of base: another controller carries them out.
+    Objects(Vec<ServiceObject>),
+}
+
+/// An object of base that brings a service.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceObject {
+    /// Its kind: `HelmChartProxy`.
+    #[schemars(with = "String")]
+    pub kind: ObjectKind,
+    /// Its name.
+    #[schemars(with = "String")]
+    pub name: ObjectName,
+}
+
+/// When a service may change while machines roll.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum ServiceTurn {
+    /// Before the control plane does.
+    BeforeControlPlane,
+    /// Once the control plane has.
+    #[default]
+    AfterControlPlane,
+    /// Once the workers have.
+    AfterWorkers,
+}
+
+impl fmt::Display for ServiceTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BeforeControlPlane => "beforeControlPlane",
+            Self::AfterControlPlane => "afterControlPlane",
+            Self::AfterWorkers => "afterWorkers",
+        })
+    }
+}
+
+/// Somebody who is given a key of the cluster that nobody else can open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Owner {
+    /// What they are called.
+    #[schemars(with = "String")]
+    pub name: OwnerName,
+    /// Their public key: `age1…`, `ssh-ed25519 AAAA…`, `ssh-rsa AAAA…`.
+    #[schemars(with = "String")]
+    pub key: PublicKey,
+}
+
+/// What an overlay says of a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OptionalService {
+    /// One of the cluster's that is `optional`.
+    #[schemars(with = "String")]
+    pub name: ServiceName,
+    /// Whether it is to be there.
+    pub enabled: bool,
+}
