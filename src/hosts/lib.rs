@@ -13,9 +13,15 @@
 //! | [`host`] | `BareMetalHost`: what is read of it, and why it is not free | `cluster` |
 //! | [`choice`] | which hosts a cluster has, gets and gives back | `cluster`, `host`, `selector` |
 //! | [`services`] | load balancers and jump hosts: configurations and objects | `cluster`, `host` |
+//! | [`definition`] | the CustomResourceDefinition of `SIPCluster` | `cluster` |
+//! | [`findings`] | what is found of a tenant cluster's other objects | `choice`, `cluster`, `host`, `selector` |
+//! | [`pass`] | the next write for a SIPCluster | `choice`, `cluster`, `host`, `services` |
 
 pub mod choice;
 pub mod cluster;
+pub mod definition;
+pub mod findings;
 pub mod host;
+pub mod pass;
 pub mod selector;
 pub mod services;

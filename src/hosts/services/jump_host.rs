@@ -33,6 +33,9 @@ pub enum NoJumpHost {
     /// There are no keys.
     #[error("sshAuthorizedKeys is empty: nobody could come")]
     NoKeys,
+    /// There is nowhere to go.
+    #[error("none of its hosts has an address yet")]
+    NoHosts,
 }
 
 /// What comes of a wish.
@@ -63,6 +66,9 @@ pub fn objects(
     let keys = keys.collect::<Result<Vec<_>, _>>()?;
     if keys.is_empty() {
         return Err(NoJumpHost::NoKeys);
+    }
+    if hosts.is_empty() {
+        return Err(NoJumpHost::NoHosts);
     }
     let access = if wish.shell { Access::Shell } else { Access::ForwardOnly };
     let addresses: Vec<IpAddr> = hosts.iter().map(|(_, address)| *address).collect();
@@ -174,6 +180,10 @@ mod tests {
 
     const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
 
+    fn hosts() -> Vec<Reached> {
+        vec![(Named::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())]
+    }
+
     fn wish() -> JumpHost {
         JumpHost {
             image: "sshd:1".to_owned(),
@@ -187,9 +197,8 @@ mod tests {
     #[test]
     fn it_forwards_to_hosts_and_the_api_server_and_holds_no_secret_of_theirs() {
         let cluster = cluster("gauss", json!({}));
-        let hosts = [(Named::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())];
         let api = SocketAddr::new("192.0.2.1".parse().unwrap(), API_PORT);
-        let made = objects(&cluster, 0, &wish(), &hosts, Some(api)).unwrap();
+        let made = objects(&cluster, 0, &wish(), &hosts(), Some(api)).unwrap();
         let data = &made.objects[0]["data"];
         assert!(data["sshd_config"].as_str().unwrap().contains("\nPermitOpen 10.0.0.1:22 192.0.2.1:6443\n"));
         assert_eq!(
@@ -206,13 +215,14 @@ mod tests {
     #[test]
     fn private_keys_are_mounted_with_a_shell_alone_and_that_is_told() {
         let made =
-            objects(&cluster("gauss", json!({})), 0, &JumpHost { shell: true, ..wish() }, &[], None).unwrap();
+            objects(&cluster("gauss", json!({})), 0, &JumpHost { shell: true, ..wish() }, &hosts(), None)
+                .unwrap();
         assert!(format!("{:?}", made.objects).contains("node-keys-of-old"));
         assert!(made.warning.unwrap().contains("private keys of Secret node-keys-of-old"));
     }
 
     #[test]
-    fn a_line_that_is_no_key_is_told_by_its_number() {
+    fn where_nobody_could_come_or_go_there_is_none() {
         let keys = vec![KEY.to_owned(), format!("command=\"sh\" {KEY}")];
         let wish = JumpHost { ssh_authorized_keys: keys, ..wish() };
         let told = objects(&cluster("gauss", json!({})), 0, &wish, &[], None).unwrap_err().to_string();
@@ -222,5 +232,7 @@ mod tests {
             objects(&cluster("gauss", json!({})), 0, &nobody, &[], None).unwrap_err(),
             NoJumpHost::NoKeys
         );
+        let nowhere = objects(&cluster("gauss", json!({})), 0, &self::wish(), &[], None).unwrap_err();
+        assert_eq!(nowhere, NoJumpHost::NoHosts);
     }
 }
