@@ -11,6 +11,7 @@
 //! | `src/kustomize` | rendering, schemas, conversion between API versions |
 //! | `src/inventory` | levels of values, schemas of releases, templates; where each value comes from |
 //! | `src/campaign` | how a release moves through a fleet: waves, windows, limits, what stops it |
+//! | `src/hosts` | which bare-metal hosts a tenant cluster gets, and what stands before them |
 //! | `src/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `src/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
 //! | `src/live` | rollouts, applying, what reconcilers and the bot say to each other |

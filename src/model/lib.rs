@@ -1,7 +1,7 @@
 //! The ground floor of Capstan's heart: what a repository and its objects are called, and the facts that everybody else
 //! reads here.
 //!
-//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `inventory`, `campaign`,
+//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `inventory`, `campaign`, `hosts`,
 //! `providers`, `plan`, `live`, `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
 //! numbers. Facts come in as values, decisions go out as values. Content is reached through [`tree::Tree`], a snapshot
 //! that gives the same bytes for the same path for ever, so that laziness costs no purity.

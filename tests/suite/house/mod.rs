@@ -19,6 +19,7 @@ const PACKAGES: &[&str] = &[
     "src/kustomize",
     "src/inventory",
     "src/campaign",
+    "src/hosts",
     "src/providers",
     "src/plan",
     "src/live",

@@ -1,0 +1,243 @@
+use serde_json::json;
+
+use super::testing::{broken, choice, choice_beside, cluster, had, host, noted, told, used, with};
+use crate::selector::HostDeployPolicy;
+
+fn spread(active: u32, standby: u32) -> serde_json::Value {
+    json!({"ControlPlane": {"topologyKey": "rack", "count": {"active": active, "standby": standby}}})
+}
+
+#[test]
+fn one_host_a_rack_the_first_by_name() {
+    let hosts = [host("b", "r1"), host("a", "r1"), host("d", "r2"), host("c", "r3"), host("e", "")];
+    let chosen = choice(&cluster("t", spread(2, 1)), &hosts);
+    // Standby is as good as active until machines run: the first picked are active.
+    assert_eq!(told(&chosen), "ControlPlane: a, c, d (standby)");
+    assert!(chosen.too_few.is_empty() && chosen.no_standby.is_empty() && chosen.released.is_empty());
+}
+
+/// Faults 1 to 6 of the old operator.
+#[test]
+fn the_old_faults() {
+    // 1: shrinking labels nothing.
+    let three = ["a", "b", "c"].map(|name| had(host(name, &format!("r-{name}")), "t", "ControlPlane"));
+    let mut hosts = three.to_vec();
+    hosts.extend([host("d", "r4"), host("e", "r5")]);
+    let chosen = choice(&cluster("t", spread(2, 0)), &hosts);
+    assert_eq!(told(&chosen), "ControlPlane: a, b");
+    assert_eq!(chosen.released.iter().map(|one| one.host.name.as_str()).collect::<Vec<_>>(), ["c"]);
+    // 2: what it has counts for the spread.
+    let hosts = [had(host("a", "r1"), "t", "ControlPlane"), host("b", "r1"), host("c", "r2")];
+    assert_eq!(told(&choice(&cluster("t", spread(2, 0)), &hosts)), "ControlPlane: a, c");
+    // 3: no label, not eligible.
+    let chosen = choice(&cluster("t", spread(1, 0)), &[host("a", "")]);
+    assert_eq!(chosen.too_few, ["ControlPlane: 1 wanted, 0 can be had in 0 racks; a: no label rack"]);
+    // 4: states are looked at.
+    let hosts = [used(host("a", "r1"), "x"), broken(host("b", "r2"), "inspection error"), host("c", "r3")];
+    assert_eq!(told(&choice(&cluster("t", spread(1, 0)), &hosts)), "ControlPlane: c");
+    // 5: no count wishes nothing.
+    let chosen = choice(&cluster("t", json!({"ControlPlane": {}})), &[host("a", "r1")]);
+    assert_eq!(chosen, super::Choice::default());
+    // 6: a role does not take what only the other can use, whichever is asked first.
+    let hosts = [with(host("a", "r1"), "gpu", "yes"), host("b", "r1")];
+    let both = |first: &str, second: &str| {
+        json!({first: {"count": {"active": 1}},
+               second: {"labelSelector": {"matchLabels": {"gpu": "yes"}}, "count": {"active": 1}}})
+    };
+    assert_eq!(told(&choice(&cluster("t", both("A", "B")), &hosts)), "A: b; B: a");
+    assert_eq!(told(&choice(&cluster("t", both("B", "A")), &hosts)), "A: a; B: b");
+}
+
+#[test]
+fn too_few_says_each_host_and_why_not() {
+    let hosts = [
+        host("bm-01", "r1"),
+        had(used(host("bm-07", "r1"), "b"), "b", "Worker"),
+        host("bm-08", "r2"),
+        broken(host("bm-09", "r3"), "inspection error"),
+        host("bm-11", ""),
+        host("bm-12", "r2"),
+    ];
+    let chosen = choice(&cluster("t", spread(3, 0)), &hosts);
+    assert_eq!(
+        chosen.too_few,
+        ["ControlPlane: 3 wanted, 2 can be had in 2 racks; bm-07 (r1): provisioned for gauss/b; \
+          bm-09 (r3): inspection error; bm-11: no label rack; bm-12 (r2): r2 has 1 host of this role"]
+    );
+    // All or nothing.
+    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("", 0));
+}
+
+#[test]
+fn at_most_twenty_hosts_are_named() {
+    let hosts: Vec<_> = (10..35).map(|number| host(&format!("bm-{number}"), "")).collect();
+    let told = choice(&cluster("t", spread(1, 0)), &hosts).too_few.remove(0);
+    assert!(
+        told.starts_with("ControlPlane: 1 wanted, 0 can be had in 0 racks; bm-10: no label rack; "),
+        "{told}"
+    );
+    assert!(told.ends_with("bm-29: no label rack; 5 more"), "{told}");
+}
+
+#[test]
+fn a_role_that_has_enough_gets_nothing_where_another_lacks() {
+    let nodes = json!({"ControlPlane": {"count": {"active": 1}}, "Worker": {"count": {"active": 2}}});
+    let chosen = choice(&cluster("t", nodes), &[host("a", ""), host("b", "")]);
+    assert_eq!(told(&chosen), "");
+    assert_eq!(chosen.too_few, ["Worker: 2 wanted, 1 can be had; a: needed for ControlPlane"]);
+}
+
+#[test]
+fn lacking_standby_is_told_and_stops_nothing() {
+    let hosts = [host("a", "r1"), host("b", "r2"), host("c", "r2")];
+    let chosen = choice(&cluster("t", spread(2, 1)), &hosts);
+    assert_eq!(told(&chosen), "ControlPlane: a, b");
+    assert_eq!(
+        chosen.no_standby,
+        [
+            "ControlPlane: 3 wanted with 1 standby, 2 can be had in 2 racks; c (r2): r2 has 1 host of this role"
+        ]
+    );
+}
+
+#[test]
+fn max_per_domain_loosens_and_domains_fill_evenly() {
+    let nodes = json!({"Worker": {"topologyKey": "rack", "maxPerDomain": 2, "count": {"active": 3}}});
+    let hosts = [host("a", "r1"), host("b", "r1"), host("c", "r1"), host("d", "r2")];
+    assert_eq!(told(&choice(&cluster("t", nodes), &hosts)), "Worker: a, b, d");
+    let nodes = json!({"Worker": {"topologyKey": "rack", "maxPerDomain": 2, "count": {"active": 2}}});
+    assert_eq!(told(&choice(&cluster("t", nodes), &hosts)), "Worker: a, d");
+}
+
+#[test]
+fn what_others_have_or_noted_is_not_free() {
+    let other = noted(
+        cluster("other", json!({})),
+        &choice(&cluster("other", spread(1, 0)), &[host("a", "r1")]).hosts,
+    );
+    let hosts = [host("a", "r1"), had(host("b", "r2"), "third", "Worker")];
+    let chosen = choice_beside(&cluster("t", spread(1, 0)), &hosts, &[other], &[]);
+    assert_eq!(
+        chosen.too_few,
+        [
+            "ControlPlane: 1 wanted, 0 can be had in 0 racks; a (r1): chosen for gauss/other; b (r2): chosen for gauss/third"
+        ]
+    );
+}
+
+#[test]
+fn a_host_made_anew_under_the_same_name_is_not_the_one_that_was_noted() {
+    let before = [host("b", "r1")];
+    let with_note = noted(cluster("t", spread(1, 0)), &choice(&cluster("t", spread(1, 0)), &before).hosts);
+    let mut anew = host("b", "r1");
+    anew.metadata.uid = "uid-new".to_owned();
+    let chosen = choice(&with_note, &[host("a", "r2"), anew]);
+    assert_eq!(told(&chosen), "ControlPlane: a");
+}
+
+#[test]
+fn a_noted_choice_stays_though_a_better_host_comes() {
+    let with_note =
+        noted(cluster("t", spread(1, 0)), &choice(&cluster("t", spread(1, 0)), &[host("b", "r1")]).hosts);
+    assert_eq!(told(&choice(&with_note, &[host("a", "r1"), host("b", "r1")])), "ControlPlane: b");
+}
+
+/// What was noted and is not labelled yet neither stands in the way of an assignment nor is labelled without one.
+#[test]
+fn notes_give_way_where_the_whole_cannot_be_had_with_them() {
+    let nodes = json!({
+        "A": {"count": {"active": 1}},
+        "B": {"labelSelector": {"matchLabels": {"gpu": "yes"}}, "count": {"active": 1}}});
+    let (a, b) = (with(host("a", ""), "gpu", "yes"), with(host("b", ""), "gpu", "yes"));
+    let first = choice(&cluster("t", nodes.clone()), &[a.clone(), b.clone()]);
+    assert_eq!(told(&first), "A: a; B: b");
+    let with_note = noted(cluster("t", nodes), &first.hosts);
+    // Meanwhile somebody took b: a goes to B, and c to A.
+    let taken = used(b, "x");
+    assert_eq!(told(&choice(&with_note, &[a.clone(), taken.clone(), host("c", "")])), "A: c; B: a");
+    assert_eq!(told(&choice(&with_note, &[a, taken])), "");
+}
+
+#[test]
+fn shrinking_gives_back_standby_first_and_what_is_used_waits() {
+    let used_one = |name: &str| used(had(host(name, &format!("r-{name}")), "t", "ControlPlane"), "t");
+    let idle = |name: &str| had(host(name, &format!("r-{name}")), "t", "ControlPlane");
+    let before = cluster("t", spread(2, 1));
+    let first = choice(&before, &[idle("a"), used_one("b"), used_one("c")]);
+    assert_eq!(told(&first), "ControlPlane: a (standby), b, c");
+    let smaller = noted(cluster("t", spread(2, 0)), &first.hosts);
+    let chosen = choice(&smaller, &[idle("a"), used_one("b"), used_one("c")]);
+    assert_eq!((told(&chosen).as_str(), chosen.released[0].host.name.as_str()), ("ControlPlane: b, c", "a"));
+    let smaller = noted(cluster("t", spread(1, 0)), &first.hosts);
+    let chosen = choice(&smaller, &[idle("a"), used_one("b"), used_one("c")]);
+    assert_eq!(
+        chosen.cannot_go,
+        [
+            "ControlPlane: 1 host more than wanted, and in use: b, c; scale the MachineDeployment or control plane down first"
+        ]
+    );
+    assert_eq!(told(&chosen), "ControlPlane: b, c (standby)");
+    // One that is being cleaned goes later.
+    let mut cleaned = idle("a");
+    cleaned.state = "deprovisioning".to_owned();
+    let chosen = choice(&noted(cluster("t", spread(0, 0)), &first.hosts), &[cleaned]);
+    assert!(chosen.released.is_empty());
+    assert_eq!(chosen.cannot_go.len(), 1);
+}
+
+#[test]
+fn hosts_of_a_role_that_is_gone_go_once_idle() {
+    let hosts = [had(host("a", ""), "t", "Gpu"), used(had(host("b", ""), "t", "Gpu"), "t")];
+    let chosen = choice(&cluster("t", json!({})), &hosts);
+    assert_eq!(chosen.released.iter().map(|one| one.host.name.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(told(&chosen), "Gpu: b");
+    assert_eq!(
+        chosen.cannot_go,
+        [
+            "Gpu: no such role any more, but b is provisioned for gauss/t: delete the machines of this role first"
+        ]
+    );
+}
+
+#[test]
+fn a_broken_host_is_replaced_while_nothing_uses_it_and_another_can_be_had() {
+    let broken_one = broken(had(host("a", "r1"), "t", "ControlPlane"), "power management error");
+    let chosen = choice(&cluster("t", spread(1, 0)), &[broken_one.clone(), host("b", "r1")]);
+    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: b", 1));
+    // Nobody else: it stays, and why is said.
+    let chosen = choice(&cluster("t", spread(1, 0)), std::slice::from_ref(&broken_one));
+    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
+    assert_eq!(
+        chosen.too_few,
+        ["ControlPlane: 1 wanted, 0 can be had in 0 racks; a (r1): power management error"]
+    );
+    // In use: it stays.
+    let chosen = choice(&cluster("t", spread(1, 0)), &[used(broken_one, "t"), host("b", "r1")]);
+    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
+}
+
+#[test]
+fn hosts_of_other_namespaces_where_a_policy_opens_them() {
+    let mut pooled = host("a", "r1");
+    pooled.metadata.namespace = "pool".to_owned();
+    let wish = cluster("t", spread(1, 0));
+    let hosts = [pooled];
+    // Hosts of others are not even named.
+    assert_eq!(choice(&wish, &hosts).too_few, ["ControlPlane: 1 wanted, 0 can be had in 0 racks"]);
+    let policy = |spec| HostDeployPolicy::read(&json!({"metadata": {"namespace": "pool"}, "spec": spec}));
+    let open = policy(json!({"hostClaimNamespaces": {"names": ["gauss"]}}));
+    assert_eq!(told(&choice_beside(&wish, &hosts, &[], &[open])), "ControlPlane: a");
+    let other = policy(json!({"hostClaimNamespaces": {"names": ["else"]}}));
+    assert_eq!(told(&choice_beside(&wish, &hosts, &[], &[other])), "");
+}
+
+#[test]
+fn what_can_be_no_label_is_told() {
+    let nodes = json!({"Control Plane": {"count": {"active": 1}}, "Worker": {"count": {"active": 1}}});
+    let chosen = choice(&cluster("t", nodes), &[host("a", "")]);
+    assert_eq!(told(&chosen), "");
+    assert!(chosen.too_few[0].starts_with("\"Control Plane\": no label can have this value"), "{chosen:?}");
+    let long = "x".repeat(64);
+    let chosen = choice(&cluster(&long, spread(1, 0)), &[host("a", "r1")]);
+    assert!(chosen.too_few[0].contains("longer than a label's value"), "{chosen:?}");
+}

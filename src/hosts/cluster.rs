@@ -1,0 +1,404 @@
+//! `SIPCluster` (`airship.airshipit.org/v1`): what is wished, and what Capstan noted of it.
+//!
+//! The definition that the API server holds, with its bounds and rules, is the shell's (`k8s/crd`). Fields that the old
+//! operator accepted and never acted upon (`clusterIP`, `nodeLabels`, `bmc`) are not read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::selector::LabelSelector;
+
+/// Its API group.
+pub const GROUP: &str = "airship.airshipit.org";
+/// Its version.
+pub const VERSION: &str = "v1";
+/// Its kind.
+pub const KIND: &str = "SIPCluster";
+/// Keeps a deleted one until its services and labels are gone.
+pub const FINALIZER: &str = "sip.airshipit.org/capstan";
+/// What the old operator wanted in the user's manifest; taken off.
+pub const OLD_FINALIZER: &str = "sip.airship.airshipit.org/finalizer";
+/// The role whose hosts are the tenant's control plane.
+pub const CONTROL_PLANE: &str = "ControlPlane";
+/// The role whose hosts are its workers.
+pub const WORKER: &str = "Worker";
+
+/// Namespace and name, by which objects of one kind are told apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Named {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Named {
+    /// Of these two.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl std::fmt::Display for Named {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// What is read of any object's metadata.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Tells it from another of the same name that was made later.
+    pub uid: String,
+    /// Tells this state from any later one.
+    pub resource_version: String,
+    /// Counts changes of `spec`.
+    pub generation: i64,
+    /// Set once it is deleted.
+    pub deletion_timestamp: Option<String>,
+    /// What it waits for before it goes.
+    pub finalizers: Vec<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Metadata {
+    /// Namespace and name.
+    pub fn named(&self) -> Named {
+        Named::new(&self.namespace, &self.name)
+    }
+}
+
+/// One tenant cluster's wish for hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct SipCluster {
+    /// Who it is.
+    pub metadata: Metadata,
+    /// What is wished.
+    pub spec: Spec,
+    /// What was noted.
+    #[serde(default)]
+    pub status: Status,
+}
+
+/// An object that cannot be read as what it says it is.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind} {object} cannot be read: {source}")]
+pub struct ReadError {
+    pub(crate) kind: &'static str,
+    pub(crate) object: Named,
+    pub(crate) source: serde_json::Error,
+}
+
+impl ReadError {
+    pub(crate) fn of(kind: &'static str, object: &Value, source: serde_json::Error) -> Self {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let object = Named::new(text("/metadata/namespace"), text("/metadata/name"));
+        Self { kind, object, source }
+    }
+}
+
+impl SipCluster {
+    /// Reads a live object.
+    ///
+    /// # Errors
+    /// Fields of other types than the definition has: it was changed by hand, or is another's.
+    pub fn read(object: &Value) -> Result<Self, ReadError> {
+        SipCluster::deserialize(object).map_err(|source| ReadError::of(KIND, object, source))
+    }
+
+    /// Namespace and name.
+    pub fn named(&self) -> Named {
+        self.metadata.named()
+    }
+}
+
+/// What is wished.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Spec {
+    /// The roles, by their names.
+    pub nodes: BTreeMap<String, Role>,
+    /// What stands before the hosts.
+    pub services: Services,
+}
+
+/// The hosts of one role.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Role {
+    /// Which hosts may be taken; all where nothing is said.
+    pub label_selector: LabelSelector,
+    /// The label whose values are the domains over which hosts are spread; empty: not spread.
+    pub topology_key: String,
+    /// At most so many hosts of the role in one domain; 1 where nothing is said.
+    pub max_per_domain: Option<u32>,
+    /// How many.
+    pub count: Count,
+}
+
+impl Role {
+    /// The label whose values are domains, where hosts are spread.
+    pub fn topology_key(&self) -> Option<&str> {
+        Some(self.topology_key.as_str()).filter(|key| !key.is_empty())
+    }
+
+    /// At most so many hosts in one domain; without bound where hosts are not spread.
+    pub fn most_per_domain(&self) -> usize {
+        match self.topology_key() {
+            Some(_) => self.max_per_domain.map_or(1, |most| most.try_into().unwrap_or(usize::MAX)),
+            None => usize::MAX,
+        }
+    }
+}
+
+/// How many hosts a role wants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Count {
+    /// Without these nothing is chosen.
+    pub active: u32,
+    /// Room for rolling upgrades: lacking ones are told, and stop nothing.
+    pub standby: u32,
+}
+
+impl Count {
+    /// Active ones.
+    pub fn active(self) -> usize {
+        self.active.try_into().unwrap_or(usize::MAX)
+    }
+
+    /// Both together.
+    pub fn wanted(self) -> usize {
+        self.active().saturating_add(self.standby.try_into().unwrap_or(usize::MAX))
+    }
+}
+
+/// What stands before the hosts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Services {
+    /// Before the API servers.
+    pub load_balancer_control_plane: Vec<LoadBalancer>,
+    /// Before ports of the workers.
+    pub load_balancer_worker: Vec<LoadBalancer>,
+    /// The way to the hosts by ssh.
+    pub jump_host: Vec<JumpHost>,
+}
+
+/// How a service is reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum Exposure {
+    /// At a port of every node of the management cluster.
+    #[default]
+    NodePort,
+    /// At an address that the management cluster's cloud gives.
+    LoadBalancer,
+}
+
+/// One load balancer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LoadBalancer {
+    /// The image, which brings HAProxy.
+    pub image: String,
+    /// How it is reached.
+    #[serde(rename = "type")]
+    pub exposure: Exposure,
+    /// The port of the nodes; without effect where there is a range.
+    pub node_port: Option<u16>,
+    /// Of workers: these ports, each to the same port of the hosts.
+    pub node_port_range: Option<PortRange>,
+    /// The id of the network, in the host's network data, whose address is taken.
+    pub node_interface_id: String,
+    /// How many pods; 2 where nothing is said.
+    pub replicas: Option<u16>,
+}
+
+/// Ports, both ends included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub struct PortRange {
+    /// The first.
+    pub start: u16,
+    /// The last.
+    pub end: u16,
+}
+
+/// One jump host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct JumpHost {
+    /// The image, which brings OpenSSH's server.
+    pub image: String,
+    /// How it is reached.
+    #[serde(rename = "type")]
+    pub exposure: Exposure,
+    /// The port of the nodes.
+    pub node_port: Option<u16>,
+    /// As of a load balancer.
+    pub node_interface_id: String,
+    /// Who may come, as public keys of one line without options.
+    pub ssh_authorized_keys: Vec<String>,
+    /// A Secret with private keys for the hosts; looked at with `shell` alone.
+    #[serde(rename = "nodeSSHPrivateKeys")]
+    pub node_ssh_private_keys: String,
+    /// Whether those who come get a shell there, beside those private keys.
+    pub shell: bool,
+}
+
+/// What is noted of one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    /// How it stands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// The choice, by namespace and name: hosts are nobody else's from here on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<NotedHost>,
+    /// Hosts wished for, standby included.
+    pub wanted: usize,
+    /// Hosts that it has, standby included.
+    pub had: usize,
+    /// Those of them that are standby.
+    pub standby: usize,
+    /// Where it is reached.
+    #[serde(skip_serializing_if = "Endpoints::is_empty")]
+    pub endpoints: Endpoints,
+    /// SHA-256 fingerprints of the jump hosts' host keys, as ssh shows them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_key_fingerprints: Vec<String>,
+}
+
+/// Where the tenant cluster is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Endpoints {
+    /// Its API server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<Endpoint>,
+}
+
+impl Endpoints {
+    /// Whether nothing is known.
+    pub const fn is_empty(&self) -> bool {
+        self.control_plane.is_none()
+    }
+}
+
+/// A host and a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// A name or an address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// A chosen host.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NotedHost {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID: another host of the same name is another.
+    pub uid: String,
+    /// For which role.
+    pub role: String,
+    /// Whether it is beyond the active ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standby: bool,
+}
+
+impl NotedHost {
+    /// Namespace and name.
+    pub fn named(&self) -> Named {
+        Named::new(&self.namespace, &self.name)
+    }
+}
+
+/// A condition, as Kubernetes has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// Of what: `HostsChosen`, `ServicesReady`, `HostsLabelled`, `Ready`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// One word for programs.
+    pub reason: String,
+    /// Sentences for people.
+    pub message: String,
+    /// The generation that was looked at.
+    #[serde(default)]
+    pub observed_generation: i64,
+    /// Since when the status is this, in RFC 3339.
+    pub last_transition_time: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_old_manifest_means_the_same() {
+        // As the old operator's last sample has it, with what its definition required besides.
+        let object = json!({
+            "apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
+            "metadata": {"name": "gauss", "namespace": "tenant", "uid": "u1", "finalizers": [OLD_FINALIZER]},
+            "spec": {
+                "nodes": {
+                    "ControlPlane": {
+                        "labelSelector": {"matchLabels": {"vino.airshipit.org/flavor": "control-plane"}},
+                        "topologyKey": "vino.airshipit.org/rack", "count": {"active": 3, "standby": 1}},
+                    "Worker": {}},
+                "services": {
+                    "loadBalancerControlPlane": [{"image": "haproxy:2.3.2", "nodePort": 30000,
+                        "nodeInterfaceId": "oam-ipv4", "nodeLabels": {"a": "b"}, "clusterIP": "10.0.0.1"}],
+                    "loadBalancerWorker": [{"image": "haproxy:2.3.2", "nodePort": 30030,
+                        "nodePortRange": {"start": 30011, "end": 30020}, "nodeInterfaceId": "oam-ipv4"}],
+                    "jumpHost": [{"image": "jump:1", "nodePort": 30022, "nodeSSHPrivateKeys": "ssh-private-keys",
+                        "bmc": {"proxy": false}, "sshAuthorizedKeys": ["ssh-rsa AAAA"]}]}}});
+        let cluster = SipCluster::read(&object).unwrap();
+        let control_plane = &cluster.spec.nodes["ControlPlane"];
+        assert_eq!((control_plane.count.active(), control_plane.count.wanted()), (3, 4));
+        assert_eq!(
+            (control_plane.topology_key(), control_plane.most_per_domain()),
+            (Some("vino.airshipit.org/rack"), 1)
+        );
+        // A role without a count wants none; the old operator crashed.
+        let worker = &cluster.spec.nodes["Worker"];
+        assert_eq!(
+            (worker.count.wanted(), worker.topology_key(), worker.most_per_domain()),
+            (0, None, usize::MAX)
+        );
+        let services = &cluster.spec.services;
+        assert_eq!(services.load_balancer_control_plane[0].node_port, Some(30000));
+        assert_eq!(services.load_balancer_control_plane[0].exposure, Exposure::NodePort);
+        assert_eq!(
+            services.load_balancer_worker[0].node_port_range,
+            Some(PortRange { start: 30011, end: 30020 })
+        );
+        assert_eq!(services.jump_host[0].node_ssh_private_keys, "ssh-private-keys");
+        assert!(!services.jump_host[0].shell);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_by_name() {
+        let object = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": {"nodes": {"Worker": {"count": {"active": -1}}}}});
+        let told = SipCluster::read(&object).unwrap_err().to_string();
+        assert!(told.starts_with("SIPCluster b/a cannot be read: invalid value: integer `-1`"), "{told}");
+    }
+}

@@ -1,0 +1,273 @@
+//! The definition of `SIPCluster` that the API server holds: fields, bounds, rules, columns.
+//!
+//! Every manifest that the old operator's definition accepted is accepted, except for what could never be meant: counts below
+//! 0, ports that are none, a range that ends before it begins, two services at one port of the nodes, lines that are no public
+//! key, and more than 32 services of a kind. What the old operator accepted and never acted upon is accepted so still, and says so.
+
+use serde_json::{Value, json};
+
+use crate::cluster::{GROUP, KIND, VERSION};
+
+/// More services of one kind are refused: rules between them must be cheap to judge.
+const MOST_SERVICES: u64 = 32;
+/// A line of `authorized_keys` without options; what is in it is read by [`ssh`](crate::services::ssh).
+const PUBLIC_KEY: &str = r"^\s*(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com)[ \t]+[A-Za-z0-9+/]+={0,2}([ \t][^\n\r]*)?\s*$";
+const NODE_PORTS: &str = "[(has(self.loadBalancerControlPlane) ? self.loadBalancerControlPlane.filter(s, has(s.nodePort)).map(s, s.nodePort) : []) + (has(self.loadBalancerWorker) ? self.loadBalancerWorker.filter(s, has(s.nodePort) && !has(s.nodePortRange)).map(s, s.nodePort) : []) + (has(self.jumpHost) ? self.jumpHost.filter(s, has(s.nodePort)).map(s, s.nodePort) : [])]";
+const RANGES: &str = "self.loadBalancerWorker.filter(s, has(s.nodePortRange)).map(s, s.nodePortRange)";
+
+/// The CustomResourceDefinition.
+pub fn definition() -> Value {
+    let plural = "sipclusters";
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{GROUP}")},
+        "spec": {
+            "group": GROUP,
+            "names": {
+                "kind": KIND,
+                "listKind": format!("{KIND}List"),
+                "plural": plural,
+                "shortNames": ["sip"],
+                "singular": KIND.to_ascii_lowercase(),
+            },
+            "scope": "Namespaced",
+            "versions": [{
+                "additionalPrinterColumns": [
+                    {"jsonPath": ".status.wanted", "name": "Wanted", "type": "integer", "description": "Hosts wished for, standby included"},
+                    {"jsonPath": ".status.had", "name": "Had", "type": "integer", "description": "Hosts that it has, standby included"},
+                    {"jsonPath": ".status.standby", "name": "Standby", "type": "integer", "description": "Those of them that are standby"},
+                    {"jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "name": "Ready", "type": "string", "description": "Whether hosts and services are as wished"},
+                    {"jsonPath": ".status.conditions[?(@.type==\"Ready\")].message", "name": "Message", "type": "string", "description": "Why it is ready or not"},
+                    {"jsonPath": ".metadata.creationTimestamp", "name": "Age", "type": "date"},
+                ],
+                "name": VERSION,
+                "schema": {"openAPIV3Schema": {
+                    "description": "A SIPCluster wishes bare-metal hosts for one tenant cluster: so many for each role, spread over racks or whatever a label says, and the load balancers and jump hosts before them. Hosts that it gets carry its labels, which a Metal3MachineTemplate's hostSelector names.",
+                    "type": "object",
+                    "required": ["spec"],
+                    "properties": {
+                        "apiVersion": {"type": "string"},
+                        "kind": {"type": "string"},
+                        "metadata": {"type": "object"},
+                        "spec": spec(),
+                        "status": status(),
+                    },
+                }},
+                "served": true,
+                "storage": true,
+                "subresources": {"status": {}},
+            }],
+        },
+    })
+}
+
+fn spec() -> Value {
+    json!({
+        "description": "What is wished.",
+        "type": "object",
+        "required": ["services"],
+        "properties": {
+            "nodes": {
+                "description": "The hosts, by the name of their role. ControlPlane and Worker are what the load balancers stand before.",
+                "type": "object",
+                "additionalProperties": role(),
+            },
+            "services": services(),
+        },
+    })
+}
+
+fn role() -> Value {
+    let count =
+        |about: &str| json!({"description": about, "type": "integer", "format": "int32", "minimum": 0});
+    json!({
+        "description": "The hosts of one role.",
+        "type": "object",
+        "properties": {
+            "labelSelector": {
+                "description": "Which hosts may be taken; all where nothing is said.",
+                "type": "object",
+                "properties": {
+                    "matchLabels": {"description": "Labels with these values.", "type": "object", "additionalProperties": {"type": "string"}},
+                    "matchExpressions": {
+                        "description": "What holds of other labels, all of it.",
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["key", "operator"],
+                            "properties": {
+                                "key": {"description": "The label's key.", "type": "string"},
+                                "operator": {"description": "In, NotIn, Exists or DoesNotExist.", "type": "string"},
+                                "values": {"description": "The values of In and NotIn.", "type": "array", "items": {"type": "string"}},
+                            },
+                        },
+                    },
+                },
+            },
+            "topologyKey": {
+                "description": "The label whose values are the domains (racks, say) over which hosts are spread: a host without it is not taken. Not spread where nothing is said.",
+                "type": "string",
+            },
+            "maxPerDomain": {
+                "description": "At most so many hosts of the role in one domain; 1 where nothing is said.",
+                "type": "integer", "format": "int32", "minimum": 1,
+            },
+            "count": {
+                "description": "How many hosts.",
+                "type": "object",
+                "properties": {
+                    "active": count("Without these nothing new is chosen."),
+                    "standby": count("Room for rolling upgrades: lacking ones are told, and stop nothing."),
+                },
+            },
+        },
+    })
+}
+
+fn services() -> Value {
+    let port = |about: &str| json!({"description": about, "type": "integer", "format": "int32", "minimum": 1, "maximum": 65535});
+    let base = |required: &[&str], more: Value, rules: Value| {
+        let mut properties = json!({
+            "image": {"description": "The image of its pods.", "type": "string"},
+            "type": {
+                "description": "How it is reached: at a port of the management cluster's nodes (NodePort, where nothing is said), or at an address that its cloud gives.",
+                "type": "string",
+                "enum": ["NodePort", "LoadBalancer"],
+            },
+            "nodePort": port("The port of the nodes."),
+            "nodeInterfaceId": {
+                "description": "The id of the network, in the hosts' network data, at whose address hosts are reached; the Machine's internal address where nothing is said.",
+                "type": "string",
+            },
+            "nodeLabels": {"description": "Accepted as the old operator accepted it: without effect.", "type": "object", "additionalProperties": {"type": "string"}},
+            "clusterIP": {"description": "Accepted as the old operator accepted it: without effect.", "type": "string"},
+        });
+        if let (Some(properties), Value::Object(more)) = (properties.as_object_mut(), more) {
+            properties.extend(more);
+        }
+        json!({
+            "type": "array",
+            "maxItems": MOST_SERVICES,
+            "items": {"type": "object", "required": required, "properties": properties, "x-kubernetes-validations": rules},
+        })
+    };
+    let replicas = json!({"description": "How many pods; 2 where nothing is said.", "type": "integer", "format": "int32", "minimum": 0, "maximum": 100});
+    let port_or_address = json!({
+        "rule": "has(self.nodePort) || (has(self.type) && self.type == 'LoadBalancer')",
+        "message": "a service of type NodePort names its nodePort",
+    });
+    let control_plane = base(&["image"], json!({"replicas": replicas}), json!([port_or_address]));
+    let worker = base(
+        &["image"],
+        json!({
+            "replicas": replicas,
+            "nodePortRange": {
+                "description": "These ports, each to the same port of the workers; nodePort is without effect beside it.",
+                "type": "object",
+                "required": ["start", "end"],
+                "properties": {"start": port("The first."), "end": port("The last.")},
+                "x-kubernetes-validations": [{"rule": "self.start <= self.end", "message": "a range of ports ends where it starts, or later"}],
+            },
+        }),
+        json!([{"rule": "has(self.nodePort) || has(self.nodePortRange)", "message": "nodePort or nodePortRange says which ports of the workers are reached"}]),
+    );
+    let jump_host = base(
+        &["image"],
+        json!({
+            "sshAuthorizedKeys": {
+                "description": "Who may come: public keys, one a line as ssh-keygen writes it, without options before it.",
+                "type": "array",
+                // A rule in CEL over texts of this length would cost more than the API server allows.
+                "items": {"type": "string", "pattern": PUBLIC_KEY},
+            },
+            "nodeSSHPrivateKeys": {"description": "A Secret with private keys for the hosts. Nothing needs it: ssh -J uses people's own keys. It is mounted with shell: true alone.", "type": "string"},
+            "shell": {"description": "Whether whoever may come gets a shell there, beside those private keys. Without it, connections are forwarded to the hosts and the API server, and nothing else.", "type": "boolean"},
+            "bmc": {
+                "description": "Accepted as the old operator accepted it: without effect. Nothing of management controllers is there.",
+                "type": "object",
+                "properties": {"proxy": {"type": "boolean"}},
+            },
+        }),
+        json!([port_or_address]),
+    );
+    let about = |about: &str, mut list: Value| {
+        list["description"] = about.into();
+        list
+    };
+    let rule = |rule: String, message: &str| json!({"rule": rule, "message": message});
+    let twice = "two services are at one port of the nodes";
+    json!({
+        "description": "What stands before the hosts.",
+        "type": "object",
+        "properties": {
+            "loadBalancerControlPlane": about("Load balancers before the API servers.", control_plane),
+            "loadBalancerWorker": about("Load balancers before ports of the workers.", worker),
+            "jumpHost": about("Ways to the hosts by ssh.", jump_host),
+        },
+        "x-kubernetes-validations": [
+            rule(format!("{NODE_PORTS}.all(ports, ports.all(p, ports.exists_one(q, q == p)))"), twice),
+            rule(format!("!has(self.loadBalancerWorker) || {NODE_PORTS}.all(ports, {RANGES}.all(r, !ports.exists(p, p >= r.start && p <= r.end)))"), twice),
+            rule(format!("!has(self.loadBalancerWorker) || {RANGES}.all(r, {RANGES}.exists_one(s, s.start <= r.end && r.start <= s.end))"), twice),
+        ],
+    })
+}
+
+fn status() -> Value {
+    let text = |about: &str| json!({"description": about, "type": "string"});
+    let number = |about: &str| json!({"description": about, "type": "integer", "format": "int64"});
+    json!({
+        "description": "What was noted.",
+        "type": "object",
+        "properties": {
+            "conditions": {
+                "description": "How it stands: HostsChosen, ServicesReady, HostsLabelled, Ready.",
+                "type": "array",
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["type"],
+                "items": {
+                    "type": "object",
+                    "required": ["lastTransitionTime", "message", "reason", "status", "type"],
+                    "properties": {
+                        "type": text("Of what."),
+                        "status": {"description": "True, False or Unknown.", "type": "string", "enum": ["True", "False", "Unknown"]},
+                        "reason": text("One word for programs."),
+                        "message": text("Sentences for people."),
+                        "observedGeneration": number("The generation that was looked at."),
+                        "lastTransitionTime": {"description": "Since when the status is this.", "type": "string", "format": "date-time"},
+                    },
+                },
+            },
+            "hosts": {
+                "description": "The choice: these hosts are nobody else's.",
+                "type": "array",
+                "x-kubernetes-list-type": "atomic",
+                "items": {
+                    "type": "object",
+                    "required": ["name", "namespace", "role", "uid"],
+                    "properties": {
+                        "namespace": text("The host's namespace."),
+                        "name": text("Its name."),
+                        "uid": text("Its UID."),
+                        "role": text("For which role."),
+                        "standby": {"description": "Whether it is beyond the active ones.", "type": "boolean"},
+                    },
+                },
+            },
+            "wanted": number("Hosts wished for, standby included."),
+            "had": number("Hosts that it has, standby included."),
+            "standby": number("Those of them that are standby."),
+            "endpoints": {
+                "description": "Where the tenant cluster is reached.",
+                "type": "object",
+                "properties": {"controlPlane": {
+                    "description": "Its API server: what the Metal3Cluster's controlPlaneEndpoint should be.",
+                    "type": "object",
+                    "required": ["host", "port"],
+                    "properties": {"host": text("A name or an address."), "port": number("The port.")},
+                }},
+            },
+            "hostKeyFingerprints": {"description": "SHA-256 fingerprints of the jump hosts' host keys, as ssh shows them.", "type": "array", "items": {"type": "string"}},
+        },
+    })
+}

@@ -1,0 +1,174 @@
+//! Which objects are wished before the chosen hosts, and what they wait for.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use super::Facts;
+use crate::choice::Choice;
+use crate::cluster::{CONTROL_PLANE, Endpoint, Exposure, LoadBalancer, SipCluster, WORKER};
+use crate::host::Host;
+use crate::services::balancer::{self, API_PORT, Before, Reached};
+use crate::services::jump_host::{self, FINGERPRINT};
+
+/// All services of a SIPCluster.
+#[derive(Debug, Default)]
+pub(super) struct Services {
+    /// Objects as they should be.
+    pub(super) objects: Vec<Value>,
+    /// Names of objects that stay as they are, though they cannot be made now.
+    names: Vec<String>,
+    /// Secrets with host keys.
+    host_keys: Vec<String>,
+    /// Those of them that are still to be made.
+    pub(super) host_keys_lacking: Vec<String>,
+    /// What is waited for, a sentence each.
+    pub(super) waits: Vec<String>,
+    /// What people should know.
+    pub(super) warnings: Vec<String>,
+    pub(super) endpoint: Option<Endpoint>,
+}
+
+impl Services {
+    pub(super) fn of(cluster: &SipCluster, choice: &Choice, facts: &Facts<'_>) -> Self {
+        let mut services = Self::default();
+        let wished = &cluster.spec.services;
+        for (before, list, role) in [
+            (Before::ControlPlane, &wished.load_balancer_control_plane, CONTROL_PLANE),
+            (Before::Workers, &wished.load_balancer_worker, WORKER),
+        ] {
+            for (number, wish) in list.iter().enumerate() {
+                let name = balancer::name_of(cluster, before, number, wish);
+                let hosts = services.reached(choice, facts, Some(role), &wish.node_interface_id, &name);
+                match balancer::objects(cluster, before, number, wish, &hosts, facts.ca) {
+                    Ok(objects) => services.objects.extend(objects),
+                    Err(why) => services.waits.push(format!("{name}: {why}")),
+                }
+                if before == Before::ControlPlane && services.endpoint.is_none() {
+                    services.endpoint = endpoint(wish, &name, facts);
+                }
+                services.names.push(name);
+            }
+        }
+        for (number, wish) in wished.jump_host.iter().enumerate() {
+            let name = jump_host::name_of(cluster, number, wish);
+            let hosts = services.reached(choice, facts, None, &wish.node_interface_id, &name);
+            let api = services
+                .endpoint
+                .as_ref()
+                .and_then(|at| Some(SocketAddr::new(at.host.parse().ok()?, at.port)));
+            match jump_host::objects(cluster, number, wish, &hosts, api) {
+                Ok(made) => {
+                    let is_there = |live: &&Value| {
+                        live["kind"] == "Secret" && live["metadata"]["name"] == made.host_keys.as_str()
+                    };
+                    if !facts.services.iter().any(|live| is_there(&live)) {
+                        services.host_keys_lacking.push(made.host_keys.clone());
+                    }
+                    services.objects.extend(made.objects);
+                    services.host_keys.push(made.host_keys);
+                    services.warnings.extend(made.warning.map(|warning| format!("{name}: {warning}")));
+                }
+                Err(why) => {
+                    services.waits.push(format!("{name}: {why}"));
+                    services.host_keys.push(format!("{name}-host-keys"));
+                }
+            }
+            services.names.push(name);
+        }
+        services.wait_for_pods(facts);
+        services
+    }
+
+    /// Hosts that have an address; the others are told. A host without one is not reached, whatever its other networks say.
+    fn reached(
+        &mut self,
+        choice: &Choice,
+        facts: &Facts<'_>,
+        role: Option<&str>,
+        network: &str,
+        service: &str,
+    ) -> Vec<Reached> {
+        let of_role = choice.hosts.iter().filter(|one| role.is_none_or(|role| one.role == role));
+        let mut reached = Vec::new();
+        for one in of_role {
+            let Some(host) = facts.fleet.hosts.iter().find(|host| host.metadata.uid == one.uid) else {
+                continue;
+            };
+            if host.fault().is_some() && !host.is_used() {
+                continue;
+            }
+            match facts.address(host, network) {
+                Ok(address) => reached.push((host.named(), address)),
+                Err(why) => self.waits.push(told(service, host, &why.to_string())),
+            }
+        }
+        reached
+    }
+
+    fn wait_for_pods(&mut self, facts: &Facts<'_>) {
+        for wished in self.objects.iter().filter(|object| object["kind"] == "Deployment") {
+            let live = facts.services.iter().find(|live| is_same(live, wished));
+            let number =
+                |path: &str| live.and_then(|live| live.pointer(path)).and_then(Value::as_i64).unwrap_or(0);
+            let is_current = number("/status/observedGeneration") >= number("/metadata/generation");
+            let (wanted, ready) =
+                (wished["spec"]["replicas"].as_i64().unwrap_or(0), number("/status/availableReplicas"));
+            if !is_current || ready < wanted || number("/status/updatedReplicas") < wanted {
+                let name = wished["metadata"]["name"].as_str().unwrap_or_default();
+                self.waits.push(format!("{name}: {ready} of {wanted} pods available"));
+            }
+        }
+    }
+
+    /// Whether a live object is still wished.
+    pub(super) fn keeps(&self, live: &Value) -> bool {
+        let name = live["metadata"]["name"].as_str().unwrap_or_default();
+        let is_wished = self.objects.iter().any(|wished| is_same(live, wished));
+        // What cannot be made now is not taken away: a load balancer whose hosts lost their addresses stays as it was.
+        let is_made = self.objects.iter().any(|wished| wished["metadata"]["name"] == name);
+        is_wished
+            || self.host_keys.iter().any(|held| held == name)
+            || (!is_made && self.names.iter().any(|held| held == name))
+    }
+
+    /// Fingerprints of the host keys that are there.
+    pub(super) fn fingerprints(&self, facts: &Facts<'_>) -> Vec<String> {
+        let of = |name: &String| {
+            let secret = facts
+                .services
+                .iter()
+                .find(|live| live["kind"] == "Secret" && live["metadata"]["name"] == name.as_str())?;
+            Some(secret["metadata"]["annotations"][FINGERPRINT].as_str()?.to_owned())
+        };
+        self.host_keys.iter().filter_map(of).collect()
+    }
+}
+
+/// Whether two are one object.
+pub(super) fn is_same(live: &Value, wished: &Value) -> bool {
+    ["/kind", "/metadata/namespace", "/metadata/name"]
+        .iter()
+        .all(|path| live.pointer(path) == wished.pointer(path))
+}
+
+fn told(service: &str, host: &Host, why: &str) -> String {
+    format!("{service}: {} is no backend: {why}", host.metadata.name)
+}
+
+/// Where the first load balancer of the control plane is reached.
+fn endpoint(wish: &LoadBalancer, name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
+    let live =
+        facts.services.iter().find(|live| live["kind"] == "Service" && live["metadata"]["name"] == name)?;
+    match wish.exposure {
+        Exposure::NodePort => {
+            let port = live.pointer("/spec/ports/0/nodePort").and_then(Value::as_u64)?;
+            Some(Endpoint { host: facts.nodes_at?.to_owned(), port: port.try_into().ok()? })
+        }
+        Exposure::LoadBalancer => {
+            let ingress = live.pointer("/status/loadBalancer/ingress/0")?;
+            let host = ingress["ip"].as_str().or_else(|| ingress["hostname"].as_str())?;
+            Some(Endpoint { host: host.to_owned(), port: API_PORT })
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How a SIPCluster stands, in conditions.
+
+use super::services::Services;
+use super::{Facts, labelled};
+use crate::choice::Choice;
+use crate::cluster::{Condition, Endpoints, SipCluster, Status};
+use crate::host::Host;
+
+/// What the status is made of.
+pub(super) struct Standing<'a> {
+    pub(super) cluster: &'a SipCluster,
+    pub(super) choice: &'a Choice,
+    pub(super) services: &'a Services,
+    pub(super) facts: &'a Facts<'a>,
+}
+
+/// A condition's status, reason and message.
+type Verdict = (bool, &'static str, String);
+
+impl Standing<'_> {
+    pub(super) fn status(&self) -> Status {
+        let (choice, roles) = (self.choice, self.cluster.spec.nodes.values());
+        let verdicts = [
+            ("HostsChosen", self.chosen()),
+            ("ServicesReady", self.services()),
+            ("HostsLabelled", self.labelled()),
+        ];
+        let failing = verdicts.iter().find(|(_, (is_true, ..))| !is_true);
+        let ready = failing.map_or_else(
+            || {
+                (
+                    true,
+                    "ReconciliationSucceeded",
+                    format!("{} hosts, {} standby", choice.hosts.len(), standby(choice)),
+                )
+            },
+            |(_, verdict)| verdict.clone(),
+        );
+        let all = verdicts.iter().map(|(kind, verdict)| (*kind, verdict)).chain([("Ready", &ready)]);
+        Status {
+            conditions: all
+                .map(|(kind, verdict)| condition(self.cluster, kind, verdict, self.facts.now))
+                .collect(),
+            hosts: choice.hosts.clone(),
+            wanted: roles.map(|role| role.count.wanted()).fold(0, usize::saturating_add),
+            had: choice.hosts.len(),
+            standby: standby(choice),
+            endpoints: Endpoints { control_plane: self.services.endpoint.clone() },
+            host_key_fingerprints: self.services.fingerprints(self.facts),
+        }
+    }
+
+    fn chosen(&self) -> Verdict {
+        let Choice { too_few, no_standby, cannot_go, .. } = self.choice;
+        if !too_few.is_empty() {
+            return (false, "Unschedulable", lines(&[too_few, cannot_go]));
+        }
+        match (no_standby.is_empty(), cannot_go.is_empty()) {
+            (true, true) => (true, "HostsChosen", "every role has its hosts".to_owned()),
+            (false, _) => (true, "StandbyLacking", lines(&[no_standby, cannot_go])),
+            (true, false) => (true, "HostsInUse", lines(&[cannot_go])),
+        }
+    }
+
+    fn services(&self) -> Verdict {
+        let Services { waits, warnings, .. } = self.services;
+        if waits.is_empty() {
+            let told =
+                if warnings.is_empty() { "services are as wished".to_owned() } else { lines(&[warnings]) };
+            return (true, "ServicesReady", told);
+        }
+        (false, "InfraServiceFailure", lines(&[waits, warnings]))
+    }
+
+    fn labelled(&self) -> Verdict {
+        let had: Vec<&Host> = labelled(self.cluster, self.facts).collect();
+        let is_labelled = |uid: &str| had.iter().any(|host| host.metadata.uid == uid);
+        let lacking = self.choice.hosts.iter().filter(|one| !is_labelled(&one.uid)).count();
+        if lacking > 0 || had.len() > self.choice.hosts.len() {
+            return (
+                false,
+                "Progressing",
+                format!("{lacking} of {} hosts are to be labelled", self.choice.hosts.len()),
+            );
+        }
+        match self.facts.selector_missing {
+            Some(why) => (false, "SelectorMissing", why.to_owned()),
+            None => (true, "HostsLabelled", format!("{} hosts are labelled", had.len())),
+        }
+    }
+}
+
+/// Of a deleted one whose hosts somebody uses.
+pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &Facts<'_>) -> Status {
+    let mut names: Vec<&str> =
+        had.iter().filter(|host| host.is_used()).map(|host| host.metadata.name.as_str()).collect();
+    names.sort_unstable();
+    let told = format!(
+        "it is being deleted, and {} in use: delete the Cluster whose machines run there first",
+        if let [name] = names.as_slice() {
+            format!("{name} is")
+        } else {
+            format!("{} are", names.join(", "))
+        }
+    );
+    let ready = condition(cluster, "Ready", &(false, "UnableToDecommission", told), facts.now);
+    let mut status = cluster.status.clone();
+    match status.conditions.iter_mut().find(|held| held.kind == "Ready") {
+        Some(held) => *held = ready,
+        None => status.conditions.push(ready),
+    }
+    status
+}
+
+fn standby(choice: &Choice) -> usize {
+    choice.hosts.iter().filter(|host| host.standby).count()
+}
+
+fn lines(all: &[&[String]]) -> String {
+    all.concat().join("\n")
+}
+
+/// A condition, since when it was already so.
+fn condition(cluster: &SipCluster, kind: &str, verdict: &Verdict, now: &str) -> Condition {
+    let (is_true, reason, message) = verdict;
+    let status = if *is_true { "True" } else { "False" };
+    let held = cluster.status.conditions.iter().find(|held| held.kind == kind && held.status == status);
+    Condition {
+        kind: kind.to_owned(),
+        status: status.to_owned(),
+        reason: (*reason).to_owned(),
+        // The API server takes no longer one.
+        message: message.chars().take(8_000).collect(),
+        observed_generation: cluster.metadata.generation,
+        last_transition_time: held.map_or_else(|| now.to_owned(), |held| held.last_transition_time.clone()),
+    }
+}

@@ -1,0 +1,260 @@
+//! A load balancer of a SIPCluster: Secret with the configuration, ConfigMap with the tenant's CA, Service, Deployment.
+//!
+//! *Expected flow.* The role's chosen hosts that have an address are its servers. Until the tenant's CA exists they are
+//! checked by connecting, then by what API servers say of themselves. A changed text changes the pods' template, so they
+//! are replaced one by one, each new one first; an old one ends once its connections have, or after 290 seconds.
+//!
+//! *Caveats.* The image must run as any user and end softly by its own stop signal, as `haproxy` of Docker's library does.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::haproxy::{Check, Files, Frontend, LONGEST_END_SECONDS, Program, Server, Target, render};
+use super::objects::{
+    Port, container_security, deployment, everywhere, labels, metadata, name, sealed, service,
+};
+use crate::cluster::{LoadBalancer, Named, SipCluster};
+
+/// The port of API servers.
+pub const API_PORT: u16 = 6443;
+/// Where HAProxy says that it is alive.
+const HEALTH_PORT: u16 = 8404;
+/// More ports than these make no Service.
+pub const MOST_PORTS: usize = 250;
+const CONFIGURATION: &str = "/etc/capstan/haproxy";
+const CA: &str = "/etc/capstan/ca";
+
+/// Before what it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// The API servers.
+    ControlPlane,
+    /// Ports of the workers.
+    Workers,
+}
+
+/// Why there is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoBalancer {
+    /// There is nobody to hand on to.
+    #[error("none of its hosts has an address yet")]
+    NoServers,
+    /// A range of too many.
+    #[error("nodePortRange {0} to {1} has more than {MOST_PORTS} ports")]
+    TooManyPorts(u16, u16),
+    /// A range of none, or no port at all.
+    #[error("neither nodePort nor a nodePortRange says which ports of the workers are reached")]
+    NoPorts,
+}
+
+/// A chosen host and where it is reached.
+pub type Reached = (Named, IpAddr);
+
+/// The objects of the `number`th load balancer before some hosts. `ca` is the tenant's CA in PEM, once it exists.
+///
+/// # Errors
+/// Where there is nothing to balance.
+pub fn objects(
+    cluster: &SipCluster,
+    before: Before,
+    number: usize,
+    wish: &LoadBalancer,
+    hosts: &[Reached],
+    ca: Option<&str>,
+) -> Result<Vec<Value>, NoBalancer> {
+    let ports = ports(before, wish)?;
+    let name = name_of(cluster, before, number, wish);
+    let ca = ca.filter(|_| before == Before::ControlPlane);
+    let mut frontends = Vec::new();
+    for port in &ports {
+        let target =
+            if before == Before::ControlPlane { Target::ControlPlane } else { Target::Worker(port.target) };
+        let servers: Vec<Server> =
+            hosts.iter().filter_map(|(host, address)| Server::new(host, *address, port.target)).collect();
+        if servers.is_empty() {
+            return Err(NoBalancer::NoServers);
+        }
+        let check = if ca.is_some() { Check::Readyz } else { Check::Connect };
+        let listen = everywhere(port.target, hosts.iter().map(|(_, address)| *address));
+        frontends.push(Frontend { target, listen, servers, check });
+    }
+    let health = everywhere(HEALTH_PORT, hosts.iter().map(|(_, address)| *address));
+    let files = Files::new(&format!("{CA}/ca.crt"), &format!("{CONFIGURATION}/servers.state"));
+    let Some(files) = files else { return Err(NoBalancer::NoServers) };
+    let texts = render(&Program { frontends, health, files });
+    let of_pods: Vec<&str> =
+        [texts.configuration.as_str(), texts.state.as_str()].into_iter().chain(ca).collect();
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata(cluster, &name),
+        "type": "Opaque",
+        "data": {"haproxy.cfg": encoded(&texts.configuration), "servers.state": encoded(&texts.state)},
+    });
+    let mut objects = vec![sealed(secret)];
+    if let Some(ca) = ca {
+        objects.push(sealed(json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata(cluster, &name),
+            "data": {"ca.crt": ca},
+        })));
+    }
+    objects.push(deployment(cluster, &name, wish.replicas.unwrap_or(2), &of_pods, pod(wish, &name, &ports)));
+    objects.push(service(cluster, &name, wish.exposure, &ports));
+    Ok(objects)
+}
+
+/// The name of its objects: by its port, so that an entry that goes does not change the others.
+pub fn name_of(cluster: &SipCluster, before: Before, number: usize, wish: &LoadBalancer) -> String {
+    let what = match before {
+        Before::ControlPlane => "control-plane",
+        Before::Workers => "worker",
+    };
+    let port = wish.node_port_range.map(|range| range.start).or(wish.node_port);
+    name(cluster, &format!("{what}-{}", port.map_or_else(|| number.to_string(), |port| port.to_string())))
+}
+
+fn ports(before: Before, wish: &LoadBalancer) -> Result<Vec<Port>, NoBalancer> {
+    let port = |port: u16, node_port: Option<u16>| Port {
+        name: format!("port-{port}"),
+        port,
+        target: port,
+        node_port,
+    };
+    if before == Before::ControlPlane {
+        return Ok(vec![Port { name: "https".to_owned(), ..port(API_PORT, wish.node_port) }]);
+    }
+    let range = match (wish.node_port_range, wish.node_port) {
+        (Some(range), _) => range.start..=range.end,
+        (None, Some(port)) => port..=port,
+        (None, None) => return Err(NoBalancer::NoPorts),
+    };
+    match range.len() {
+        0 => Err(NoBalancer::NoPorts),
+        number if number > MOST_PORTS => Err(NoBalancer::TooManyPorts(*range.start(), *range.end())),
+        _ => Ok(range.map(|number| port(number, Some(number))).collect()),
+    }
+}
+
+fn pod(wish: &LoadBalancer, name: &str, ports: &[Port]) -> Value {
+    let health = json!({"httpGet": {"path": "/healthz", "port": HEALTH_PORT}, "periodSeconds": 5});
+    let ports: Vec<Value> =
+        ports.iter().map(|port| json!({"containerPort": port.target, "protocol": "TCP"})).collect();
+    json!({
+        // Connections are let end.
+        "terminationGracePeriodSeconds": LONGEST_END_SECONDS + 10,
+        "containers": [{
+            "name": "haproxy",
+            "image": wish.image,
+            "command": ["haproxy", "-W", "-db", "-f", format!("{CONFIGURATION}/haproxy.cfg")],
+            "ports": ports,
+            "securityContext": container_security(),
+            "readinessProbe": health,
+            "livenessProbe": health,
+            "volumeMounts": [
+                {"name": "configuration", "mountPath": CONFIGURATION, "readOnly": true},
+                {"name": "ca", "mountPath": CA, "readOnly": true},
+            ],
+        }],
+        "volumes": [
+            {"name": "configuration", "secret": {"secretName": name}},
+            {"name": "ca", "configMap": {"name": name, "optional": true}},
+        ],
+    })
+}
+
+pub(super) fn encoded(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+/// By which the objects of all services of a SIPCluster are listed.
+pub fn selector(cluster: &SipCluster) -> Value {
+    let mut labels = labels(cluster, "");
+    if let Some(labels) = labels.as_object_mut() {
+        labels.remove(super::objects::SERVICE);
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::testing::cluster;
+    use crate::cluster::{Exposure, PortRange};
+
+    fn hosts() -> Vec<Reached> {
+        vec![(Named::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())]
+    }
+
+    fn kinds(objects: &[Value]) -> Vec<&str> {
+        objects.iter().filter_map(|object| object["kind"].as_str()).collect()
+    }
+
+    #[test]
+    fn four_objects_that_go_with_the_cluster() {
+        let cluster = cluster("gauss", json!({}));
+        let wish = LoadBalancer {
+            image: "haproxy:2.6".to_owned(),
+            node_port: Some(30000),
+            ..LoadBalancer::default()
+        };
+        let made = objects(&cluster, Before::ControlPlane, 0, &wish, &hosts(), Some("PEM")).unwrap();
+        assert_eq!(kinds(&made), ["Secret", "ConfigMap", "Deployment", "Service"]);
+        for object in &made {
+            assert_eq!(object["metadata"]["name"], "gauss-control-plane-30000");
+            assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-gauss");
+        }
+        let (deployment, service) = (&made[2], &made[3]);
+        assert_eq!(deployment["spec"]["replicas"], 2);
+        let pod = &deployment["spec"]["template"]["spec"];
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+        assert_eq!(pod["containers"][0]["securityContext"]["capabilities"]["drop"][0], "ALL");
+        assert_eq!(service["spec"]["ports"][0]["nodePort"], 30000);
+        assert_eq!(service["spec"]["ports"][0]["targetPort"], 6443);
+        // The certificate authority is no secret; until it exists, nothing is said of it.
+        let before = objects(&cluster, Before::ControlPlane, 0, &wish, &hosts(), None).unwrap();
+        assert_eq!(kinds(&before), ["Secret", "Deployment", "Service"]);
+        // A changed text changes the pods.
+        let template = "/spec/template/metadata/annotations";
+        assert_ne!(before[1].pointer(template), deployment.pointer(template));
+        let other = [(Named::new("gauss", "bm-1"), "10.0.0.2".parse().unwrap())];
+        let moved = objects(&cluster, Before::ControlPlane, 0, &wish, &other, Some("PEM")).unwrap();
+        assert_ne!(moved[2].pointer(template), deployment.pointer(template));
+        let again = objects(&cluster, Before::ControlPlane, 0, &wish, &hosts(), Some("PEM")).unwrap();
+        assert_eq!(again, made);
+    }
+
+    #[test]
+    fn workers_have_a_port_or_a_range() {
+        let cluster = cluster("gauss", json!({}));
+        let range = |start, end| LoadBalancer {
+            node_port: Some(30000),
+            node_port_range: Some(PortRange { start, end }),
+            exposure: Exposure::LoadBalancer,
+            ..LoadBalancer::default()
+        };
+        let made =
+            objects(&cluster, Before::Workers, 0, &range(30011, 30013), &hosts(), Some("PEM")).unwrap();
+        assert_eq!(kinds(&made), ["Secret", "Deployment", "Service"]);
+        let ports: Vec<_> = made[2]["spec"]["ports"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|port| port["nodePort"].clone())
+            .collect();
+        assert_eq!(ports, [30011, 30012, 30013]);
+        assert_eq!(made[2]["spec"]["type"], "LoadBalancer");
+        let refused = |wish: &LoadBalancer, hosts: &[Reached]| {
+            objects(&cluster, Before::Workers, 0, wish, hosts, None).unwrap_err()
+        };
+        assert_eq!(refused(&range(1, 1000), &hosts()), NoBalancer::TooManyPorts(1, 1000));
+        assert_eq!(refused(&range(5, 4), &hosts()), NoBalancer::NoPorts);
+        assert_eq!(refused(&LoadBalancer::default(), &hosts()), NoBalancer::NoPorts);
+        assert_eq!(refused(&range(5, 6), &[]), NoBalancer::NoServers);
+        let evil = [(Named::new("gauss", "x\n  server evil 10.0.0.1"), "10.0.0.1".parse().unwrap())];
+        assert_eq!(refused(&range(5, 6), &evil), NoBalancer::NoServers);
+    }
+}

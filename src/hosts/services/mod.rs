@@ -1,0 +1,20 @@
+//! What stands before the hosts: load balancers and jump hosts, as configurations and as objects.
+//!
+//! Every value that a stranger could have written (names, addresses, ports, keys) is a type that only holds what is
+//! harmless where it goes: nothing is escaped, everything is parsed.
+//!
+//! | file | tells |
+//! |---|---|
+//! | `address` | at which address a host is reached |
+//! | `haproxy` | a configuration of HAProxy |
+//! | `ssh` | a configuration of OpenSSH's server, and who may come |
+//! | `balancer` | a load balancer of a SIPCluster, as its objects |
+//! | `jump_host` | a jump host of a SIPCluster, as its objects |
+//! | `objects` | what those objects have in common |
+
+pub mod address;
+pub mod balancer;
+pub mod haproxy;
+pub mod jump_host;
+pub mod objects;
+pub mod ssh;
