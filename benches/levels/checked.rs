@@ -11,8 +11,7 @@ use capstan_test_support::Files;
 
 use crate::bot::{Bot, REPOSITORY, forge, wait};
 
-const SETTINGS: &str =
-    "mode: observe\ndashboard: {enabled: false}\ninventory: {path: inventory, limits: null}\n";
+const SETTINGS: &str = "mode: observe\ndashboard: {enabled: false}\ninventory: {path: inventory, limits: {clusters: null, machines: null}}\n";
 /// So many sites are edited while the program runs.
 const WARM: usize = 5;
 

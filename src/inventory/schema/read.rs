@@ -125,7 +125,9 @@ impl Reader<'_> {
             .filter(|others| others.as_mapping().is_some_and(|entries| !entries.is_empty()))
             .map(|others| Box::new(self.schema(others, depth + 1)));
         let keeps = others.is_some_and(|others| others.value() != false) && schema.others.is_none();
+        // What a reference to a store is made of, no schema lists.
         schema.open = keeps
+            || schema.secret
             || self.flag(node, "x-kubernetes-preserve-unknown-fields")
             || schema.kind == Type::Any && schema.properties.is_empty();
         schema.items = node.get("items").map(|items| Box::new(self.schema(items, depth + 1)));

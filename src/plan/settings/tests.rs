@@ -389,7 +389,10 @@ fn mistakes_in_a_clusters_files_are_told_likewise() {
             "hold: {reason: a, until: 2026-13-01}",
             "1:26: `hold.until`: `2026-13-01` is not a date such as 2026-12-01",
         ),
-        ("release: aws/v1.0.0", "1:1: unknown key `release`; known: apiVersion, kind, metadata, hold, track"),
+        (
+            "release: aws/v1.0.0",
+            "1:1: unknown key `release`; known: apiVersion, kind, metadata, hold, track, services",
+        ),
     ];
     for (text, expected) in cases {
         let told = overlay(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
