@@ -11,6 +11,9 @@ use super::ports::FleetRecord;
 use super::revision::{Print, Revision};
 use crate::app::ports::{CloudProject, Clouds, NoClouds};
 
+/// What a cluster asks of each project.
+pub(super) type Needs = Vec<(CloudProject, Vec<Need>)>;
+
 /// How long a proposal's needs are remembered.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 /// So many at most.
@@ -26,7 +29,7 @@ pub struct CloudPreflight {
 struct Asked {
     commit: String,
     print: Option<Print>,
-    needs: Vec<(CloudProject, Vec<Need>)>,
+    needs: Needs,
     at: Timestamp,
 }
 
@@ -83,7 +86,7 @@ impl CloudPreflight {
         &self,
         fleet: &FleetRecord,
         head: &Revision,
-        needed: Vec<(&ClusterId, Vec<(CloudProject, Vec<Need>)>)>,
+        needed: Vec<(&ClusterId, Needs)>,
         now: Timestamp,
     ) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);

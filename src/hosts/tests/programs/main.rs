@@ -1,7 +1,7 @@
 //! Real programs on what is generated for them: HAProxy and OpenSSH on the loopback, an API server. Where one is
 //! missing, that is said aloud and its tests skip (`tests/prepare` installs them where it may).
 
-#![expect(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod definition;
 mod haproxy;
