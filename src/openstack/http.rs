@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
+use capstan_model::wording::with_causes;
 use capstan_providers::Scheme;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::{Certificate, Client};
@@ -152,7 +153,7 @@ impl Http {
             request = request.json(body);
         }
         let trouble = |error: reqwest::Error| {
-            Failed::Trouble(format!("cannot be reached: {}", explain(&error.without_url())))
+            Failed::Trouble(format!("cannot be reached: {}", with_causes(&error.without_url())))
         };
         let exchange = async {
             let mut response = request.send().await.map_err(trouble)?;
@@ -175,18 +176,4 @@ impl Http {
 pub(super) fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-fn explain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            text.push_str(": ");
-            text.push_str(&part);
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -8,3 +8,5 @@ pub mod random;
 pub mod shared_data;
 
 pub use files::Files;
+/// Folders that go with their test: packages of the heart name no crate that touches files, not in their tests either.
+pub use tempfile::{TempDir, tempdir};

@@ -1,7 +1,7 @@
 //! What a pass looks at.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use serde_json::Value;
 

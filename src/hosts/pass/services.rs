@@ -1,6 +1,6 @@
 //! Which objects are wished before the chosen hosts, and what they wait for.
 
-use std::net::SocketAddr;
+use core::net::SocketAddr;
 
 use serde_json::Value;
 

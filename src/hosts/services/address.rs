@@ -3,7 +3,7 @@
 //! Network data is OpenStack's `network_data.json`, or the same as YAML:
 //! <https://docs.openstack.org/nova/latest/user/metadata.html>.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use capstan_yaml::YamlFile;
 use serde_json::Value;

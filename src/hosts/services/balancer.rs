@@ -6,7 +6,7 @@
 //!
 //! *Caveats.* The image must run as any user and end softly by its own stop signal, as `haproxy` of Docker's library does.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@
 //! server's certificate of kubeadm's holds. A server counts as down until its first check passed: HAProxy 2.6 has no word
 //! for that (3.1 has `init-state`), so a server state file says it.
 
+use core::net::{IpAddr, SocketAddr};
 use std::fmt::Write as _;
-use std::net::{IpAddr, SocketAddr};
 
 use capstan_model::dns_name::{is_label, is_subdomain};
 
@@ -156,7 +156,7 @@ const STATE_HEAD: &str = "1\n# be_id be_name srv_id srv_name srv_addr srv_op_sta
 fn bind(configuration: &mut String, listen: &[SocketAddr]) {
     for address in listen {
         // Beside a listener of IPv4 at the same port.
-        let only = if address.ip() == IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED) { " v6only" } else { "" };
+        let only = if address.ip() == IpAddr::V6(core::net::Ipv6Addr::UNSPECIFIED) { " v6only" } else { "" };
         let _ = writeln!(configuration, "    bind {address}{only}");
     }
 }

@@ -4,7 +4,7 @@
 //! People log in as `jump`, whom the pod's own `passwd` names: sshd runs as that user, without any right besides. No private
 //! key of a host, kubeconfig or password of a management controller is there; private keys alone with `shell`.
 
-use std::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What the objects of a service have in common: names, labels, owners, how pods run, and when a live one differs.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use capstan_model::digest::digest;
 use capstan_model::dns_name::{LONGEST_LABEL, is_label};

@@ -1,7 +1,7 @@
 //! A configuration of OpenSSH's server that forwards to some addresses and does nothing else, and who may come.
 
+use core::net::SocketAddr;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use capstan_hosts::cluster::Named;
 use capstan_hosts::services::haproxy::{Check, Files, Frontend, Program, Server, Target, render};
 use capstan_test_support::random::{Random, seed};
-use tempfile::TempDir;
+use capstan_test_support::{TempDir, tempdir};
 
 use super::{Running, free_port, listens, program, run};
 
@@ -27,7 +27,7 @@ impl Ground {
         let haproxy = program("haproxy", "haproxy")?;
         program("openssl", "openssl")?;
         program("python3", "python3")?;
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempdir().unwrap();
         let make = |name: &str, subject: &str, more: &[&str]| {
             let (key, certificate) = (format!("{name}.key"), format!("{name}.crt"));
             let mut arguments =

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use capstan_hosts::services::ssh::{Access, Place, PublicKey, authorized_keys, server_configuration};
-use tempfile::TempDir;
+use capstan_test_support::{TempDir, tempdir};
 
 use super::{Running, free_port, listens, outcome, program, run};
 
@@ -26,7 +26,7 @@ impl Ground {
     fn prepare(access: Access) -> Option<Self> {
         let sshd = program("sshd", "openssh-server")?;
         program("ssh", "openssh-client")?;
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempdir().unwrap();
         // Where sshd runs as root it wants this folder, which its service makes otherwise.
         fs::create_dir_all("/run/sshd").ok();
         for key in ["host", "user", "stranger"] {
