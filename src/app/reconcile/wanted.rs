@@ -9,6 +9,7 @@ use capstan_live::applying::{
     strangers,
 };
 use capstan_model::ids::ClusterId;
+use capstan_model::kinds::names;
 use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
@@ -85,7 +86,7 @@ pub(super) async fn read(
 
 /// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some are nobody's folder's.
 async fn clusters_in(live: &dyn ManagementCluster, home: &Home) -> Result<Vec<LiveCluster>, Unwanted> {
-    let kind = ApiKind::preferred("cluster.x-k8s.io", "Cluster");
+    let kind = ApiKind::preferred("cluster.x-k8s.io", names::CLUSTER);
     let mut found = Vec::new();
     for namespace in home.namespaces() {
         let listed = live.list(&As::Reconciler, &kind, Some(namespace), &[]).await?;

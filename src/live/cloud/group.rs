@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{self, KindRole, Machines, Workers};
+use capstan_model::kinds::{self, KindRole, Machines, Workers, names};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::templates::{Reference, references};
 use capstan_plan::upgrade::{Effect, Rollout};
@@ -117,14 +117,14 @@ fn wanted(value: &Value, live: Option<&Value>) -> u64 {
 /// How many of its machines stand in the cloud: those that have been given an id there.
 fn there(owner: &ObjectId, live_owner: Option<&Value>, live: &LiveObjects) -> u64 {
     let Some(value) = live_owner else { return 0 };
-    if !live.has_all("cluster.x-k8s.io", "Machine") {
+    if !live.has_all("cluster.x-k8s.io", names::MACHINE) {
         return value.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(0);
     }
     let uid = value.pointer("/metadata/uid").and_then(Value::as_str);
     let is_owned = |machine: &Value| {
         let by = match owner.kind.as_str() {
-            "MachineDeployment" => label(machine, "cluster.x-k8s.io/deployment-name"),
-            "MachineSet" => label(machine, "cluster.x-k8s.io/set-name"),
+            names::MACHINE_DEPLOYMENT => label(machine, "cluster.x-k8s.io/deployment-name"),
+            names::MACHINE_SET => label(machine, "cluster.x-k8s.io/set-name"),
             _ => {
                 let owners = machine.pointer("/metadata/ownerReferences").and_then(Value::as_array);
                 return owners.into_iter().flatten().any(|one| one["uid"].as_str() == uid && uid.is_some());
@@ -132,7 +132,7 @@ fn there(owner: &ObjectId, live_owner: Option<&Value>, live: &LiveObjects) -> u6
         };
         by == Some(owner.name.as_str())
     };
-    let machines = live.core("Machine").filter(|(id, machine)| {
+    let machines = live.core(names::MACHINE).filter(|(id, machine)| {
         id.namespace == owner.namespace
             && is_owned(machine)
             && machine.pointer("/spec/providerID").and_then(Value::as_str).is_some()
