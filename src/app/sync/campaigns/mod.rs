@@ -142,10 +142,9 @@ impl Run<'_> {
         places: &BTreeMap<ProposalId, Place>,
         obeyed: &mut Obeyed,
     ) -> Result<(), SyncError> {
-        let now = self.ports.clock.now();
         let settings = moving.settings;
         for order in planned.decided.orders() {
-            give(order, settings, &mut moving.note, now);
+            give(order, settings, &mut moving.note, self.ports.clock.now());
         }
         let before = moving.note.memory.clone();
         let mut members = self.members(planned, settings, &moving.release, &before, places).await?;
@@ -158,6 +157,8 @@ impl Run<'_> {
         }
         let (ids, mut members): (Vec<ProposalId>, Vec<Member>) = members.into_iter().unzip();
         let polls = self.add_checks(planned, settings, &before, (&ids, &mut members)).await?;
+        // Last: what was just seen to be so, a check that has passed, must not lie ahead of it.
+        let now = self.ports.clock.now();
         let urgent = self.is_urgent(planned, &moving.release);
         let known = Known { ids: &ids, members: &members, besides: &besides, urgent, now };
         let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
