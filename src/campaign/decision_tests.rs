@@ -364,3 +364,18 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     assert_eq!(open, "canary/1");
     assert_eq!(memory.waves.get("canary"), None, "it has to prove itself again");
 }
+
+#[test]
+fn a_proof_that_breaks_while_an_earlier_wave_is_waited_for_is_forgotten() {
+    let proven = at("2026-11-24T08:00:00Z");
+    let mut memory = Memory::default();
+    memory.waves.insert("rest".into(), WaveMemory { proven: Some(proven), ..WaveMemory::default() });
+    let first = member("canary/1", 0, Standing::Open);
+    let noted = |standing: Standing| {
+        let decision = judge(&two(), &[first.clone(), member("a/1", 1, standing)], &memory);
+        decision.noted[1].proven
+    };
+    assert_eq!(noted(done("2026-11-24T08:00:00Z")), Some(proven));
+    assert_eq!(noted(Standing::Merged), None);
+    assert_eq!(noted(Standing::Behind), None);
+}

@@ -19,10 +19,10 @@ pub fn hosts_too_few(wished: &SipCluster, fleet: &Fleet<'_>) -> Option<String> {
     (!choice.too_few.is_empty()).then(|| choice.too_few.join("\n"))
 }
 
-/// Who makes machines of a role: a control plane or a MachineDeployment.
+/// Who makes machines of a role, and how it replaces them, as `capstan_live::rollout` reads both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// `KubeadmControlPlane` or `MachineDeployment`.
+    /// Its kind.
     pub kind: String,
     /// Which.
     pub named: Named,
@@ -30,46 +30,6 @@ pub struct Owner {
     pub replicas: u64,
     /// How many more it makes while it replaces them.
     pub max_surge: u64,
-}
-
-impl Owner {
-    /// Reads a control plane or a MachineDeployment. `maxSurge` as a share is rounded up, as Cluster API does; where nothing is
-    /// said it is 1.
-    pub fn read(object: &Value) -> Option<Self> {
-        let text = |path: &str| object.pointer(path).and_then(Value::as_str);
-        let kind = text("/kind")?;
-        let places: &[&str] = match kind {
-            "KubeadmControlPlane" => &[
-                "/spec/rollout/strategy/rollingUpdate/maxSurge",
-                "/spec/rolloutStrategy/rollingUpdate/maxSurge",
-            ],
-            "MachineDeployment" => {
-                &["/spec/rollout/strategy/rollingUpdate/maxSurge", "/spec/strategy/rollingUpdate/maxSurge"]
-            }
-            _ => return None,
-        };
-        let replicas = object.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
-        let surge = places.iter().find_map(|place| object.pointer(place));
-        let share = |text: &str| text.strip_suffix('%').and_then(|share| share.parse::<u64>().ok());
-        let max_surge = match surge {
-            Some(Value::String(text)) => share(text).map_or_else(
-                || text.parse().unwrap_or(1),
-                |share| replicas.saturating_mul(share).div_ceil(100),
-            ),
-            Some(number) => number.as_u64().unwrap_or(1),
-            None => 1,
-        };
-        let on_delete = ["/spec/rollout/strategy/type", "/spec/strategy/type"]
-            .iter()
-            .any(|at| text(at) == Some("OnDelete"));
-        let named = Named::new(text("/metadata/namespace").unwrap_or_default(), text("/metadata/name")?);
-        Some(Self {
-            kind: kind.to_owned(),
-            named,
-            replicas,
-            max_surge: if on_delete { 0 } else { max_surge },
-        })
-    }
 }
 
 /// `hosts-too-few-for-rollout`: a rolling upgrade of these would wait for ever.
@@ -192,14 +152,13 @@ mod tests {
     use crate::selector::Labels;
     use serde_json::json;
 
-    fn owner(kind: &str, name: &str, spec: Value) -> Owner {
-        Owner::read(&json!({"kind": kind, "metadata": {"namespace": "gauss", "name": name}, "spec": spec}))
-            .unwrap()
+    fn owner(kind: &str, name: &str, replicas: u64, max_surge: u64) -> Owner {
+        Owner { kind: kind.to_owned(), named: Named::new("gauss", name), replicas, max_surge }
     }
 
     #[test]
     fn a_rollout_takes_replicas_and_surge() {
-        let control_plane = owner("KubeadmControlPlane", "cp", json!({"replicas": 3}));
+        let control_plane = owner("KubeadmControlPlane", "cp", 3, 1);
         let count = |active, standby| Count { active, standby };
         assert_eq!(
             too_few_for_rollout("ControlPlane", count(3, 1), std::slice::from_ref(&control_plane)),
@@ -209,29 +168,11 @@ mod tests {
             too_few_for_rollout("ControlPlane", count(3, 0), &[control_plane]).unwrap(),
             "KubeadmControlPlane gauss/cp rolls with 3 replicas and maxSurge 1, which takes 4 hosts; role ControlPlane has 3 (active and standby): an upgrade would wait for ever. Raise standby, or set maxSurge: 0 (a control plane can from 3 replicas on)"
         );
-        let in_place = owner(
-            "KubeadmControlPlane",
-            "cp",
-            json!({"replicas": 3, "rolloutStrategy": {"rollingUpdate": {"maxSurge": 0}}}),
-        );
+        let in_place = owner("KubeadmControlPlane", "cp", 3, 0);
         assert_eq!(too_few_for_rollout("ControlPlane", count(3, 0), &[in_place]), None);
-        let two = ["a", "b"].map(|name| {
-            owner(
-                "MachineDeployment",
-                name,
-                json!({"replicas": 4, "strategy": {"rollingUpdate": {"maxSurge": "30%"}}}),
-            )
-        });
-        assert_eq!((two[0].replicas, two[0].max_surge), (4, 2));
+        let two = ["a", "b"].map(|name| owner("MachineDeployment", name, 4, 2));
         assert_eq!(too_few_for_rollout("Worker", count(8, 4), &two), None);
         assert!(too_few_for_rollout("Worker", count(8, 3), &two).unwrap().starts_with("MachineDeployment gauss/a, MachineDeployment gauss/b roll with 8 replicas and maxSurge 4, which takes 12 hosts"));
-        let v1beta2 = owner(
-            "MachineDeployment",
-            "c",
-            json!({"replicas": 2, "rollout": {"strategy": {"rollingUpdate": {"maxSurge": 2}}}}),
-        );
-        assert_eq!(v1beta2.max_surge, 2);
-        assert_eq!(Owner::read(&json!({"kind": "MachinePool", "metadata": {"name": "x"}})), None);
     }
 
     #[test]

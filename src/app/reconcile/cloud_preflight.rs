@@ -5,7 +5,7 @@
 //! side, and of each project once. *Guarantees*: nothing is written, here or there; no byte of a credential stands in a
 //! reason. *Caveat*: what proposals asked before is remembered by this process, for a day (`cloud_memory`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -136,13 +136,8 @@ pub(super) async fn answer(
             said.extend(judge(ask, &facts, &beside).into_iter().map(|reason| (*at, reason)));
             let own = &all[index].1;
             let others = asked.elsewhere(fleet, head, &clusters, &key, ports.clock.now());
-            for (_, message) in exceeded_together(own, &others, &facts) {
-                let (object, field) = ask.named_by.clone();
-                said.push((
-                    *at,
-                    CloudReason { kind: "QuotaShared", weight: Weight::Told, message, object, field },
-                ));
-            }
+            let together = exceeded_together(ask, own, &others, &facts);
+            said.extend(together.into_iter().map(|reason| (*at, reason)));
             needed[*at].push((key.clone(), own.clone()));
         }
     }
@@ -209,10 +204,10 @@ type LoggedIn<'a> = (usize, &'a CloudAsk, Result<Arc<dyn CloudSession>, NotLogge
 
 /// Logs in for every ask: with each credential once.
 async fn log_in<'a>(ports: &Ports, looks: &'a [CloudLook]) -> Vec<LoggedIn<'a>> {
-    let mut credentials: BTreeMap<(String, &Identity), Vec<(usize, &'a CloudAsk)>> = BTreeMap::new();
+    let mut credentials: HashMap<(&As, &Identity), Vec<(usize, &'a CloudAsk)>> = HashMap::new();
     for (at, look) in looks.iter().enumerate() {
         for ask in &look.asks {
-            credentials.entry((format!("{:?}", look.by), &ask.identity)).or_default().push((at, ask));
+            credentials.entry((&look.by, &ask.identity)).or_default().push((at, ask));
         }
     }
     let logins = credentials.into_values().map(|asks| async move {

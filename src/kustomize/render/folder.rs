@@ -83,10 +83,10 @@ struct Cluster<'a> {
 
 /// What lies beside a base in folders of its own, one a service, is rendered for itself: so are the overlay's folders of
 /// the same names.
-const BESIDE: &str = "services";
+pub const SERVICES_FOLDER: &str = "services";
 
 fn beside_base(tree: &dyn Tree, folders: &Folders) -> Vec<RepoPath> {
-    let inside = |folder: &RepoPath| folder.join(BESIDE).ok();
+    let inside = |folder: &RepoPath| folder.join(SERVICES_FOLDER).ok();
     if folders.base == folders.cluster {
         return Vec::new();
     }

@@ -52,6 +52,7 @@ pub use diff::diff_placed;
 pub use diff::{FieldDifference, diff};
 pub use edited::Edited;
 pub use error::{RenderError, Trouble};
+pub use folder::SERVICES_FOLDER;
 pub use json_patch::apply_json_patch;
 pub use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::{ParsedFiles, placed_documents};

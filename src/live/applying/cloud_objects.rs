@@ -2,13 +2,11 @@
 //!
 //! Source: <https://k-orc.cloud/development/architecture/>, and what its version 2.6.0 answers.
 
+use capstan_model::kinds::{is_of_orc, names};
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
 use crate::live_objects::{LONGEST_MESSAGE, text};
-
-/// The API group of ORC.
-pub(super) const GROUP: &str = "openstack.k-orc.cloud";
 
 /// How an object stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +27,7 @@ const DIED: [&str; 3] = ["connection reset by peer", "broken pipe", "unexpected 
 
 /// Whether an object is ORC's.
 pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
-    id.group == GROUP
+    is_of_orc(&id.group)
 }
 
 /// How a live object stands, by what its controller says of this generation of it.
@@ -75,7 +73,7 @@ fn words(condition: &Value) -> String {
 /// Which objects of ORC a machine template of OpenStack names, by kind and by the name that it says: the image by its
 /// object's name, groups by what the cloud calls them.
 pub(super) fn named_by(template: &ObjectId, value: &Value) -> Vec<(&'static str, By, String)> {
-    if template.kind != "OpenStackMachineTemplate" {
+    if template.kind != names::OPENSTACK_MACHINE_TEMPLATE {
         return Vec::new();
     }
     let spec = value.pointer("/spec/template/spec").unwrap_or(&Value::Null);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::is_cluster;
+use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
@@ -13,9 +13,6 @@ use super::group::Group;
 use super::identity::Identity;
 use super::named::Named;
 use crate::live_objects::LiveObjects;
-
-/// The kind that stands for a cluster's network and its entry.
-const CLUSTER: &str = "OpenStackCluster";
 
 /// What one folder asks of one cloud.
 #[derive(Debug, Clone)]
@@ -97,7 +94,7 @@ pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout
         ask.groups.extend(group);
         ask.clusters.extend(cluster);
     };
-    for object in after.iter().filter(|object| object.id.kind == CLUSTER) {
+    for object in after.iter().filter(|object| object.id.kind == names::OPENSTACK_CLUSTER) {
         let (Some(identity), true) = (identity_of(object), live.get(&object.id).is_none()) else { continue };
         let cluster = new_cluster(object);
         ask(identity, object.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), None, Some(cluster));
@@ -136,7 +133,9 @@ fn cluster_of<'a>(owner: &RenderedObject, after: &'a [RenderedObject]) -> Option
     let cluster = after.iter().find(is_its)?;
     let name = text(&cluster.value, "/spec/infrastructureRef/name")?;
     after.iter().find(|object| {
-        object.id.kind == CLUSTER && object.id.name == name && object.id.namespace == cluster.id.namespace
+        object.id.kind == names::OPENSTACK_CLUSTER
+            && object.id.name == name
+            && object.id.namespace == cluster.id.namespace
     })
 }
 

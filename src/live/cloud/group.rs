@@ -9,7 +9,7 @@ use capstan_plan::templates::{Reference, references};
 use capstan_plan::upgrade::{Effect, Rollout};
 use capstan_yaml::Value;
 
-use super::machine::{Machine, TEMPLATE};
+use super::machine::Machine;
 use crate::live_objects::{LiveObjects, annotation, identity, label};
 use crate::rollout::most_surge;
 
@@ -95,7 +95,9 @@ fn turn(id: &ObjectId) -> Option<Turn> {
 
 /// The template of OpenStack machines that an owner names.
 fn template_of<'v>(id: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
-    references(&id.group, &id.kind, value).into_iter().find(|reference| reference.kind == TEMPLATE)
+    references(&id.group, &id.kind, value)
+        .into_iter()
+        .find(|reference| reference.kind == names::OPENSTACK_MACHINE_TEMPLATE)
 }
 
 fn live_machine(reference: &Reference<'_>, namespace: Option<&str>, live: &LiveObjects) -> Option<Machine> {
@@ -105,20 +107,27 @@ fn live_machine(reference: &Reference<'_>, namespace: Option<&str>, live: &LiveO
 
 /// How many machines it will have: as Git says, else as there are, else the autoscaler's least, else one.
 fn wanted(value: &Value, live: Option<&Value>) -> u64 {
-    let replicas = |value: &Value| value.pointer("/spec/replicas").and_then(Value::as_u64);
     let least = || -> Option<u64> {
-        annotation(value, "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size")?.parse().ok()
+        let least: u32 =
+            annotation(value, "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size")?.parse().ok()?;
+        Some(u64::from(least))
     };
     let owned = annotation(value, "cluster.x-k8s.io/replicas-managed-by").is_some() || least().is_some();
     let in_git = replicas(value).filter(|_| !owned || live.is_none());
     in_git.or_else(|| live.and_then(replicas)).or_else(least).unwrap_or(1)
 }
 
+/// What `spec.replicas` says, at most what its type holds: whoever wrote it may have written anything.
+fn replicas(value: &Value) -> Option<u64> {
+    let said = value.pointer("/spec/replicas").and_then(Value::as_u64)?;
+    Some(said.min(u64::from(u32::MAX)))
+}
+
 /// How many of its machines stand in the cloud: those that have been given an id there.
 fn there(owner: &ObjectId, live_owner: Option<&Value>, live: &LiveObjects) -> u64 {
     let Some(value) = live_owner else { return 0 };
     if !live.has_all("cluster.x-k8s.io", names::MACHINE) {
-        return value.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(0);
+        return replicas(value).unwrap_or(0);
     }
     let uid = value.pointer("/metadata/uid").and_then(Value::as_str);
     let is_owned = |machine: &Value| {

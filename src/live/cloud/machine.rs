@@ -6,9 +6,6 @@ use capstan_yaml::Value;
 use super::identity::Identity;
 use super::named::Named;
 
-/// The kind whose objects make machines of OpenStack.
-pub(super) const TEMPLATE: &str = "OpenStackMachineTemplate";
-
 /// What a machine of one template is made from. Fields are those of `spec.template.spec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Machine {

@@ -68,7 +68,11 @@ impl Count<'_> {
             .map(|(_, count, what)| (*count, *what))
             .collect();
         let amount = self.sum(&parts) + besides.iter().map(|(count, _)| i128::from(*count)).sum::<i128>();
-        let amount = u64::try_from(amount).ok().filter(|amount| *amount > 0)?;
+        if amount <= 0 {
+            return None;
+        }
+        // More than can be written is more than any quota.
+        let amount = u64::try_from(amount).unwrap_or(u64::MAX);
         let relevant: Vec<Part<'_>> =
             parts.into_iter().filter(|part| self.of_each(part.machine) > 0).collect();
         Some(Need { resource: self.resource, amount, why: why(&relevant, &besides) })
@@ -100,7 +104,7 @@ impl Count<'_> {
             Resource::Cores => flavor().map_or(0, |flavor| flavor.cores),
             Resource::Ram => flavor().map_or(0, |flavor| flavor.ram_mib),
             Resource::Volumes => machine.volumes.len() as u64,
-            Resource::Gigabytes => machine.volumes.iter().sum(),
+            Resource::Gigabytes => machine.volumes.iter().copied().fold(0, u64::saturating_add),
             Resource::Ports => machine.ports,
             Resource::FloatingIps | Resource::SecurityGroups => 0,
         }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{CloudFacts, Resource};
+use super::ask::CloudAsk;
+use super::facts::CloudFacts;
 use super::quota::Need;
+use super::reason::{CloudReason, Weight};
 
 /// What another proposal needs of the same project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +16,13 @@ pub struct Elsewhere {
     pub needs: Vec<Need>,
 }
 
-/// A sentence for each quota that leaves room for these needs, and none for those of other proposals besides.
-pub fn exceeded_together(own: &[Need], others: &[Elsewhere], facts: &CloudFacts) -> Vec<(Resource, String)> {
+/// Told of each quota that leaves room for what a folder needs, and none for those of other proposals besides.
+pub fn exceeded_together(
+    ask: &CloudAsk,
+    own: &[Need],
+    others: &[Elsewhere],
+    facts: &CloudFacts,
+) -> Vec<CloudReason> {
     let mut said = Vec::new();
     for need in own {
         let Ok(Some(quota)) = facts.quota(need.resource) else { continue };
@@ -34,9 +41,11 @@ pub fn exceeded_together(own: &[Need], others: &[Elsewhere], facts: &CloudFacts)
         let of = |amount| need.resource.amount(amount);
         let list: Vec<String> =
             theirs.iter().map(|(who, amount)| format!("{} of {who}", of(*amount))).collect();
-        said.push((
-            need.resource,
-            format!(
+        let (object, field) = ask.named_by.clone();
+        said.push(CloudReason {
+            kind: "QuotaShared",
+            weight: Weight::Told,
+            message: format!(
                 "{}: {} more needed ({}) besides {}, {} free of {}: each has room alone, and both together have not",
                 need.resource.words(),
                 of(need.amount),
@@ -45,7 +54,9 @@ pub fn exceeded_together(own: &[Need], others: &[Elsewhere], facts: &CloudFacts)
                 of(free),
                 of(limit),
             ),
-        ));
+            object,
+            field,
+        });
     }
     said
 }

@@ -216,6 +216,20 @@ fn a_new_cluster_needs_its_machines_and_its_network() {
 }
 
 #[test]
+fn numbers_that_nobody_can_mean_are_more_than_any_quota_has() {
+    let most = u64::MAX.to_string();
+    let after = whole()
+        .replace("clusterName: peu01\n  replicas: 3", &format!("clusterName: peu01\n  replicas: {most}"))
+        .replace("sizeGiB: 30", &format!("sizeGiB: {most}"));
+    let asks = asks_of(&rendered(&after), &LiveObjects::default(), &[]);
+    let all = needs(&asks[0], &cloud());
+    let of = |resource| all.iter().find(|need| need.resource == resource).unwrap().amount;
+    // Three of the control plane, and as many workers as a number of replicas can say.
+    assert_eq!(of(Resource::Instances), 3 + 4_294_967_295);
+    assert_eq!(of(Resource::Gigabytes), u64::MAX);
+}
+
+#[test]
 fn what_neither_adds_nor_replaces_machines_asks_for_nothing() {
     assert_eq!(told(&whole(), &whole(), &[("u-cp", 3), ("peu01-md", 3)]), Vec::<String>::new());
 }
@@ -320,13 +334,16 @@ fn what_is_not_free_is_said_with_its_numbers() {
     let own = needs(&asks[0], &facts);
     let other = Elsewhere { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: vec![their] };
     assert_eq!(
-        exceeded_together(&own, &[other], &facts),
-        [(
-            Resource::Instances,
-            "instances: 4 more needed (3 machines and 1 surge of SCS-4V-16) besides 1 of gauss/peu02 at 3f2a91c, 4 \
+        exceeded_together(&asks[0], &own, &[other], &facts),
+        [CloudReason {
+            kind: "QuotaShared",
+            weight: Weight::Told,
+            message: "instances: 4 more needed (3 machines and 1 surge of SCS-4V-16) besides 1 of gauss/peu02 at 3f2a91c, 4 \
              free of 10: each has room alone, and both together have not"
-                .to_owned()
-        )]
+                .to_owned(),
+            object: asks[0].named_by.0.clone(),
+            field: asks[0].named_by.1.clone(),
+        }]
     );
 }
 

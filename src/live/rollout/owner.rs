@@ -88,7 +88,7 @@ pub(super) fn replacing_by(strategy: Option<&Value>, replicas: Option<u32>) -> R
         let percent = value.as_str().and_then(|text| text.strip_suffix('%')?.parse::<u64>().ok());
         match (value.as_u64(), percent) {
             (Some(number), _) => u32::try_from(number).ok(),
-            (None, Some(percent)) => u32::try_from(round(percent * u64::from(replicas?))).ok(),
+            (None, Some(percent)) => u32::try_from(round(percent.saturating_mul(u64::from(replicas?)))).ok(),
             (None, None) => value.as_str()?.parse().ok(),
         }
     };

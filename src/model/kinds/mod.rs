@@ -34,6 +34,9 @@ use crate::object::{FieldPath, ObjectId};
 /// The API group of the provider objects.
 const OPERATOR_GROUP: &str = "operator.cluster.x-k8s.io";
 
+/// The API group of the OpenStack resource controller (ORC).
+const ORC_GROUP: &str = "openstack.k-orc.cloud";
+
 fn rows() -> impl Iterator<Item = &'static Row> {
     TABLES.iter().flat_map(|rows| rows.iter())
 }
@@ -108,6 +111,11 @@ pub fn is_provider(group: &str, kind: &str) -> bool {
 /// Whether an API group is that of the provider objects.
 pub fn is_of_operator(group: &str) -> bool {
     group == OPERATOR_GROUP
+}
+
+/// Whether an API group is that of the OpenStack resource controller, whose objects stand for what a cloud must have.
+pub fn is_of_orc(group: &str) -> bool {
+    group == ORC_GROUP
 }
 
 /// Where an object says the version of the component that it installs; `None` for kinds that install none. It is no

@@ -1,4 +1,4 @@
-//! Names of Cluster API's own kinds, for whoever looks objects up by them. What an object *is* tells
+//! Names of kinds of Cluster API and of its OpenStack provider, for whoever looks objects up by them. What an object *is* tells
 //! [`super::role`]: nobody compares its kind with these.
 
 /// A cluster.
@@ -15,3 +15,7 @@ pub const MACHINE_POOL: &str = "MachinePool";
 pub const MACHINE: &str = "Machine";
 /// The label by which objects of Cluster API say which cluster they belong to.
 pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
+/// What stands for the network of an OpenStack cluster and its entry.
+pub const OPENSTACK_CLUSTER: &str = "OpenStackCluster";
+/// What machines of OpenStack are made from.
+pub const OPENSTACK_MACHINE_TEMPLATE: &str = "OpenStackMachineTemplate";

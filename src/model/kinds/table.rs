@@ -270,7 +270,7 @@ const OTHERS: &[Row] = &[
     },
     // What a cloud must have before a cluster: <https://k-orc.cloud>.
     Row {
-        groups: Groups::Are(&["openstack.k-orc.cloud"]),
+        groups: Groups::Are(&[super::ORC_GROUP]),
         kinds: &["*"],
         role: KindRole::Part,
         stage: (Stage::Credentials, 3),

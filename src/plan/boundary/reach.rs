@@ -15,7 +15,7 @@ use super::references::{Named, What, named};
 use super::selectors::{Labels, Selector, selectors};
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
-use capstan_model::kinds::{KindRole, is_cluster, role_of};
+use capstan_model::kinds::{KindRole, is_cluster, names, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// What Cluster API and its providers look for beside a cluster: Secrets called `<cluster>-<this>`.
@@ -43,7 +43,6 @@ const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 const MAKE_SECRETS: &[&str] = &["ExternalSecret", "SealedSecret"];
 
 const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
-const CLUSTER: &str = "Cluster";
 
 /// A Cluster as it stands on the management cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -247,11 +246,11 @@ impl<'a> Reach<'a> {
     /// Whether a cluster that is named is one of the folder's. Of one whose Cluster a chart makes nobody knows the name.
     fn is_own(&self, kind: Option<&str>, namespace: Option<&str>, name: &str) -> bool {
         let home = self.home;
-        kind.is_none_or(|kind| kind == CLUSTER)
+        kind.is_none_or(|kind| kind == names::CLUSTER)
             && namespace.is_none_or(|namespace| home.namespaces.contains(namespace))
             && (home.clusters.is_empty()
                 || home.clusters.contains(name)
-                || self.is_of_owner(&id_of(CLUSTER_GROUP, CLUSTER, namespace, name)))
+                || self.is_of_owner(&id_of(CLUSTER_GROUP, names::CLUSTER, namespace, name)))
     }
 
     /// Whether another folder of the same owner brings an object.
@@ -293,7 +292,7 @@ impl<'a> Reach<'a> {
 
     /// Whether a live Cluster is brought by the folder, or by another one of its owner's.
     fn is_known(&self, cluster: &LiveCluster) -> bool {
-        let id = id_of(CLUSTER_GROUP, CLUSTER, Some(&cluster.namespace), &cluster.name);
+        let id = id_of(CLUSTER_GROUP, names::CLUSTER, Some(&cluster.namespace), &cluster.name);
         self.own.contains(&id) || self.is_of_owner(&id)
     }
 

@@ -1,8 +1,9 @@
 //! What the releases' `capstan.yaml` say of services, owners and the cloud, merged into the cluster's: entry by entry by
 //! their names, and each key of an entry for itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::release::{CLOUD, LISTS};
 use super::step::ServicesStep;
 use crate::settings::{ConflictPolicy, FOLDER_FILE, heading};
 use crate::upgrade::{Planned, ServiceCourse};
@@ -11,9 +12,6 @@ use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::object::FieldPath;
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{DocumentEdit, Edit, Node, YamlFile, edit, same_meaning, write};
-
-/// Lists of entries with names.
-const LISTS: [&str; 2] = ["services", "owners"];
 
 /// What becomes of one entry of `services`.
 pub(super) struct EntryChange {
@@ -150,11 +148,11 @@ impl<'m> Merging<'m> {
     }
 
     fn cloud(&mut self) {
-        let key = "cloud";
+        let key = CLOUD;
         let (old, new) = (self.step.old.and_then(|old| old.said(key)), self.step.new.said(key));
         let own = self.root.get(key).filter(|node| !node.is_null());
         let outcome = three_ways(old, own, new);
-        if self.takes(&outcome, || "`cloud`".to_owned()) {
+        if self.takes(&outcome, || format!("`{key}`")) {
             self.edits.extend(becomes(FieldPath::root(), key, self.root.get(key), new));
         }
     }
@@ -171,16 +169,15 @@ impl<'m> Merging<'m> {
         };
         let (old, new) = (self.step.old.and_then(|old| old.said(key)), self.step.new.said(key));
         let (old, new) = (named(old), named(new));
-        let own_names = named(own);
+        let [was_named, has_named, is_named] = [&old, &named(own), &new].map(|list| by_name(list));
+        let places: BTreeMap<&str, usize> = first_places(items);
         let path = FieldPath::root().key(key);
         let (mut comes, mut removed) = (Vec::new(), 0_usize);
-        let gone = old.iter().filter(|(name, _)| !new.iter().any(|(other, _)| other == name));
+        let gone = old.iter().filter(|(name, _)| !is_named.contains_key(name));
         for (name, _) in new.iter().chain(gone) {
-            let of = |list: &[(&'m str, &'m Node)]| {
-                list.iter().find(|(other, _)| other == name).map(|(_, node)| *node)
-            };
-            let (was, has, is) = (of(&old), of(&own_names), of(&new));
-            let at = has.and_then(|has| items.iter().position(|item| std::ptr::eq(item, has)));
+            let of = |list: &BTreeMap<&'m str, &'m Node>| list.get(name).copied();
+            let (was, has, is) = (of(&was_named), of(&has_named), of(&is_named));
+            let at = places.get(name).copied();
             let called = || format!("`{name}` in `{key}`");
             match (has, at, is) {
                 (Some(has), Some(at), Some(is)) => self.entry((key, name), &path.index(at), was, has, is),
@@ -256,15 +253,30 @@ impl<'m> Merging<'m> {
 
 /// The entries of a list by their names; one whose name stands before it is not meant twice.
 fn named(list: Option<&Node>) -> Vec<(&str, &Node)> {
-    let mut found: Vec<(&str, &Node)> = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for item in list.and_then(Node::as_sequence).unwrap_or_default() {
         if let Some(name) = item.text_at("name")
-            && !found.iter().any(|(other, _)| *other == name)
+            && seen.insert(name)
         {
             found.push((name, item));
         }
     }
     found
+}
+
+fn by_name<'n>(list: &[(&'n str, &'n Node)]) -> BTreeMap<&'n str, &'n Node> {
+    list.iter().copied().collect()
+}
+
+/// The place of the first entry of each name.
+fn first_places(items: &[Node]) -> BTreeMap<&str, usize> {
+    let mut places = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        if let Some(name) = item.text_at("name") {
+            places.entry(name).or_insert(at);
+        }
+    }
+    places
 }
 
 /// The edit that makes a key of a mapping what the release has.

@@ -10,6 +10,11 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{Tree, TreeEntry, is_manifest};
 use capstan_yaml::{Node, YamlFile};
 
+/// Lists of entries with names.
+pub(super) const LISTS: [&str; 2] = ["services", "owners"];
+/// The cloud's name.
+pub(super) const CLOUD: &str = "cloud";
+
 /// The services of a release.
 #[derive(Debug)]
 pub struct ReleaseServices {
@@ -51,7 +56,7 @@ impl ReleaseServices {
 
     /// Whether it brings none, and says nothing of them.
     pub fn is_empty(&self) -> bool {
-        self.folders.is_empty() && ["services", "owners", "cloud"].iter().all(|key| self.said(key).is_none())
+        self.folders.is_empty() && LISTS.iter().chain([&CLOUD]).all(|key| self.said(key).is_none())
     }
 
     /// Names of files that its kustomizations make objects of, and that are no manifests: of one service.

@@ -10,6 +10,8 @@ use capstan_model::wording::count;
 
 /// So many services a cluster has at most.
 const MOST_SERVICES: usize = 100;
+/// So many services or objects one names at most.
+const MOST_NAMED: usize = 100;
 /// So many checks a service has at most.
 const MOST_CHECKS: usize = 20;
 /// So many owners a cluster has at most.
@@ -43,7 +45,7 @@ pub fn judge_services(
 ) -> Vec<Finding> {
     let file = File(path, text);
     let mut findings = too_many(file, services, owners);
-    if services.len() > MOST_SERVICES || owners.len() > MOST_OWNERS {
+    if !findings.is_empty() {
         return findings;
     }
     for (index, one) in services.iter().enumerate() {
@@ -95,6 +97,13 @@ pub fn judge_optional_services(
     services: &[Service],
 ) -> Vec<Finding> {
     let file = File(path, text);
+    if let Some(message) = over("services", overlay.len(), MOST_SERVICES) {
+        return vec![file.finding(&KeyPath::root().key("services"), message)];
+    }
+    // That is said where the cluster's own are judged.
+    if services.len() > MOST_SERVICES {
+        return Vec::new();
+    }
     let mut findings = Vec::new();
     let known: Vec<&str> = services.iter().filter(|one| one.optional).map(|one| one.name.as_str()).collect();
     for (index, said) in overlay.iter().enumerate() {
@@ -126,18 +135,28 @@ pub fn judge_optional_services(
     findings
 }
 
+fn over(what: &str, found: usize, most: usize) -> Option<String> {
+    (found > most).then(|| format!("{found} {what} are more than the {most} that are read: take some out"))
+}
+
+/// What is more than is read: it is told first, and nothing else is looked for then.
 fn too_many(file: File<'_>, services: &[Service], owners: &[Owner]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let over = |what: &str, found: usize, most: usize| {
-        (found > most).then(|| format!("{found} {what} are more than the {most} that are read"))
-    };
     if let Some(message) = over("services", services.len(), MOST_SERVICES) {
         findings.push(file.finding(&KeyPath::root().key("services"), message));
     }
     if let Some(message) = over("owners", owners.len(), MOST_OWNERS) {
         findings.push(file.finding(&KeyPath::root().key("owners"), message));
     }
-    for (index, one) in services.iter().enumerate() {
+    for (index, one) in services.iter().enumerate().take(MOST_SERVICES) {
+        if let Some(message) = over("services", one.after.len(), MOST_NAMED) {
+            findings.push(file.at(index, "after", message));
+        }
+        if let ServiceSource::Objects(objects) = &one.from
+            && let Some(message) = over("objects", objects.len(), MOST_NAMED)
+        {
+            findings.push(file.at(index, "from", message));
+        }
         if let Some(message) = over("checks", one.checks.len(), MOST_CHECKS) {
             findings.push(file.at(index, "checks", message));
         }

@@ -208,3 +208,27 @@ fn services_begin_by_role_and_after_those_that_they_name() {
     .concat();
     assert_eq!(of(&format!("services:\n{text}")), "certs cilium csi metrics dns tools");
 }
+
+#[test]
+fn what_is_more_than_is_read_is_told_and_nothing_else_is_looked_for() {
+    let names = vec!["nowhere"; 101].join(", ");
+    let text = format!("services:\n- {{name: a, from: {{folder: services/a}}, after: [{names}]}}\n");
+    assert_eq!(
+        service_findings(&text, &["a"]),
+        ["2: 101 services are more than the 100 that are read: take some out"]
+    );
+    let objects = vec!["{kind: App, name: a}"; 101].join(", ");
+    let text = format!("services:\n- {{name: a, from: {{objects: [{objects}]}}}}\n");
+    assert_eq!(
+        service_findings(&text, &[]),
+        ["2: 101 objects are more than the 100 that are read: take some out"]
+    );
+
+    let file = path("peu01/overlay/capstan.yaml");
+    let text = format!("services:\n{}", "- {name: a, enabled: true}\n".repeat(101));
+    let settings = OverlaySettings::read(&file, &text).unwrap();
+    let found = judge_optional_services((&file, &text), &settings.services, &[]);
+    let told: Vec<String> =
+        found.iter().map(|finding| format!("{}: {}", finding.line().unwrap(), finding.message)).collect();
+    assert_eq!(told, ["1: 101 services are more than the 100 that are read: take some out"]);
+}

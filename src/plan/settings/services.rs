@@ -13,8 +13,7 @@ use super::fields::text_type;
 use capstan_model::dns_name::{is_label, is_subdomain};
 use capstan_model::tree::RepoPath;
 
-/// The folder in a cluster's, an overlay's and a release's folder that holds one folder a service.
-pub const SERVICES_FOLDER: &str = "services";
+pub use capstan_kustomize::render::SERVICES_FOLDER;
 
 text_type!(
     /// The name of a service: `cilium`.

@@ -73,6 +73,7 @@ fn every_reason_of_the_reconciler_is_explained() {
         "src/app/reconcile",
         "src/controllers",
         "src/live/cloud/names.rs",
+        "src/live/cloud/shared.rs",
         "src/live/cloud/verdict.rs",
         "src/live/applying/guards",
         "src/live/applying/refusal/mod.rs",

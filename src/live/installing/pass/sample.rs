@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// How deep a schema is followed; nobody's required fields lie deeper.
 const DEEPEST: usize = 20;
+/// So many values it has at most: lists of lists that want many items each would multiply.
+const MOST_VALUES: usize = 10_000;
 
 /// An object of that version of a definition's kind, in that namespace where the kind has any; `None` where it is no definition.
 pub fn sample(definition: &Value, version: &str, name: &str, namespace: &str) -> Option<Value> {
@@ -21,77 +23,89 @@ pub fn sample(definition: &Value, version: &str, name: &str, namespace: &str) ->
     let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
     let is_it = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
     let schema = versions.and_then(|all| all.iter().find(is_it)?.pointer("/schema/openAPIV3Schema"));
-    let fields = schema.map(|schema| least_object(schema, 0)).unwrap_or_default();
+    let mut least = Least { left: MOST_VALUES };
+    let fields = schema.map(|schema| least.object(schema, 0)).unwrap_or_default();
     for (key, value) in fields {
         object.entry(key).or_insert(value);
     }
     let spec = schema.and_then(|schema| schema.pointer("/properties/spec"));
-    object.entry("spec").or_insert_with(|| spec.map_or_else(|| json!({}), |spec| least(spec, 1)));
+    object.entry("spec").or_insert_with(|| spec.map_or_else(|| json!({}), |spec| least.value(spec, 1)));
     object.remove("status");
     Some(Value::Object(object))
 }
 
 /// The least that a schema takes, as far as types, bounds and what is required say it.
-fn least(schema: &Value, depth: usize) -> Value {
-    if depth > DEEPEST {
-        return Value::Null;
-    }
-    if let Some(value) = schema.get("default").or_else(|| schema.get("enum")?.get(0)) {
-        return value.clone();
-    }
-    if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
-        return json!(1);
-    }
-    let number = |key: &str| schema.get(key).and_then(Value::as_i64);
-    match schema.get("type").and_then(Value::as_str) {
-        Some("string") => json!(least_text(schema)),
-        Some("integer" | "number") => {
-            let least = number("minimum").unwrap_or(1);
-            json!(number("maximum").map_or(least, |most| least.min(most)))
-        }
-        Some("boolean") => json!(false),
-        Some("array") => {
-            let items = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(DEEPEST);
-            let item = |at: usize| match schema.get("items").map(|items| least(items, depth + 1)) {
-                // Items of a set differ.
-                Some(Value::String(text)) if at > 0 => json!(format!("{text}{at}")),
-                item => item.unwrap_or_default(),
-            };
-            (0..items).map(item).collect()
-        }
-        _ => Value::Object(least_object(schema, depth)),
-    }
+struct Least {
+    /// So many values may still be made.
+    left: usize,
 }
 
-/// What is required of an object, and so many further fields as it needs at least.
-fn least_object(schema: &Value, depth: usize) -> Map<String, Value> {
-    let mut object = Map::new();
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        let least_many = schema.get("minProperties").and_then(Value::as_u64).unwrap_or(0);
-        if let Some(values) = schema.get("additionalProperties").filter(|_| least_many > 0) {
-            object.insert("a".to_owned(), least(values, depth + 1));
+impl Least {
+    fn value(&mut self, schema: &Value, depth: usize) -> Value {
+        if depth > DEEPEST || self.left == 0 {
+            return Value::Null;
         }
-        return object;
-    };
-    let required = schema.get("required").and_then(Value::as_array);
-    for key in required.into_iter().flatten().filter_map(Value::as_str) {
-        let Some(property) = properties.get(key) else { continue };
-        let value = match (key, least(property, depth + 1)) {
-            // Of what it refers to: its pattern is the same everywhere, and is not read.
-            ("apiVersion", Value::String(_)) => json!("example.com/v1"),
-            (_, value) => value,
+        self.left -= 1;
+        if let Some(value) = schema.get("default").or_else(|| schema.get("enum")?.get(0)) {
+            return value.clone();
+        }
+        if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
+            return json!(1);
+        }
+        let number = |key: &str| schema.get(key).and_then(Value::as_i64);
+        match schema.get("type").and_then(Value::as_str) {
+            Some("string") => json!(least_text(schema)),
+            Some("integer" | "number") => {
+                let least = number("minimum").unwrap_or(1);
+                json!(number("maximum").map_or(least, |most| least.min(most)))
+            }
+            Some("boolean") => json!(false),
+            Some("array") => {
+                let items = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(DEEPEST);
+                let mut item = |at: usize| match schema.get("items").map(|items| self.value(items, depth + 1))
+                {
+                    // Items of a set differ.
+                    Some(Value::String(text)) if at > 0 => json!(format!("{text}{at}")),
+                    item => item.unwrap_or_default(),
+                };
+                (0..items).map(&mut item).collect()
+            }
+            _ => Value::Object(self.object(schema, depth)),
+        }
+    }
+
+    /// What is required of an object, and so many further fields as it needs at least.
+    fn object(&mut self, schema: &Value, depth: usize) -> Map<String, Value> {
+        let mut object = Map::new();
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            let least_many = schema.get("minProperties").and_then(Value::as_u64).unwrap_or(0);
+            if let Some(values) = schema.get("additionalProperties").filter(|_| least_many > 0) {
+                object.insert("a".to_owned(), self.value(values, depth + 1));
+            }
+            return object;
         };
-        object.insert(key.to_owned(), value);
-    }
-    let many = schema.get("minProperties").and_then(Value::as_u64).unwrap_or(0);
-    let many = usize::try_from(many).unwrap_or(0);
-    for (key, property) in properties {
-        if object.len() >= many {
-            break;
+        let required = schema.get("required").and_then(Value::as_array);
+        for key in required.into_iter().flatten().filter_map(Value::as_str) {
+            let Some(property) = properties.get(key) else { continue };
+            let value = match (key, self.value(property, depth + 1)) {
+                // Of what it refers to: its pattern is the same everywhere, and is not read.
+                ("apiVersion", Value::String(_)) => json!("example.com/v1"),
+                (_, value) => value,
+            };
+            object.insert(key.to_owned(), value);
         }
-        object.entry(key.clone()).or_insert_with(|| least(property, depth + 1));
+        let many = schema.get("minProperties").and_then(Value::as_u64).unwrap_or(0);
+        let many = usize::try_from(many).unwrap_or(0);
+        for (key, property) in properties {
+            if object.len() >= many {
+                break;
+            }
+            if !object.contains_key(key) {
+                object.insert(key.clone(), self.value(property, depth + 1));
+            }
+        }
+        object
     }
-    object
 }
 
 fn least_text(schema: &Value) -> String {
@@ -141,6 +155,17 @@ mod tests {
                     "ref": {"apiVersion": "example.com/v1", "name": "a"}, "rolling": {"surge": 1}, "labels": {"a": "a"}},
             }))
         );
+    }
+
+    #[test]
+    fn lists_of_lists_do_not_multiply() {
+        let deep = (0..15).fold(
+            json!({"type": "string"}),
+            |items, _| json!({"type": "array", "minItems": 20, "items": items}),
+        );
+        let schema = json!({"type": "object", "properties": {"spec": deep}});
+        let made = sample(&definition(schema), "v2", "asks", "own").unwrap();
+        assert!(made.to_string().len() < 20 * MOST_VALUES);
     }
 
     #[test]
