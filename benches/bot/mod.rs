@@ -18,6 +18,7 @@ pub(crate) fn forge(recording: Recording, files: &[Edit]) -> Forge {
     forge.create_repository(REPOSITORY).unwrap();
     forge.grant(REPOSITORY, "ada", Permission::Admin).unwrap();
     forge.commit(REPOSITORY, "main", "ada", "A fleet", files).unwrap();
+    forge.pack(REPOSITORY).unwrap();
     forge.install("acme", Selection::All).unwrap();
     forge
 }

@@ -136,7 +136,7 @@ impl Fleet {
         if let Some((why, place)) = inventory.unreadable() {
             return Some(format!("{place}: {why}"));
         }
-        Some(inventory.digest_of(inventory.definition_in(id.folder())?))
+        inventory.digest_in(id.folder()).map(str::to_owned)
     }
 
     /// Whether components are at hand as they were when a cluster's base was made.

@@ -127,18 +127,26 @@ impl Fleet {
 
     /// How many clusters belong to these levels, in the order of the levels.
     fn totals(&self, inventory: &FleetInventory, wanted: BTreeSet<&LevelName>) -> Vec<(LevelName, usize)> {
-        let mut counts: BTreeMap<LevelName, usize> =
-            wanted.into_iter().map(|level| (level.clone(), 0)).collect();
+        let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+        for (kind, name) in wanted {
+            counts.entry(kind).or_default().insert(name, 0);
+        }
         for definition in inventory.inventory.clusters() {
             let Ok(member) = inventory.member(definition) else { continue };
             for (kind, name) in &member.levels {
-                if let Some(count) = counts.get_mut(&(kind.kind().to_owned(), name.clone())) {
+                let of_kind = counts.get_mut(kind.kind());
+                if let Some(count) = of_kind.and_then(|names| names.get_mut(name.as_str())) {
                     *count += inventory.folders_of(definition);
                 }
             }
         }
         let order: Vec<&str> = inventory.inventory.settings.levels.iter().map(|level| level.kind()).collect();
-        let mut all: Vec<(LevelName, usize)> = counts.into_iter().collect();
+        let mut all: Vec<(LevelName, usize)> = counts
+            .iter()
+            .flat_map(|(kind, names)| {
+                names.iter().map(|(name, count)| (((*kind).to_owned(), (*name).to_owned()), *count))
+            })
+            .collect();
         let place = |kind: &str| order.iter().position(|known| *known == kind);
         all.sort_by(|((one, a), _), ((other, b), _)| (place(one), a).cmp(&(place(other), b)));
         all
@@ -182,7 +190,7 @@ impl Fleet {
             if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
                 let message =
                     format!("{why}: nothing is proposed to the clusters that it has, and nothing is deleted");
-                findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place));
+                findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place.clone()));
             }
             findings.extend(self.unknown_in(inventory, changed));
         }
@@ -199,10 +207,14 @@ impl Fleet {
 
     /// Values of these objects that no release below them knows.
     fn unknown_in(&self, inventory: &FleetInventory, changed: &[LevelName]) -> Vec<Finding> {
+        let is_changed = |object: &capstan_inventory::kinds::Object| {
+            let (kind, name) = (object.level.kind.kind(), object.level.name.as_str());
+            changed.iter().any(|(other_kind, other_name)| other_kind == kind && other_name == name)
+        };
         let mut below = ReleasesBelow::default();
         for (folder, definition) in inventory.clusters() {
             let Ok(member) = inventory.member(definition) else { continue };
-            let own = || member.objects.iter().copied().filter(|object| changed.contains(&name_of(object)));
+            let own = || member.objects.iter().copied().filter(|object| is_changed(object));
             if own().next().is_some() {
                 below.note(own(), self.release_at(&ClusterId::new(folder.clone())).as_ref());
             }

@@ -105,10 +105,12 @@ impl Fleet {
 
     /// Whether a cluster is defined and has no folder.
     fn is_to_come(&self, id: &ClusterId) -> bool {
+        if self.layout.target(id.as_str()).is_some() {
+            return false;
+        }
         let inventory = Contents::inventory(self).filter(|inventory| inventory.unreadable().is_none());
         let definition = inventory.and_then(|inventory| inventory.definition_in(id.folder()));
         definition.is_some_and(|definition| definition.retire.is_none())
-            && self.layout.target(id.as_str()).is_none()
     }
 
     /// Who receives what the inventory brings to a folder.

@@ -202,6 +202,18 @@ impl Forge {
         read(self.shared.lock().repository(full_name)?)
     }
 
+    /// Packs a repository's objects with bitmaps of what each commit reaches, as a host does in the background: a fetch
+    /// from one that never was takes as long as its files are many.
+    ///
+    /// # Errors
+    /// There is no such repository, or Git refuses.
+    pub fn pack(&self, full_name: &str) -> Result<(), ForgeError> {
+        self.inspect(full_name, |here| {
+            here.store.git(&["repack", "-adbq"])?;
+            Ok(())
+        })
+    }
+
     /// The full names of all repositories.
     pub fn repositories(&self) -> Vec<String> {
         self.shared.lock().repositories.values().map(Repository::full_name).collect()

@@ -1,6 +1,7 @@
 //! Which definition lies in which folder, over a whole snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use capstan_inventory::kinds::{Inventory, Object};
 use capstan_inventory::origin::LevelKind;
@@ -28,8 +29,10 @@ pub struct FleetInventory {
     files: BTreeMap<RepoPath, BlobId>,
     /// The folders of components that its objects name, as they are.
     components: BTreeMap<RepoPath, Option<TreeId>>,
+    /// Why nobody can tell what it says.
+    unreadable: Option<(String, Place)>,
     /// Definitions by the folder that they say, that is recorded for them, or that the pattern makes.
-    by_folder: BTreeMap<RepoPath, String>,
+    by_folder: BTreeMap<RepoPath, Defined>,
     folders: BTreeMap<String, RepoPath>,
     /// Definitions whose folder is another one's already.
     clashing: BTreeMap<String, RepoPath>,
@@ -37,6 +40,20 @@ pub struct FleetInventory {
     managed: BTreeMap<String, Vec<String>>,
     /// The folders to which provider objects of management clusters go, by the names of their definitions.
     provider_sets: BTreeMap<String, ProviderSetFolder>,
+}
+
+/// The definition of a folder.
+#[derive(Debug)]
+struct Defined {
+    name: String,
+    /// What is said of it, once somebody asked.
+    digest: OnceLock<String>,
+}
+
+impl Defined {
+    const fn by(name: String) -> Self {
+        Self { name, digest: OnceLock::new() }
+    }
 }
 
 /// The folder for the provider objects of a management cluster.
@@ -94,6 +111,7 @@ impl FleetInventory {
             folder,
             files,
             components,
+            unreadable: None,
             by_folder: BTreeMap::new(),
             folders: BTreeMap::new(),
             clashing: BTreeMap::new(),
@@ -103,6 +121,7 @@ impl FleetInventory {
         read.find_provider_sets(tree, settings);
         read.find_folders(&records);
         read.find_managed(settings);
+        read.unreadable = read.find_unreadable();
         Some(read)
     }
 
@@ -167,17 +186,17 @@ impl FleetInventory {
                 self.clashing.insert(name, folder);
                 continue;
             }
-            self.by_folder.insert(folder.clone(), name.clone());
+            self.by_folder.insert(folder.clone(), Defined::by(name.clone()));
             self.folders.insert(name, folder);
         }
         // A folder that is some definition's own is no other one's provider set.
         for (name, set) in self.provider_sets.iter().filter(|(_, set)| set.is_open) {
-            self.by_folder.entry(set.path.clone()).or_insert_with(|| name.clone());
+            self.by_folder.entry(set.path.clone()).or_insert_with(|| Defined::by(name.clone()));
         }
     }
 
     fn find_managed(&mut self, settings: &RepositorySettings) {
-        for (folder, name) in &self.by_folder {
+        for (folder, Defined { name, .. }) in &self.by_folder {
             let claim = settings.claimed_by(&ClusterId::new(folder.clone()));
             if let Ok(Some(management)) = claim
                 && management.name != *name
@@ -188,7 +207,11 @@ impl FleetInventory {
     }
 
     /// Why nobody can tell what it says: a file that cannot be read, or that it says nothing at all.
-    pub fn unreadable(&self) -> Option<(String, Place)> {
+    pub const fn unreadable(&self) -> Option<&(String, Place)> {
+        self.unreadable.as_ref()
+    }
+
+    fn find_unreadable(&self) -> Option<(String, Place)> {
         if let Some(place) = &self.inventory.unreadable {
             let why = self.inventory.findings.iter().find(|finding| finding.place.as_ref() == Some(place));
             let why = why.map_or_else(String::new, |finding| format!(": {}", finding.message));
@@ -202,7 +225,7 @@ impl FleetInventory {
 
     /// The definition of the cluster in a folder.
     pub fn definition_in(&self, folder: &RepoPath) -> Option<&Object> {
-        self.inventory.cluster(self.by_folder.get(folder)?)
+        self.inventory.cluster(&self.by_folder.get(folder)?.name)
     }
 
     /// What of a definition's objects goes to a folder of it.
@@ -228,7 +251,7 @@ impl FleetInventory {
 
     /// The folders of its clusters, with their definitions. A management cluster's provider objects may have one of their own.
     pub fn clusters(&self) -> impl Iterator<Item = (&RepoPath, &Object)> {
-        self.by_folder.iter().filter_map(|(folder, name)| Some((folder, self.inventory.cluster(name)?)))
+        self.by_folder.iter().filter_map(|(folder, of)| Some((folder, self.inventory.cluster(&of.name)?)))
     }
 
     /// How many folders a definition has: a provider set that is made from it has one of its own, and counts as a cluster.
@@ -236,7 +259,7 @@ impl FleetInventory {
         let name = &definition.level.name;
         let is_own = |set: &&ProviderSetFolder| {
             set.is_open
-                && self.by_folder.get(&set.path) == Some(name)
+                && self.by_folder.get(&set.path).is_some_and(|of| of.name == *name)
                 && self.folders.get(name) != Some(&set.path)
         };
         1 + usize::from(self.provider_sets.get(name).filter(is_own).is_some())
@@ -291,9 +314,21 @@ impl FleetInventory {
         self.managed.get(&definition.level.name).into_iter().flatten().filter_map(one).collect()
     }
 
-    /// Tells what it says of a definition from anything else that it might say: the files of all objects that have a
-    /// say, the components that they name, and the folders that it gives.
-    pub fn digest_of(&self, definition: &Object) -> String {
+    /// Tells what it says of the definition in a folder from anything else that it might say: the files of all objects
+    /// that have a say, the components that they name, and the folders that it gives. `None` where it says nothing.
+    pub fn digest_in(&self, folder: &RepoPath) -> Option<&str> {
+        let of = self.by_folder.get(folder)?;
+        let definition = self.inventory.cluster(&of.name)?;
+        Some(of.digest.get_or_init(|| self.digest_of(definition)))
+    }
+
+    /// Whether an object stands in the same file with the same content in another snapshot, and so says the same there.
+    pub(super) fn has_file_of(&self, other: &Self, object: &Object) -> bool {
+        let file = &object.level.path;
+        self.files.get(file).is_some_and(|blob| other.files.get(file) == Some(blob))
+    }
+
+    fn digest_of(&self, definition: &Object) -> String {
         let levels: Vec<&str> = self.inventory.settings.levels.iter().map(|level| level.kind()).collect();
         let mut text = format!("{}\n", levels.join(" "));
         let mut add = |object: &Object| {

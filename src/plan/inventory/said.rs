@@ -63,7 +63,7 @@ impl<'i> Said<'i> {
         if let Some((why, place)) = inventory.unreadable()
             && (record.is_some() || defined.is_some())
         {
-            return Err(Stands::Unreadable { why, place });
+            return Err(Stands::Unreadable { why: why.clone(), place: place.clone() });
         }
         match (defined, record) {
             (Some(definition), record) => match record {

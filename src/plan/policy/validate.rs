@@ -160,7 +160,7 @@ impl Checked<'_> {
                 "{why}: {} of it, nothing is proposed to them, and nothing is deleted",
                 count(lost, "cluster is", "clusters are")
             );
-            self.findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place));
+            self.findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place.clone()));
             return;
         }
         for (folder, definition) in inventory.clusters().filter(|(_, one)| one.folder.is_none()) {
