@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_model::object::FieldPath;
@@ -20,6 +21,25 @@ pub(crate) struct Context {
     items: Vec<Item>,
     state: Mutex<State>,
     expressions: Option<&'static Environment<'static>>,
+}
+
+/// A context in the hands of who made it. What expressions came to may refer to the context that knows it: unless it is
+/// forgotten in the end, neither ever goes.
+pub(crate) struct Owned(Arc<Context>);
+
+impl Deref for Owned {
+    type Target = Arc<Context>;
+
+    fn deref(&self) -> &Arc<Context> {
+        &self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let known = std::mem::take(&mut self.0.state().known);
+        drop(known);
+    }
 }
 
 #[derive(Default)]
@@ -96,10 +116,10 @@ impl<'s> Shape<'s> {
 
 impl Context {
     /// The context of these values. `expressions` evaluates those among them.
-    pub(crate) fn new(root: Shape<'_>, expressions: Option<&'static Environment<'static>>) -> Arc<Self> {
+    pub(crate) fn new(root: Shape<'_>, expressions: Option<&'static Environment<'static>>) -> Owned {
         let mut items = Vec::new();
         add(&mut items, root, FieldPath::root());
-        Arc::new(Self { items, state: Mutex::default(), expressions })
+        Owned(Arc::new(Self { items, state: Mutex::default(), expressions }))
     }
 
     /// All values, as the engine wants them.

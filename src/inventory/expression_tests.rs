@@ -1,5 +1,11 @@
 //! Expressions in values: what they come to, and what is wrong with them.
 
+use std::sync::Arc;
+
+use capstan_model::object::FieldPath;
+
+use crate::braces::segments;
+use crate::context::{Context, Shape};
 use crate::testing::{inventory, lines};
 use crate::values::Member;
 
@@ -94,4 +100,20 @@ fn an_expression_without_a_value_is_found_with_every_link() {
 #[test]
 fn a_circle_is_told_once() {
     assert_eq!(values("{a: \"{{ b }}\", b: \"{{ a }}\"}", "{}").unwrap_err().len(), 1);
+}
+
+/// A list that an expression hands on refers to the context that knows what the expression came to.
+#[test]
+fn values_that_expressions_hand_on_go_with_their_context() {
+    let expression = |text: &str| Shape::Expression(segments(text).unwrap().unwrap());
+    let list = Shape::List(vec![Shape::Scalar(serde_json::json!(1))]);
+    let shape =
+        Shape::Map(vec![("l", list), ("a", expression("{{ l }}")), ("b", expression("{{ [a, l] }}"))]);
+    let context = Context::new(shape, super::engine());
+    for (key, expected) in [("a", serde_json::json!([1])), ("b", serde_json::json!([[1], [1]]))] {
+        assert_eq!(context.evaluate(&FieldPath::root().key(key)).unwrap().0, expected);
+    }
+    let left = Arc::downgrade(&context);
+    drop(context);
+    assert!(left.upgrade().is_none(), "the context outlives whoever made it");
 }
