@@ -116,7 +116,7 @@ impl<'s> Shape<'s> {
 
 impl Context {
     /// The context of these values. `expressions` evaluates those among them.
-    pub(crate) fn new(root: Shape<'_>, expressions: Option<&'static Environment<'static>>) -> Owned {
+    pub(crate) fn of(root: Shape<'_>, expressions: Option<&'static Environment<'static>>) -> Owned {
         let mut items = Vec::new();
         add(&mut items, root, FieldPath::root());
         Owned(Arc::new(Self { items, state: Mutex::default(), expressions }))

@@ -39,7 +39,7 @@ pub(crate) fn evaluate(merged: &mut Merged) -> (Dependencies, Vec<Finding>) {
     if found.is_empty() {
         return (dependencies, findings);
     }
-    let context = Context::new(shape(merged), engine());
+    let context = Context::of(shape(merged), engine());
     for (path, origin) in &found {
         match context.evaluate(path) {
             Ok((value, reads)) => {

@@ -109,7 +109,7 @@ fn values_that_expressions_hand_on_go_with_their_context() {
     let list = Shape::List(vec![Shape::Scalar(serde_json::json!(1))]);
     let shape =
         Shape::Map(vec![("l", list), ("a", expression("{{ l }}")), ("b", expression("{{ [a, l] }}"))]);
-    let context = Context::new(shape, super::engine());
+    let context = Context::of(shape, super::engine());
     for (key, expected) in [("a", serde_json::json!([1])), ("b", serde_json::json!([[1], [1]]))] {
         assert_eq!(context.evaluate(&FieldPath::root().key(key)).unwrap().0, expected);
     }

@@ -101,7 +101,7 @@ impl Templates {
     /// What is wrong, each with the template's place and that of every value that was read there.
     pub fn render(&self, cluster: Cluster<'_>, values: &ClusterValues) -> Result<Rendered, Vec<Finding>> {
         let known = known(cluster, values);
-        let context = Context::new(Shape::of(&known), None);
+        let context = Context::of(Shape::of(&known), None);
         let marks: Arc<Mutex<Marks>> = Arc::default();
         let mut environment = self.environment.clone();
         let (held, seen) = (Arc::clone(&marks), Arc::clone(&context));
