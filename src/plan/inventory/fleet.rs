@@ -322,12 +322,6 @@ impl FleetInventory {
         Some(of.digest.get_or_init(|| self.digest_of(definition)))
     }
 
-    /// Whether an object stands in the same file with the same content in another snapshot, and so says the same there.
-    pub(super) fn has_file_of(&self, other: &Self, object: &Object) -> bool {
-        let file = &object.level.path;
-        self.files.get(file).is_some_and(|blob| other.files.get(file) == Some(blob))
-    }
-
     fn digest_of(&self, definition: &Object) -> String {
         let levels: Vec<&str> = self.inventory.settings.levels.iter().map(|level| level.kind()).collect();
         let mut text = format!("{}\n", levels.join(" "));

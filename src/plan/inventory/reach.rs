@@ -23,14 +23,8 @@ impl<'i> Reach<'i> {
     /// What changed from one inventory to the other.
     pub fn of(before: &'i FleetInventory, after: &'i FleetInventory) -> Self {
         let (old, new) = (&before.inventory.objects, &after.inventory.objects);
-        let is_same = |was: &Object, is: &Object| {
-            // Another file may have broken it.
-            let is_untouched = was.level.path == is.level.path
-                && was.broken.is_some() == is.broken.is_some()
-                && after.has_file_of(before, is);
-            is_untouched || says_the_same(was, is)
-        };
-        let came = new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| is_same(old, object)));
+        let came =
+            new.iter().filter(|(key, object)| !old.get(*key).is_some_and(|old| says_the_same(old, object)));
         let went = old.iter().filter(|(key, _)| !new.contains_key(*key));
         let objects: Vec<&Object> = came.chain(went).map(|(_, object)| object).collect();
         let names: BTreeSet<(LevelKind, &str)> = objects.iter().map(|object| name_of(object)).collect();
