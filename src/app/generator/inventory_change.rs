@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use capstan_inventory::ReleasesBelow;
 use capstan_inventory::components::no_component;
+use capstan_inventory::kinds::Object;
 use capstan_inventory::survey::folder_clash;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -207,10 +208,10 @@ impl Fleet {
 
     /// Values of these objects that no release below them knows.
     fn unknown_in(&self, inventory: &FleetInventory, changed: &[LevelName]) -> Vec<Finding> {
-        let is_changed = |object: &capstan_inventory::kinds::Object| {
-            let (kind, name) = (object.level.kind.kind(), object.level.name.as_str());
-            changed.iter().any(|(other_kind, other_name)| other_kind == kind && other_name == name)
-        };
+        let changed: BTreeSet<(&str, &str)> =
+            changed.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect();
+        let is_changed =
+            |object: &Object| changed.contains(&(object.level.kind.kind(), object.level.name.as_str()));
         let mut below = ReleasesBelow::default();
         for (folder, definition) in inventory.clusters() {
             let Ok(member) = inventory.member(definition) else { continue };
@@ -226,12 +227,12 @@ impl Fleet {
     }
 }
 
-fn name_of(object: &capstan_inventory::kinds::Object) -> LevelName {
+fn name_of(object: &Object) -> LevelName {
     (object.level.kind.kind().to_owned(), object.level.name.clone())
 }
 
 /// That a definition is gone of a cluster that records none.
-fn gone(definition: &capstan_inventory::kinds::Object) -> Finding {
+fn gone(definition: &Object) -> Finding {
     let message = format!(
         "{} stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
         definition.level

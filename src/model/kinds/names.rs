@@ -1,5 +1,5 @@
-//! Names of kinds of Cluster API and of its OpenStack provider, for whoever looks objects up by them. What an object *is* tells
-//! [`super::role`]: nobody compares its kind with these.
+//! Names of kinds of Cluster API and of its OpenStack provider, for whoever looks objects up by them. What an object
+//! *is* tells [`super::role`]: nobody compares its kind with these.
 
 /// A cluster.
 pub const CLUSTER: &str = "Cluster";

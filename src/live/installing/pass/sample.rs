@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 /// How deep a schema is followed; nobody's required fields lie deeper.
 const DEEPEST: usize = 20;
-/// So many values it has at most: lists of lists that want many items each would multiply.
-const MOST_VALUES: usize = 10_000;
+/// How large it is at most, in bytes and values together: lists of lists that want many items each would multiply, and with
+/// them the texts that stand in them.
+const LARGEST: usize = 100_000;
 
 /// An object of that version of a definition's kind, in that namespace where the kind has any; `None` where it is no definition.
 pub fn sample(definition: &Value, version: &str, name: &str, namespace: &str) -> Option<Value> {
@@ -23,7 +24,7 @@ pub fn sample(definition: &Value, version: &str, name: &str, namespace: &str) ->
     let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
     let is_it = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
     let schema = versions.and_then(|all| all.iter().find(is_it)?.pointer("/schema/openAPIV3Schema"));
-    let mut least = Least { left: MOST_VALUES };
+    let mut least = Least { left: LARGEST };
     let fields = schema.map(|schema| least.object(schema, 0)).unwrap_or_default();
     for (key, value) in fields {
         object.entry(key).or_insert(value);
@@ -36,25 +37,34 @@ pub fn sample(definition: &Value, version: &str, name: &str, namespace: &str) ->
 
 /// The least that a schema takes, as far as types, bounds and what is required say it.
 struct Least {
-    /// So many values may still be made.
+    /// How much of [`LARGEST`] is left.
     left: usize,
 }
 
 impl Least {
+    /// Whether there is room for so much more; where there is not, there is none for anything.
+    fn takes(&mut self, size: usize) -> bool {
+        let left = self.left.checked_sub(size);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+
     fn value(&mut self, schema: &Value, depth: usize) -> Value {
-        if depth > DEEPEST || self.left == 0 {
+        if depth > DEEPEST || !self.takes(1) {
             return Value::Null;
         }
-        self.left -= 1;
         if let Some(value) = schema.get("default").or_else(|| schema.get("enum")?.get(0)) {
-            return value.clone();
+            return if self.takes(value.to_string().len()) { value.clone() } else { Value::Null };
         }
         if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
             return json!(1);
         }
         let number = |key: &str| schema.get(key).and_then(Value::as_i64);
         match schema.get("type").and_then(Value::as_str) {
-            Some("string") => json!(least_text(schema)),
+            Some("string") => {
+                let text = least_text(schema);
+                if self.takes(text.len()) { json!(text) } else { Value::Null }
+            }
             Some("integer" | "number") => {
                 let least = number("minimum").unwrap_or(1);
                 json!(number("maximum").map_or(least, |most| least.min(most)))
@@ -86,7 +96,7 @@ impl Least {
         };
         let required = schema.get("required").and_then(Value::as_array);
         for key in required.into_iter().flatten().filter_map(Value::as_str) {
-            let Some(property) = properties.get(key) else { continue };
+            let Some(property) = properties.get(key).filter(|_| self.takes(key.len())) else { continue };
             let value = match (key, self.value(property, depth + 1)) {
                 // Of what it refers to: its pattern is the same everywhere, and is not read.
                 ("apiVersion", Value::String(_)) => json!("example.com/v1"),
@@ -100,7 +110,7 @@ impl Least {
             if object.len() >= many {
                 break;
             }
-            if !object.contains_key(key) {
+            if !object.contains_key(key) && self.takes(key.len()) {
                 object.insert(key.clone(), self.value(property, depth + 1));
             }
         }
@@ -159,13 +169,16 @@ mod tests {
 
     #[test]
     fn lists_of_lists_do_not_multiply() {
-        let deep = (0..15).fold(
-            json!({"type": "string"}),
-            |items, _| json!({"type": "array", "minItems": 20, "items": items}),
-        );
-        let schema = json!({"type": "object", "properties": {"spec": deep}});
-        let made = sample(&definition(schema), "v2", "asks", "own").unwrap();
-        assert!(made.to_string().len() < 20 * MOST_VALUES);
+        let long = "x".repeat(20_000);
+        let named = json!({"type": "object", "required": [long], "properties": {(long.as_str()): {"type": "integer"}}});
+        for innermost in [json!({"type": "string"}), json!({"type": "string", "default": long}), named] {
+            let deep =
+                (0..15).fold(innermost, |items, _| json!({"type": "array", "minItems": 20, "items": items}));
+            let schema = json!({"type": "object", "properties": {"spec": deep}});
+            let made = sample(&definition(schema), "v2", "asks", "own").unwrap();
+            // Room for four of the long ones, and for the commas, brackets and nulls of what has none.
+            assert!(made.to_string().len() < 1_000_000, "{}", made.to_string().len());
+        }
     }
 
     #[test]
