@@ -12,6 +12,7 @@ mod acceptance;
 mod apply;
 mod blocking;
 mod cloud_memory;
+mod cloud_objects;
 mod cloud_preflight;
 mod conclude;
 mod dependencies;
@@ -45,6 +46,7 @@ mod unwanted;
 mod wanted;
 
 pub use cloud_memory::CloudPreflight;
+pub use cloud_objects::CLOUD_CONTROLLER_MISSING;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;

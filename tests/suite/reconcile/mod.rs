@@ -5,6 +5,7 @@
 
 mod adopting;
 mod applying;
+mod cloud_objects;
 mod doubting;
 mod dying;
 mod fake;
