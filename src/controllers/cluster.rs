@@ -12,8 +12,8 @@ use crate::app::reconcile::ports::ClusterKey;
 use crate::app::reconcile::rename_migration::{Migrated, migrate};
 use crate::app::reconcile::resources::RolloutState;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ReconcileOutcome, ReconcileRequest, Subject, pass_over,
-    reconcile,
+    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ReconcileOutcome,
+    ReconcileRequest, Subject, pass_over, reconcile,
 };
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.

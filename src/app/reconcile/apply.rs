@@ -69,8 +69,7 @@ impl Reconciliation<'_> {
             return Ok(Ended::Waiting(self.preview(observed, &strangers, &trial).await?));
         }
         let changes = changes(observed, &trial, &adopted, &let_go);
-        let is_others = |object: &RenderedObject| adopted.contains_key(&object.id);
-        if let Some(ended) = self.check_cloud_objects(observed, &changes, &is_others).await? {
+        if let Some(ended) = self.check_cloud_objects(observed, &changes, &adopted).await? {
             return Ok(ended);
         }
         self.remember(observed, &changes);

@@ -6,10 +6,12 @@
 //! then it is deleted, as the one that was looked at; the next pass finds nothing there and applies it. *Guarantees*:
 //! what has an id in the cloud is never deleted for this; a process that dies anywhere has counted before it deleted.
 
+use std::collections::BTreeMap;
+
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{AfterGivingUp, Changes, GivenUp, Scopes, available, given_up};
 use capstan_model::kinds::is_of_orc;
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, ObjectId};
 
 use super::apply::uid;
 use super::observation::Observation;
@@ -44,18 +46,19 @@ pub(super) fn refuse_unknown(objects: &[RenderedObject], scopes: &Scopes) -> Vec
 
 impl Reconciliation<'_> {
     /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is
-    /// applied first: it is looked at anew then. `is_others` tells what somebody else applies.
+    /// applied first: it is looked at anew then. `others` is what somebody else applies.
     pub(super) async fn check_cloud_objects(
         &mut self,
         observed: &Observation,
         changes: &Changes,
-        is_others: &dyn Fn(&RenderedObject) -> bool,
+        others: &BTreeMap<ObjectId, Vec<String>>,
     ) -> Result<Option<Ended>, LiveError> {
         for id in available(&observed.objects, &observed.live) {
             self.status.inventory.came_to_be(id);
         }
         let given_up = given_up(&observed.objects, changes, &observed.live, &self.status.inventory);
-        let refused: Vec<Reason> = given_up.iter().filter_map(|one| refusal(one, is_others(one.object))).collect();
+        let refused: Vec<Reason> =
+            given_up.iter().filter_map(|one| refusal(one, others.contains_key(&one.object.id))).collect();
         if !refused.is_empty() {
             return Ok(Some(Ended::Refused(refused)));
         }
@@ -76,9 +79,10 @@ impl Reconciliation<'_> {
 
     async fn make_anew(&mut self, observed: &Observation, one: &GivenUp<'_>) -> Result<Reason, LiveError> {
         let id = &one.object.id;
-        let told = |message: String| Reason::of_object("CloudObjectMadeAnew", message, one.object, &FieldPath::root());
-        let (Some(uid), true) =
-            (observed.live.get(id).and_then(uid), self.request.standing.may_delete())
+        let told = |message: String| {
+            Reason::of_object("CloudObjectMadeAnew", message, one.object, &FieldPath::root())
+        };
+        let (Some(uid), true) = (observed.live.get(id).and_then(uid), self.request.standing.may_delete())
         else {
             return Ok(told(format!(
                 "it is made anew when the source names the commit as its tip, because its create died: {}",
@@ -91,9 +95,10 @@ impl Reconciliation<'_> {
         tracing::info!(cluster = %self.request.id, object = %id, times, words = one.words, "made anew: its create died");
         Ok(match self.delete(observed, id, uid).await? {
             Gone::Yes => told(format!("it is made anew, because its create died: {}", one.words)),
-            Gone::NotYet(reason) => {
-                told(format!("it is made anew once it is gone, because its create died: {}; {}", one.words, reason.message))
-            }
+            Gone::NotYet(reason) => told(format!(
+                "it is made anew once it is gone, because its create died: {}; {}",
+                one.words, reason.message
+            )),
         })
     }
 }

@@ -95,7 +95,9 @@ fn died_in_its_create(condition: &Value) -> bool {
         matches!(method, "Post" | "Put").then_some(cause.trim_end())
     };
     text(condition, "/reason") == Some("InvalidConfiguration")
-        && cause().is_some_and(|cause| DIED.iter().any(|end| cause.ends_with(end) || cause.contains(&format!("{end} ("))))
+        && cause().is_some_and(|cause| {
+            DIED.iter().any(|end| cause.ends_with(end) || cause.contains(&format!("{end} (")))
+        })
 }
 
 /// `TransientError: the service is away`
@@ -190,7 +192,9 @@ fn comes_to(word: &str, name: &str) -> bool {
     let mut pieces = word.split(UNKNOWN);
     let (first, last) = (pieces.next().unwrap_or_default(), pieces.next_back());
     let Some(last) = last else { return first == name };
-    let Some(mut rest) = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
+    let Some(mut rest) = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
+    };
     pieces.all(|piece| match rest.split_once(piece) {
         Some((_, after)) => {
             rest = after;

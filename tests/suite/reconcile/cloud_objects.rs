@@ -86,7 +86,9 @@ async fn machines_wait_until_the_image_of_this_generation_is_available() {
     let withheld = |world: &World| world.status("gauss-peu01").withheld;
     let waits = "MachineDeployment org/md waits until Image org/ubuntu is done: ";
     assert_eq!(withheld(&world), [format!("{waits}it changes first")]);
-    for (reason, message) in [("Progressing", "Image is queued"), ("TransientError", "503 Service Unavailable")] {
+    for (reason, message) in
+        [("Progressing", "Image is queued"), ("TransientError", "503 Service Unavailable")]
+    {
         says(&world, None, ("Progressing", "True"), reason, message);
         let outcome = world.reconcile("gauss/peu01").await;
         assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
@@ -110,7 +112,13 @@ async fn what_orc_gives_up_refuses_the_folder_in_its_words_until_git_changes_it(
     world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     for reason in ["InvalidConfiguration", "UnrecoverableError"] {
-        says(&world, None, ("Progressing", "False"), reason, "found more than one matching OpenStack resource");
+        says(
+            &world,
+            None,
+            ("Progressing", "False"),
+            reason,
+            "found more than one matching OpenStack resource",
+        );
         world.write("gauss/peu01/base/all.yaml", &FOLDER.replace("paused: false", "paused: true"));
         let outcome = world.reconcile("gauss/peu01").await;
         assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
@@ -155,7 +163,11 @@ async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
     dies(&world);
     let outcome = world.reconcile("gauss/peu01").await;
     let Ended::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
-    assert!(reasons[0].message.starts_with("its create died, and so did those of the objects that took its place: "));
+    assert!(
+        reasons[0]
+            .message
+            .starts_with("its create died, and so did those of the objects that took its place: ")
+    );
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     // Somebody saw to it: the next one that dies has its three tries again.
     says(&world, Some("i"), ("Available", "True"), "Success", "");
@@ -175,7 +187,10 @@ async fn who_is_killed_before_the_deletion_has_counted_it() {
     assert_eq!((world.live.take_writes(), made_anew(&world)), (Vec::new(), 1));
     world.live.state().dies_after = None;
     world.reconcile("gauss/peu01").await;
-    assert_eq!((world.live.take_writes(), made_anew(&world)), (vec!["delete Image org/ubuntu".to_owned()], 2));
+    assert_eq!(
+        (world.live.take_writes(), made_anew(&world)),
+        (vec!["delete Image org/ubuntu".to_owned()], 2)
+    );
     // Killed after it: what is not there is applied.
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["apply Image org/ubuntu"]);

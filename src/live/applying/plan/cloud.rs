@@ -13,7 +13,8 @@ use capstan_plan::templates::{Reference, Role, references};
 use capstan_yaml::Value;
 
 /// What is said of a create that died.
-const LOST: &str = "the create died with its connection, and the controller does not try it again: it is made anew";
+const LOST: &str =
+    "the create died with its connection, and the controller does not try it again: it is made anew";
 
 /// The changes of control planes, workers and topologies that wait, ordered by object.
 pub(super) fn withheld(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects) -> Vec<Withheld> {
@@ -29,9 +30,10 @@ pub(super) fn withheld(rendered: &[RenderedObject], changes: &Changes, live: &Li
             let is_it = |object: &&&RenderedObject| {
                 object.id.namespace == owner.id.namespace && is_named(&object.id, &object.value, &named)
             };
-            brought.iter().filter(is_it).find_map(|object| {
-                Some((object.id.clone(), why(&object.id, changes, live)?))
-            })
+            brought
+                .iter()
+                .filter(is_it)
+                .find_map(|object| Some((object.id.clone(), why(&object.id, changes, live)?)))
         });
         if let Some((waits_for, why)) = waits {
             found.push(Withheld { object: owner.id.clone(), waits_for, why });

@@ -37,7 +37,8 @@ pub fn given_up<'r>(
     live: &LiveObjects,
     inventory: &Inventory,
 ) -> Vec<GivenUp<'r>> {
-    let unchanged = |object: &&RenderedObject| is_cloud_object(&object.id) && !changes.contains_key(&object.id);
+    let unchanged =
+        |object: &&RenderedObject| is_cloud_object(&object.id) && !changes.contains_key(&object.id);
     let of = |object: &'r RenderedObject| {
         let made_anew = inventory.get(&object.id).map_or(0, |entry| entry.made_anew);
         let (words, course) = match standing(live.get(&object.id)?) {

@@ -1,7 +1,7 @@
 //! Folders, what changes in them and how they stand, and what is applied now: one a row.
 
-use super::super::testing::{id, live, objects};
 use super::super::inventory::Inventory;
+use super::super::testing::{id, live, objects};
 use super::*;
 use crate::rollout::observed::{Counts, OwnerVerdict, Readiness, State};
 use capstan_model::object::FieldPath;
@@ -498,7 +498,8 @@ fn a_topology_waits_for_what_its_class_and_its_variables_name() {
         let (_, after) = after.split_once('\n').unwrap();
         format!("{before}\n{after}")
     };
-    let sentence = |of: &str| format!("Cluster org/c waits until {of} is done: its controller has not looked at it yet");
+    let sentence =
+        |of: &str| format!("Cluster org/c waits until {of} is done: its controller has not looked at it yet");
     // By the template of its class, by a patch of it, and by its own variable.
     assert_eq!(told(&waits("n"), ""), [sentence("Network org/net")]);
     assert_eq!(told(&waits("a"), ""), [sentence("Image org/node-v1.36.3")]);
@@ -511,7 +512,10 @@ fn a_topology_waits_for_what_its_class_and_its_variables_name() {
     let (_, objects_of_cloud) = rest.split_once("---\n").unwrap();
     let rendered = objects(&format!("{own}---\n{objects_of_cloud}"));
     let plan = plan(&rendered, &changes(&[(cluster, &[""])]), &live(&waits("n")), &nothing);
-    assert_eq!(plan.withheld.iter().map(ToString::to_string).collect::<Vec<_>>(), [sentence("Network org/net")]);
+    assert_eq!(
+        plan.withheld.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [sentence("Network org/net")]
+    );
 }
 
 #[test]

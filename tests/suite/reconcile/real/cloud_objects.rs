@@ -130,7 +130,16 @@ impl Orc<'_> {
     fn patch(&self, patch: &Value, flags: &[&str]) {
         let patch = patch.to_string();
         let all = [
-            &["patch", "images.openstack.k-orc.cloud", "ubuntu", "-n", CUSTOMER, "--type=merge", "-p", &patch],
+            &[
+                "patch",
+                "images.openstack.k-orc.cloud",
+                "ubuntu",
+                "-n",
+                CUSTOMER,
+                "--type=merge",
+                "-p",
+                &patch,
+            ],
             flags,
         ];
         self.0.kubectl(&all.concat());
@@ -173,22 +182,35 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
     assert_eq!(orc.value("cluster", "orc", ".metadata.uid"), "");
 
     town.plane.apply(DEFINITIONS);
-    let kinds = ["crd/images.openstack.k-orc.cloud", "crd/openstackmachinetemplates.infrastructure.cluster.x-k8s.io"];
+    let kinds =
+        ["crd/images.openstack.k-orc.cloud", "crd/openstackmachinetemplates.infrastructure.cluster.x-k8s.io"];
     town.plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &kinds[..]].concat());
     let withheld = |words: &'static str| {
         move |name: &str, status: &capstan::app::reconcile::resources::ManagedClusterStatus| {
             let is_it = status.withheld.len() == 1 && status.withheld[0].contains(words);
-            if is_it { Ok(()) } else { Err(format!("{name}: {:?} {:?}", status.withheld, rows::told(status))) }
+            if is_it {
+                Ok(())
+            } else {
+                Err(format!("{name}: {:?} {:?}", status.withheld, rows::told(status)))
+            }
         }
     };
     town.ask();
-    town.until("machines wait", &[], withheld("Image gauss/ubuntu is done: its controller has not looked at it yet"))
-        .await;
+    town.until(
+        "machines wait",
+        &[],
+        withheld("Image gauss/ubuntu is done: its controller has not looked at it yet"),
+    )
+    .await;
     assert_eq!(orc.value("machinedeployment", "orc", ".metadata.uid"), "");
     orc.takes_up();
     orc.says(None, ["Progressing", "True", "TransientError", "503 Service Unavailable"]);
-    town.until("machines wait for a service that is away", &[], withheld("TransientError: 503 Service Unavailable"))
-        .await;
+    town.until(
+        "machines wait for a service that is away",
+        &[],
+        withheld("TransientError: 503 Service Unavailable"),
+    )
+    .await;
 
     // Its create died: it is counted, and deleted; whoever is killed then forgets neither.
     let first = orc.uid();
@@ -220,7 +242,8 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
         })
         .await;
     assert_eq!(missing, [""; 0]);
-    let made_anew = town.statuses().await[NAME].inventory.objects().iter().map(|object| object.made_anew).max();
+    let made_anew =
+        town.statuses().await[NAME].inventory.objects().iter().map(|object| object.made_anew).max();
     assert!(matches!(made_anew, Some(1 | 2)), "{made_anew:?}");
 
     // Given up for good: refused, in its words.
