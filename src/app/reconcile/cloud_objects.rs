@@ -8,9 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::{AfterGivingUp, Changes, GivenUp, Scopes, available, given_up};
-use capstan_model::kinds::is_of_orc;
+use capstan_live::applying::{AfterGivingUp, Changes, GivenUp, available, given_up};
 use capstan_model::object::{FieldPath, ObjectId};
 
 use super::apply::uid;
@@ -20,29 +18,6 @@ use super::prune::Gone;
 use super::reason::Reason;
 use super::reconciliation::Reconciliation;
 use crate::app::ports::LiveError;
-
-/// The reason of a folder that waits for somebody to install the controller.
-pub const CLOUD_CONTROLLER_MISSING: &str = "CloudControllerMissing";
-
-/// Why nothing of a folder is applied that brings objects of ORC, where nobody knows their kinds.
-pub(super) fn refuse_unknown(objects: &[RenderedObject], scopes: &Scopes) -> Vec<Reason> {
-    let mut told: Vec<&str> = Vec::new();
-    let mut reasons = Vec::new();
-    for object in objects.iter().filter(|object| is_of_orc(&object.id.group)) {
-        let kind = object.id.kind.as_str();
-        if scopes.of(&object.id.group, kind).is_some() || told.contains(&kind) {
-            continue;
-        }
-        told.push(kind);
-        let message = format!(
-            "the management cluster knows no {kind} of {}: install the OpenStack resource controller (ORC), in a version \
-             that has it; until then nothing of the folder is applied",
-            object.id.group
-        );
-        reasons.push(Reason::of_object(CLOUD_CONTROLLER_MISSING, message, object, &FieldPath::root()));
-    }
-    reasons
-}
 
 impl Reconciliation<'_> {
     /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is

@@ -11,6 +11,7 @@
 mod acceptance;
 mod apply;
 mod blocking;
+mod cloud_kinds;
 mod cloud_memory;
 mod cloud_objects;
 mod cloud_preflight;
@@ -45,8 +46,8 @@ mod underway;
 mod unwanted;
 mod wanted;
 
+pub use cloud_kinds::CLOUD_CONTROLLER_MISSING;
 pub use cloud_memory::CloudPreflight;
-pub use cloud_objects::CLOUD_CONTROLLER_MISSING;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;

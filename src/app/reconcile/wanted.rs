@@ -14,7 +14,7 @@ use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
 use super::blocking::where_blocking_is_allowed;
-use super::cloud_objects::refuse_unknown;
+use super::cloud_kinds::refuse_unknown;
 use super::kinds::{Kinds, kinds_of};
 use super::provider_sets;
 use super::reason::Reason;

@@ -1,15 +1,19 @@
 //! Services inside clusters, from a release to a pull request: offered, merged three ways, switched by an overlay, and
 //! judged where they cannot be meant.
 
+use std::time::Duration;
+
 use capstan_forge::{Edit, MergeMethod};
+use capstan_live::agent::{ClusterAnswer, PreflightAnswer, PreflightVerdict, RolloutState};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
+use crate::agents::{EU, cluster, delivered, enrolled, report};
 
 const SETTINGS: &str = "\
 mode: propose
 managementClusters:
-- {name: mc-eu, uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab, clusters: [\"gauss/*\"]}
+- {name: mc-eu, uid: 6f1c2d3e-0000-4000-8000-000000000001, clusters: [\"gauss/*\"]}
 ";
 const PEU01: &str = "gauss/peu01";
 const AGENT: &str = "gauss/peu01/services/cilium/agent.yaml";
@@ -35,7 +39,9 @@ spec:
       containers:
       - name: agent
         image: quay.io/cilium/cilium:{version}
-        resources: {{limits: {{memory: 512Mi}}}}
+        resources:
+          limits:
+            memory: 512Mi
 "
     )
 }
@@ -97,7 +103,24 @@ async fn a_release_moves_services_and_an_owners_edit_survives() {
     release.push(sample::release("v22.0.0", "v1.22.5"));
     town.push("main", &release);
     town.settle().await;
+    // Whoever applies it says how its machines stand, and takes what the proposal would bring.
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    town.resync().await;
+    let tip = agent.fetch().await.unwrap().commit;
+    agent.report(report(PEU01, &tip, RolloutState::Done, 2)).await.unwrap();
+    delivered(&agent).await;
+    town.settle().await;
     let pull = town.open_pulls().remove(0);
+    let question = agent.work(None, Duration::ZERO).await.unwrap().preflights.remove(0);
+    let taken = ClusterAnswer {
+        cluster: cluster(PEU01),
+        verdict: PreflightVerdict::Accepted,
+        reasons: vec![],
+        names: vec![],
+    };
+    agent.answer(&question.id, &PreflightAnswer { clusters: vec![taken], duration_ms: 1 }).await.unwrap();
+    town.settle().await;
     let branch = pull.head_branch.clone();
     let own = town.file("main", AGENT);
     assert_eq!(town.file(&branch, AGENT), own.replace("v1.15.3", "v1.16.0"), "one image, and no other byte");
@@ -141,7 +164,8 @@ async fn an_overlay_switches_what_is_optional_and_nothing_else() {
         (path, line, level, "invalid-services".to_owned())
     };
     assert_eq!(annotated(&town, number), [failure(4), failure(5)]);
-    for said in ["`cilium` is not `optional`", "the cluster has no service `metrics`", "`metrics-server`"] {
+    for said in ["`cilium` is not `optional`", "the cluster has no service `metrics`; known: metrics-server"]
+    {
         assert!(check.summary.contains(said), "{said}: {}", check.summary);
     }
     // What is no key there is an error of the settings.
