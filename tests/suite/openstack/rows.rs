@@ -170,11 +170,7 @@ spec: {{cloudCredentialsRef: {{secretName: peu01-cloud-config, cloudName: openst
 /// Floating IPs and security groups, of which a cluster takes few: with less room than they have by default.
 async fn narrowed(cloud: &mut Cloud) {
     let project = cloud.text("/projects/gauss");
-    for (resource, limit) in [("floatingip", 0), ("security_group", 2)] {
-        cloud.order(&format!(
-            "sql neutron INSERT INTO quotas (id, project_id, resource, 'limit') VALUES ('{resource}', '{project}', '{resource}', {limit})"
-        ));
-    }
+    cloud.order(&format!("quota {project} {{\"floatingip\": 0, \"security_group\": 2}}"));
     assert_eq!(
         said(cloud, FOLDER).await,
         [
@@ -185,6 +181,6 @@ async fn narrowed(cloud: &mut Cloud) {
             ),
         ]
     );
-    cloud.order("sql neutron DELETE FROM quotas");
+    cloud.order(&format!("quota {project} null"));
     assert_eq!(said(cloud, FOLDER).await, []);
 }
