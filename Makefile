@@ -31,7 +31,7 @@ test: prepare-test conformance-descriptions kubectl components plane helm adviso
 	@echo "left out: providers beside the Cluster API operator itself and with their real managers, \`make test-real\` (needs Go; builds for some minutes once)"
 	@echo "left out: preflights and application credentials against Keystone, Glance, Nova, Neutron and Cinder themselves, \`make test-real\` (needs Python; installs 600 MB once)"
 
-test-real: prepare-test plane components operator openstack orc ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself; needs Go and Python, once, for some minutes
+test-real: prepare-test plane components operator openstack orc ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself, whose objects the real resource controller makes; needs Go and Python, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(MANAGERS) -- --nocapture
