@@ -181,7 +181,8 @@ fn mentions(template: &str, name: &str) -> bool {
     }
     flat.push_str(rest);
     let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | UNKNOWN);
-    flat.split(|c| !is_of_a_name(c)).any(|word| word.trim_matches(UNKNOWN) != "" && comes_to(word, name))
+    flat.split(|c| !is_of_a_name(c))
+        .any(|word| !word.trim_matches(UNKNOWN).is_empty() && comes_to(word, name))
 }
 
 /// What an action of a template comes to.
