@@ -14,6 +14,7 @@ mod blocking;
 mod cloud_memory;
 mod cloud_preflight;
 mod conclude;
+mod credentials;
 mod dependencies;
 mod dry_run_cache;
 mod dry_runs;
@@ -46,6 +47,7 @@ mod wanted;
 
 pub use cloud_memory::CloudPreflight;
 pub use conclude::{FleetState, fleet_status};
+pub use credentials::CloudCredentials;
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;
 pub use gate::Gate;

@@ -11,6 +11,7 @@
 
 mod heads;
 mod keeper;
+mod lives;
 mod real;
 mod renewing;
 mod rows;

@@ -1,7 +1,7 @@
 //! The stories on Keystone, Glance, Nova and Neutron themselves: one cloud for all of them.
 
 use super::keeper::Cloud;
-use super::{heads, renewing, rows, strangers};
+use super::{heads, lives, renewing, rows, strangers};
 
 #[tokio::test]
 async fn preflights_and_credentials_against_the_services_themselves() {
@@ -9,5 +9,6 @@ async fn preflights_and_credentials_against_the_services_themselves() {
     rows::each_row_is_told(&cloud).await;
     heads::a_head_is_tried(&cloud).await;
     renewing::credentials_are_renewed(&cloud).await;
+    lives::credentials_live(&cloud).await;
     strangers::refused_and_away(&mut cloud).await;
 }

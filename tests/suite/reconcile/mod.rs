@@ -5,11 +5,15 @@
 
 mod adopting;
 mod applying;
+mod credential_lives;
+mod credential_town;
+mod credentials;
 mod doubting;
 mod dying;
 mod fake;
 mod fencing;
 mod judging;
+mod keystone;
 mod looping;
 mod machines;
 mod moving;
