@@ -21,16 +21,17 @@
 //!
 //! | room | owns | may import |
 //! |---|---|---|
+//! | [`tls`] | the TLS of HTTP clients: root certificates are read once | nothing |
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
-//! | [`telemetry`] | tracing and metrics | nothing |
+//! | [`telemetry`] | tracing and metrics | `tls` |
 //! | [`app`] | use cases: gather facts, ask the heart, perform effects | nothing |
-//! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
-//! | [`github`] | App authentication, GitHub's calls | `app` |
+//! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `tls` |
+//! | [`github`] | App authentication, GitHub's calls | `app`, `tls` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
-//! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app` |
-//! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app` |
-//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app` |
-//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
+//! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app`, `tls` |
+//! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app`, `tls` |
+//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `tls` |
+//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `tls` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
 //! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
@@ -155,4 +156,5 @@ pub mod planner_process;
 pub mod server;
 pub mod state_folder;
 pub mod telemetry;
+pub mod tls;
 pub mod wave_webhooks;

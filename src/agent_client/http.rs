@@ -15,6 +15,7 @@ use url::Url;
 
 use super::AgentError;
 use super::signed_archive::Signed;
+use crate::tls::share_tls;
 
 /// What a JSON answer may measure.
 const ANSWER_BYTES: usize = 4 << 20;
@@ -74,7 +75,7 @@ impl Http {
             )));
         }
         url.set_fragment(None);
-        let client = Client::builder()
+        let client = share_tls(Client::builder())
             .user_agent(concat!("capstan-reconciler/", env!("CARGO_PKG_VERSION")))
             // A token is for this bot: whoever it redirects to gets none.
             .redirect(reqwest::redirect::Policy::none())

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::arguments::{Campaign, CampaignCommand};
 use super::context::progress;
 use super::{Context, Failure, Format, Outcome, output, text};
+use crate::app::budget::{Figures, Limit, Limits, Rehearsal};
 use crate::app::generator::Fleet;
 use crate::app::ports::{Clock as _, SystemClock};
 
@@ -49,11 +50,13 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         resume_after: command.resume_after,
         seed: command.seed,
     };
-    let history = simulate(&settings, &participants, pace);
+    let mut github = Rehearsal::new(Limits::PUBLISHED, command.requests_an_hour, begins, command.seed);
+    let history = simulate(&settings, &participants, pace, &mut |wanted, count| github.open(wanted, count));
+    let figures = github.figures();
     match command.output {
-        Format::Text => output::print(&time_line(&settings, &history))?,
-        Format::Json => output::print_json(&to_json(&settings, &history))?,
-        Format::Yaml => output::print_yaml(&to_json(&settings, &history))?,
+        Format::Text => output::print(&(time_line(&settings, &history) + &within_limits(&figures)))?,
+        Format::Json => output::print_json(&to_json(&settings, &history, &figures))?,
+        Format::Yaml => output::print_yaml(&to_json(&settings, &history, &figures))?,
         other => return Err(output::unsupported("campaign simulate", other, "text, json or yaml")),
     }
     if let Some(file) = &command.svg {
@@ -149,8 +152,59 @@ fn write(file: &Path, picture: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(Refusal::State, format!("{}: {error}", file.display())))
 }
 
-/// `{"campaign","ended","done","events":[{"at","wave","what"}],"most":{"open","rolling","machines"},"standstill":[…]}`
-fn to_json(settings: &CampaignSettings, history: &History) -> Value {
+/// What was asked of GitHub, for people.
+fn within_limits(figures: &Figures) -> String {
+    let of = |limit: Limit| match limit {
+        Limit::Primary => "requests an hour",
+        Limit::PointsAMinute => "points a minute",
+        Limit::ContentAMinute => "requests a minute that create content",
+        Limit::ContentAnHour => "requests an hour that create content",
+        Limit::Concurrent => "requests at once",
+        Limit::AskedToWait => "waits",
+    };
+    let most =
+        figures.most.iter().map(|(limit, most, allowed)| format!("{most} of {allowed} {}", of(*limit)));
+    let most: Vec<String> = most.collect();
+    let used = match figures.least_used {
+        Some((limit, used)) => format!(
+            "in every whole hour in which pull requests waited for them, at least {}.{} % of the {} was used",
+            used / 10,
+            used % 10,
+            of(limit)
+        ),
+        None => "no pull request waited for them for an hour".to_owned(),
+    };
+    let exceeded: Vec<&str> = figures.exceeded().into_iter().map(of).collect();
+    let exceeded = match exceeded.as_slice() {
+        [] => "none was exceeded".to_owned(),
+        some => format!("exceeded: {}", some.join(", ")),
+    };
+    format!(
+        "GitHub's limits: {used}; {exceeded} (at most {}); of {} commands meanwhile the slowest was answered in {}.{} s.\n",
+        most.join(", "),
+        figures.commands,
+        figures.longest_answer.as_secs(),
+        figures.longest_answer.subsec_millis() / 100
+    )
+}
+
+fn limits_to_json(figures: &Figures) -> Value {
+    let most = figures
+        .most
+        .iter()
+        .map(|(limit, most, allowed)| json!({"limit": limit.as_str(), "most": most, "allowed": allowed}));
+    json!({
+        "least_used": figures.least_used.map(|(limit, used)| json!({"limit": limit.as_str(), "thousandths": used})),
+        "most": most.collect::<Vec<_>>(),
+        "exceeded": figures.exceeded().into_iter().map(Limit::as_str).collect::<Vec<_>>(),
+        "commands": figures.commands,
+        "longest_answer_ms": figures.longest_answer.as_millis(),
+    })
+}
+
+/// `{"campaign","ended","done","events":[{"at","wave","what"}],"most":{"open","rolling","machines"},"standstill":[…],
+/// "github":{"least_used","most":[{"limit","most","allowed"}],"exceeded":[…],"commands","longest_answer_ms"}}`
+fn to_json(settings: &CampaignSettings, history: &History, figures: &Figures) -> Value {
     let wave = |at: usize| settings.waves.get(at).map(|wave| wave.name.clone());
     let event = |at: Timestamp, (wave, what, why): (Option<String>, &str, Option<String>)| json!({"at": at.to_string(), "wave": wave, "what": what, "why": why});
     let events: Vec<Value> = history
@@ -186,5 +240,6 @@ fn to_json(settings: &CampaignSettings, history: &History) -> Value {
             "machines": most(|sample| sample.machines),
         },
         "standstill": standstill,
+        "github": limits_to_json(figures),
     })
 }

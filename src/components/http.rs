@@ -12,6 +12,7 @@ use reqwest::Client;
 use url::Url;
 
 use crate::app::ports::{AllowedHosts, FetchError, FetchLimits};
+use crate::tls::share_tls;
 
 /// How often a read is tried.
 const TRIES: u32 = 3;
@@ -108,7 +109,7 @@ impl Told {
 impl Http {
     pub(super) fn new(hosts: AllowedHosts, limits: FetchLimits) -> Result<Self, FetchError> {
         let builder = || {
-            Client::builder()
+            share_tls(Client::builder())
                 .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
                 // Where an answer leads is judged here.
                 .redirect(reqwest::redirect::Policy::none())

@@ -19,6 +19,8 @@ use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 
+use crate::tls::shared_config;
+
 /// A server that says nothing for that long is given up.
 const STALLED: Duration = Duration::from_secs(60);
 
@@ -111,6 +113,10 @@ fn http_options(url: &str, access: &Access) -> http::Options {
     let client = http::reqwest::Options {
         configure_client: Some(Box::new(move |client| {
             let client = client.timeout(STALLED);
+            let client = match shared_config() {
+                Some(config) => client.tls_backend_preconfigured(config),
+                None => client,
+            };
             // Nobody asks a proxy for this machine or this cluster, as for the API.
             Ok(if is_private { client.no_proxy() } else { client })
         })),

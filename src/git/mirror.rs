@@ -4,8 +4,9 @@
 //! history, and only what is new of it travels. Its reference `refs/capstan/<commit>` is made last: a
 //! commit counts as here when that reference is, so a fetch that was killed leaves only leftovers,
 //! which the next one clears away. *Guarantees*: one fetch a mirror at a time, between processes too;
-//! the token is never on disk. A mirror that cannot be read, or that grew many packs, is made anew
-//! beside the old one and takes its place when its commit has arrived.
+//! the token is never on disk. Packs that become many are put together ([`super::packs`]). A mirror that
+//! cannot be read, or that grew beyond its limits, is made anew beside the old one and takes its place
+//! when its commit has arrived.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File, TryLockError};
@@ -28,6 +29,7 @@ use super::commit_tree::{CommitTree, ListError};
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
 use super::objects::{Objects, object_id};
+use super::packs::{forget_old_commits, packs_of, put_together, small_ones};
 use super::trailers::read_trailers;
 use crate::app::ports::{CommitTrailers, Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
 
@@ -292,6 +294,7 @@ impl Place {
         let fetch = |repository: &gix::Repository| fetch_into(repository, url, access, id, limits);
         if let Some(objects) = self.open().filter(|objects| !self.is_worn(objects, limits)) {
             clear_leftovers(&self.folder);
+            let objects = self.with_fewer_packs(objects, limits);
             match objects.with(fetch) {
                 Ok(()) => {
                     let read = match self.read(commit)? {
@@ -398,20 +401,39 @@ impl Place {
 
     /// Damaged, or grown beyond its limits while nobody reads it.
     fn is_worn(&self, objects: &Arc<Objects>, limits: &MirrorLimits) -> bool {
-        let packs = self.folder.join("objects/pack");
-        let count = fs::read_dir(&packs).map_or(0, |entries| {
-            entries
-                .flatten()
-                .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack"))
-                .count()
-        });
-        let grown = count > limits.packs || folder_bytes(&packs) > limits.mirror_bytes;
-        // One for the place, one for the caller: a snapshot in use would lose its files.
-        let unread = || {
-            let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::strong_count(objects) <= 2 && earlier.iter().all(|objects| objects.strong_count() == 0)
-        };
-        objects.is_damaged() || (grown && unread())
+        let packs = packs_of(&self.folder);
+        let bytes: u64 = packs.iter().map(|(_, bytes)| bytes).sum();
+        let grown = packs.len() > limits.packs || bytes > limits.mirror_bytes;
+        objects.is_damaged() || (grown && self.is_unread(objects))
+    }
+
+    /// One for the place, one for the caller: a snapshot in use would lose its files.
+    fn is_unread(&self, objects: &Arc<Objects>) -> bool {
+        let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::strong_count(objects) <= 2 && earlier.iter().all(|objects| objects.strong_count() == 0)
+    }
+
+    /// The same mirror with its small packs put together, where there are many and nobody reads them. A mirror that is
+    /// read goes on with what it has.
+    fn with_fewer_packs(&self, objects: Arc<Objects>, limits: &MirrorLimits) -> Arc<Objects> {
+        let small = small_ones(packs_of(&self.folder), limits.small_packs);
+        if small.is_empty() || !self.is_unread(&objects) {
+            return objects;
+        }
+        let begun = Instant::now();
+        match objects.with(|repository| put_together(repository, &small)) {
+            Ok(count) => {
+                let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                tracing::info!(mirror = %self.folder.display(), packs = small.len(), git.objects = count, duration_ms, "small packs were put together");
+                forget_old_commits(&self.folder.join(REFERENCES));
+                *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                self.open().unwrap_or(objects)
+            }
+            Err(reason) => {
+                tracing::warn!(mirror = %self.folder.display(), reason, "small packs cannot be put together");
+                objects
+            }
+        }
     }
 
     /// Makes a new mirror beside the old one, fetches into it, and lets it take the old one's place.

@@ -9,7 +9,9 @@ pub struct MirrorLimits {
     pub fetch_timeout: Duration,
     /// How many bytes one fetch may bring.
     pub fetch_bytes: u64,
-    /// A mirror with more packs is made anew: each fetch adds one.
+    /// Above so many packs the small ones are put together: each fetch adds one.
+    pub small_packs: usize,
+    /// A mirror with more packs is made anew: it was read all the time, so that none could go.
     pub packs: usize,
     /// A mirror that takes more bytes is made anew.
     pub mirror_bytes: u64,
@@ -20,7 +22,8 @@ impl Default for MirrorLimits {
         Self {
             fetch_timeout: Duration::from_secs(300),
             fetch_bytes: 2 << 30,
-            packs: 64,
+            small_packs: 16,
+            packs: 256,
             mirror_bytes: 4 << 30,
         }
     }

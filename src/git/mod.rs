@@ -20,6 +20,7 @@ mod identify;
 mod mirror;
 mod mirror_limits;
 mod objects;
+mod packs;
 mod stored_trees;
 mod trailers;
 mod work_tree;

@@ -1,9 +1,13 @@
 //! Answers that were given before, so that GitHub may say "not modified", which costs nothing of the
 //! rate limit.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::hash::RandomState;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use clru::{CLruCache, WeightScale};
 
 /// An answer to a read, and its `ETag`.
 #[derive(Debug, Clone)]
@@ -21,32 +25,40 @@ const LOOK: Duration = Duration::from_secs(60);
 
 /// Answers by installation and path, bounded by bytes; those go first that were not asked for the longest.
 pub(super) struct Memory {
-    bytes: usize,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
-    answers: HashMap<String, Kept>,
-    bytes: usize,
+    answers: CLruCache<String, Kept, RandomState, Bytes>,
     /// When it was last looked for what nobody asks for.
     looked: Instant,
 }
 
 struct Kept {
     answer: Remembered,
-    asked: Instant,
+    asked: Cell<Instant>,
+}
+
+/// An answer weighs what it takes; the cache itself counts one more for each.
+struct Bytes;
+
+impl WeightScale<String, Kept> for Bytes {
+    fn weight(&self, key: &String, kept: &Kept) -> usize {
+        key.len() + kept.answer.etag.len() + kept.answer.body.len()
+    }
 }
 
 impl Memory {
     pub(super) fn new(bytes: usize) -> Self {
-        let inner = Inner { answers: HashMap::new(), bytes: 0, looked: Instant::now() };
-        Self { bytes, inner: Mutex::new(inner) }
+        let capacity = NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN);
+        let answers = CLruCache::with_scale(capacity, Bytes);
+        Self { inner: Mutex::new(Inner { answers, looked: Instant::now() }) }
     }
 
     pub(super) fn recall(&self, key: &str) -> Option<Remembered> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = inner.answers.get_mut(key)?;
-        kept.asked = Instant::now();
+        let kept = inner.answers.get(key)?;
+        kept.asked.set(Instant::now());
         Some(kept.answer.clone())
     }
 
@@ -58,41 +70,13 @@ impl Memory {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_duration_since(inner.looked) >= LOOK {
             inner.looked = now;
-            inner.answers.retain(|_, kept| now.saturating_duration_since(kept.asked) < IDLE);
-            inner.bytes = inner.answers.iter().map(|(key, kept)| size(key, &kept.answer)).sum();
+            inner.answers.retain(|_, kept| now.saturating_duration_since(kept.asked.get()) < IDLE);
         }
-        let bytes = size(&key, &answer);
-        if bytes > self.bytes {
-            return;
-        }
-        inner.bytes += bytes;
-        if let Some(former) = inner.answers.insert(key.clone(), Kept { answer, asked: now }) {
-            inner.bytes -= size(&key, &former.answer);
-        }
-        if inner.bytes > self.bytes {
-            inner.make_room(self.bytes);
+        // What is larger than all room is not kept; that of before is no longer right.
+        if let Err((key, _)) = inner.answers.put_with_weight(key, Kept { answer, asked: Cell::new(now) }) {
+            inner.answers.pop(&key);
         }
     }
-}
-
-impl Inner {
-    fn make_room(&mut self, bytes: usize) {
-        let mut by_age: Vec<(Instant, String)> =
-            self.answers.iter().map(|(key, kept)| (kept.asked, key.clone())).collect();
-        by_age.sort_unstable();
-        for (_, oldest) in by_age {
-            if self.bytes <= bytes {
-                break;
-            }
-            if let Some(gone) = self.answers.remove(&oldest) {
-                self.bytes -= size(&oldest, &gone.answer);
-            }
-        }
-    }
-}
-
-fn size(key: &str, answer: &Remembered) -> usize {
-    key.len() + answer.etag.len() + answer.body.len()
 }
 
 #[cfg(test)]
@@ -105,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_the_longest_goes_when_there_is_no_room() {
-        let memory = Memory::new(20);
+        let memory = Memory::new(22);
         let began = Instant::now();
         let after = |seconds| began + Duration::from_secs(seconds);
         memory.remember_at("a".to_owned(), answer("12345678"), began - Duration::from_secs(2));
@@ -132,6 +116,6 @@ mod tests {
         memory.remember_at("c".to_owned(), answer("1"), now + IDLE);
         assert!(memory.recall("a").is_none());
         assert!(memory.recall("b").is_some() && memory.recall("c").is_some());
-        assert_eq!(memory.inner.lock().unwrap().bytes, 6);
+        assert_eq!(memory.inner.lock().unwrap().answers.weight(), 6);
     }
 }

@@ -6,6 +6,8 @@ use capstan_model::plain_http;
 use reqwest::Client;
 use url::Url;
 
+use crate::tls::share_tls;
+
 /// Why no connection can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -37,7 +39,7 @@ pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<Client, Co
             "only https (and http within the cluster (*.svc) and on this machine) keeps tokens secret",
         ));
     }
-    let client = Client::builder()
+    let client = share_tls(Client::builder())
         .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
         // What may be repeated is decided here.
         .retry(reqwest::retry::never())

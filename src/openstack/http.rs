@@ -11,6 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::app::ports::AllowedHosts;
+use crate::tls::share_tls;
 
 /// How long one call may take, its body included.
 const CALL: Duration = Duration::from_secs(8);
@@ -86,7 +87,7 @@ impl Http {
             let builder = if far { builder } else { builder.no_proxy() };
             let builder = match &authorities {
                 Some(authorities) => builder.tls_certs_only(authorities.iter().cloned()),
-                None => builder,
+                None => share_tls(builder),
             };
             builder
                 .build()

@@ -21,6 +21,7 @@ use tokio::runtime::Handle;
 use url::Url;
 
 use super::TelemetryError;
+use crate::tls::share_tls;
 
 /// How long the collector may take for a batch.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -85,7 +86,7 @@ impl Traces {
             value.set_sensitive(true);
             sent_along.insert(name, value);
         }
-        let client = reqwest::Client::builder()
+        let client = share_tls(reqwest::Client::builder())
             .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
             .timeout(PATIENCE);

@@ -17,6 +17,7 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 
 use crate::app::ports::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
+use crate::tls::share_tls;
 
 /// What carries the signature: `sha256=` and the HMAC-SHA256 of the body, in hex digits.
 pub const SIGNATURE: &str = "x-hub-signature-256";
@@ -55,7 +56,7 @@ impl HttpWebhooks {
     /// No HTTP client can be made.
     pub fn new() -> Result<Self, WebhookError> {
         let builder = || {
-            Client::builder()
+            share_tls(Client::builder())
                 .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
                 .redirect(reqwest::redirect::Policy::none())
                 .retry(reqwest::retry::never())

@@ -24,6 +24,8 @@ const PATIENCE_MS: i64 = 12_000;
 const FURTHEST_MS: i64 = 2 * MINUTE_MS;
 /// What was not used in so long may be used at once by those who are spread over the time.
 const CATCH_UP_MS: i64 = 60_000;
+/// Of the primary limit they may use one part in so many at once; the rest is spread over its hour.
+const AT_ONCE: i64 = 4;
 
 /// What GitHub's headers say of the primary limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -277,7 +279,13 @@ impl Ledger {
         if room < ask.cost.requests {
             return Err(primary.reset_ms);
         }
-        Ok(room)
+        if !ask.priority.is_spread() {
+            return Ok(room);
+        }
+        let used = primary.limit.saturating_sub(primary.remaining).saturating_add(under_way);
+        let (due_ms, room_now) =
+            spread_over_hour(primary, primary.limit - reserve, used, (now_ms, ask.cost.requests));
+        if due_ms > now_ms { Err(due_ms.min(primary.reset_ms)) } else { Ok(room.min(room_now)) }
     }
 
     /// More would be made at once than GitHub allows, were this process to join.
@@ -381,6 +389,22 @@ impl Ledger {
         self.seats.retain(|(.., until_ms)| *until_ms > now_ms);
         self.primaries.retain(|(_, primary)| primary.reset_ms > now_ms);
     }
+}
+
+/// From when on so much more may be used of a primary limit by those who are spread over its hour, `most` of which is
+/// theirs, and how much that is by now. A part may be used at once and the rest as the hour passes: else what is used up
+/// early leaves those who have waited for nothing yet with the reserve alone, for all that is left of the hour.
+fn spread_over_hour(primary: &Primary, most: u32, used: u32, (now_ms, need): (i64, u32)) -> (i64, u32) {
+    let (most, used, need) = (i64::from(most), i64::from(used), i64::from(need));
+    let at_once = most / AT_ONCE;
+    let rest = (most - at_once).max(1);
+    let passed_ms = (now_ms - (primary.reset_ms - HOUR_MS) + CATCH_UP_MS).clamp(0, HOUR_MS);
+    let allowed = at_once + rest * passed_ms / HOUR_MS;
+    let short = used + need - at_once;
+    // Rounded up, so that it is allowed then.
+    let due_ms = primary.reset_ms - HOUR_MS - CATCH_UP_MS + (short.max(0) * HOUR_MS + rest - 1) / rest;
+    let due_ms = if used + need <= allowed { now_ms } else { due_ms.max(now_ms + 1) };
+    (due_ms, u32::try_from((allowed - used).max(need)).unwrap_or(u32::MAX))
 }
 
 fn share_of(most: u32, priority: Priority) -> u32 {

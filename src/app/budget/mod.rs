@@ -5,6 +5,7 @@
 //! (<https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api>). Whoever breaks them is shut out for
 //! minutes. So each call asks before: [`Ledger::ask`] says "now" or until when to wait, and is pure; [`Meter`] keeps the
 //! ledger in the database, and takes from it for a second ahead, so that not each call is a row that is written.
+//! [`Rehearsal`] lets the ledger decide under a virtual clock: what a release to a fleet would take.
 //!
 //! Not here: what a call costs (the adapter knows its routes), and what becomes of the work that waits
 //! (the worker says).
@@ -13,6 +14,7 @@ mod ledger;
 mod limits;
 mod meter;
 mod priority;
+mod rehearsal;
 #[cfg(test)]
 mod tests;
 
@@ -20,3 +22,4 @@ pub use ledger::{Ask, Grant, Ledger, Primary, Resource, Wait};
 pub use limits::{Cost, Limit, Limits};
 pub use meter::Meter;
 pub use priority::{Priority, at_priority, present_priority};
+pub use rehearsal::{Figures, Rehearsal};

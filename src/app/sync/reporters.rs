@@ -8,7 +8,6 @@ use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_live::agent::{LastRollout, NextStep, Progress, RolloutReport, SpeaksOf, next_step};
 use capstan_model::ids::ClusterId;
-use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
@@ -291,7 +290,7 @@ impl Run<'_> {
         cluster: &ClusterId,
     ) -> Result<SpeaksOf, SyncError> {
         let Some(reported) = self.snapshot(commit).await? else { return Ok(SpeaksOf::AnOlder) };
-        let target = Target::from(cluster.clone());
+        let target = target_in(scopes, cluster);
         let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
         let touched = self.touched(&reported.tree, &self.facts.base.tree, &alone).await?;
         Ok(if touched.is_empty() { SpeaksOf::TheNewest } else { SpeaksOf::AnOlder })

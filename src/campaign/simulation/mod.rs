@@ -113,9 +113,14 @@ enum Coming {
     Skip(usize),
 }
 
+/// When so many pull requests are open that are wanted at a moment, one after the other: GitHub does not let everything be
+/// opened at once.
+pub type Opens<'a> = &'a mut dyn FnMut(Timestamp, usize) -> Vec<Timestamp>;
+
 struct Simulation<'a> {
     settings: &'a CampaignSettings,
     pace: Pace,
+    opens: Opens<'a>,
     members: Vec<Member>,
     places: BTreeMap<ClusterId, usize>,
     asked: BTreeSet<usize>,
@@ -127,8 +132,9 @@ struct Simulation<'a> {
     now: Timestamp,
 }
 
-/// Lets a release move through a fleet.
-pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace) -> History {
+/// Lets a release move through a fleet. `opens` says when each pull request that is wanted is there; until then it waits,
+/// and takes its room.
+pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace, opens: Opens<'_>) -> History {
     let member = |one: &Participant| Member {
         cluster: one.cluster.clone(),
         wave: one.wave,
@@ -140,6 +146,7 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace) 
     let mut simulation = Simulation {
         settings,
         pace,
+        opens,
         members: fleet.iter().map(member).collect(),
         places,
         asked: BTreeSet::new(),
@@ -190,14 +197,19 @@ impl Simulation<'_> {
     }
 
     fn carry_out(&mut self, decision: &Decision) {
-        for cluster in &decision.open {
+        let opened =
+            if decision.open.is_empty() { Vec::new() } else { (self.opens)(self.now, decision.open.len()) };
+        for (nth, cluster) in decision.open.iter().enumerate() {
             let Some(&at) = self.places.get(cluster) else { continue };
             let Some(member) = self.members.get_mut(at) else { continue };
             member.standing = Standing::Open;
             // Between no time and twice the average.
             let patience = self.pace.merge_after.duration().as_secs().saturating_mul(2).saturating_add(1);
             let after = i64::try_from(self.draw(u64::try_from(patience).unwrap_or(1))).unwrap_or_default();
-            self.after(SignedDuration::from_secs(after), Coming::Merge(at));
+            // Of the minute in which it is opened the seconds do not count.
+            let opened = opened.get(nth).map_or(0, |at| at.duration_since(self.now).as_mins());
+            let after = SignedDuration::from_secs(after) + SignedDuration::from_mins(opened.max(0));
+            self.after(after, Coming::Merge(at));
         }
         if let Some(wave) = decision.ask_webhook
             && self.asked.insert(wave)

@@ -1,8 +1,9 @@
 //! Campaigns under a virtual clock: a small one line by line, two thousand random ones by what must always hold.
 
 use capstan_test_support::random::{Random, seed};
+use jiff::SignedDuration;
 
-use super::{Pace, Participant, picture, simulate, time_line};
+use super::{Pace, Participant, picture, simulate as simulate_within, time_line};
 use crate::decision_tests::{at, campaign, id, wave};
 use crate::settings::{CampaignSettings, MaxRolling};
 use crate::simulation::{Happening, History};
@@ -17,6 +18,11 @@ fn pace(seed: u64) -> Pace {
         resume_after: None,
         seed,
     }
+}
+
+/// Where GitHub lets everything be opened at once.
+fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace) -> History {
+    simulate_within(settings, fleet, pace, &mut |wanted, count| vec![wanted; count])
 }
 
 fn fleet(sizes: &[usize], machines: u32) -> Vec<Participant> {
@@ -57,6 +63,29 @@ fn a_small_campaign_line_by_line() {
         text.contains("Tue 2026-11-24 10:00  wave `rest` is frozen (fair) until 2026-12-01 09:00 CET\nTue 2026-12-01 09:00  wave `rest` begins\n"),
         "{text}"
     );
+}
+
+#[test]
+fn what_github_does_not_let_be_opened_at_once_is_merged_later() {
+    let settings = campaign(vec![wave("canary", "w0/*"), wave("rest", "**")]);
+    let at_once = Pace { merge_after: Period::default(), ..pace(1) };
+    let mut asked = Vec::new();
+    let history = simulate_within(&settings, &fleet(&[2, 1], 10), at_once, &mut |wanted, count| {
+        asked.push((wanted, count));
+        // One every two hours.
+        (0..count).map(|nth| wanted + SignedDuration::from_mins(120 * nth as i64)).collect()
+    });
+    assert_eq!(
+        time_line(&settings, &history),
+        "Mon 2026-11-23 08:00  wave `canary` begins\n\
+         Mon 2026-11-23 11:00  wave `canary` has ended\n\
+         Mon 2026-11-23 11:00  wave `rest` begins\n\
+         Mon 2026-11-23 12:00  wave `rest` has ended\n\
+         \n\
+         At most 2 pull requests were open, 1 cluster rolling, and 20 machines rolling or about to.\n\
+         3 clusters were done 0 days and 4 hours after the push.\n"
+    );
+    assert_eq!(asked, [(at("2026-11-23T08:00:00Z"), 2), (at("2026-11-23T11:00:00Z"), 1)]);
 }
 
 #[test]

@@ -47,6 +47,9 @@ pub struct SimulateCampaign {
     /// Somebody skips a cluster that got stuck, and resumes the campaign, after that long [default: nobody does]
     #[arg(long, value_name = "DURATION", value_parser = Period::parse)]
     pub resume_after: Option<Period>,
+    /// Requests an hour that GitHub allows the installation, as its headers tell; 5000 at least on github.com
+    #[arg(long, value_name = "NUMBER", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(500..))]
+    pub requests_an_hour: u32,
     /// Where chance begins: the same seed gives the same time line
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,

@@ -1,4 +1,7 @@
-//! `capstan serve`, killed at random moments, with and without losing its database.
+//! `capstan serve`, killed at random moments, with and without losing its database: several bots side by side, each with
+//! a forge and a database of its own, since most of a bot's time is that of a start, which waits for others.
+//!
+//! `CAPSTAN_KILLS` says how many in all (`make test` runs a few), `CAPSTAN_SEED` when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -19,6 +22,16 @@ use crate::plane::process::lasting_port;
 
 pub(super) const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 
+/// Bots side by side.
+const BOTS: u32 = 4;
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// So many looks in a row at which nobody has asked the forge for anything since the one before: nothing comes any more.
+/// They are counted, since a machine that has no time for the bot has none for the looks either.
+const SILENT_LOOKS: usize = 3_000;
+/// More requests than whatever is waited for here needs, several times over: it is busy, and gets nowhere.
+const REQUESTS: usize = 5_000;
+
 pub(super) struct Process {
     child: Child,
 }
@@ -28,12 +41,17 @@ impl Process {
     pub(super) fn is_alive(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
+
+    /// SIGKILL, whatever it does.
+    fn end(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
+        self.end();
     }
 }
 
@@ -105,6 +123,33 @@ impl Place {
                 sqlx::query_scalar("SELECT guid FROM deliveries").fetch_all(&mut connection).await.unwrap();
             guids.into_iter().collect()
         })
+    }
+
+    /// What its jobs are at, for people; of a database elsewhere, that it cannot be read.
+    fn queue(&self) -> String {
+        let sql = "SELECT name || ' is ' || state || ', asked for ' || requested || ' times, of which ' || started ||
+            ' were begun; failed ' || attempts || ' times, put off ' || put_off || ' times, lost ' || lost_leases ||
+            ' leases; not before ' || (not_before_ms - $1) || ' ms from now, its lease ends ' ||
+            COALESCE((lease_until_ms - $1) || ' ms from now', 'never') || '; ' || COALESCE(reason, 'nothing went wrong')
+            FROM jobs";
+        let waiting = "SELECT COUNT(*) || ' deliveries wait' FROM deliveries WHERE state = 'waiting'";
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let lines = tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let url = format!("sqlite://{}", self.state().join("capstan.sqlite").display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await?;
+            let mut lines: Vec<String> =
+                sqlx::query_scalar(sql).bind(now_ms).fetch_all(&mut connection).await?;
+            lines.extend(sqlx::query_scalar::<_, String>(waiting).fetch_all(&mut connection).await?);
+            Ok::<_, sqlx::Error>(lines)
+        });
+        lines.map_or_else(|error| format!("its queue cannot be read: {error}"), |lines| lines.join("\n"))
+    }
+
+    /// The end of its log.
+    fn last_words(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(200)..].join("\n")
     }
 
     /// Nothing that the programs said or kept shows a secret.
@@ -185,11 +230,105 @@ pub(super) fn is_kept(delivery: &Delivery) -> bool {
     delivery.status_code == 202 && ["stored", "known"].contains(&delivery.answer().trim())
 }
 
+/// Until every cluster has its pull request for that release. For as long as the bot goes on with something: a bound of
+/// seconds would tell of the machine.
 pub(super) fn wait_until_settled(forge: &Forge, place: &Place, release: &str, told: &str) {
-    let patience = Instant::now() + Duration::from_secs(60);
+    let requests = || forge.count_requests(|_| true);
+    let first = requests();
+    let (mut seen, mut silent) = (first, 0);
     while let Err(why) = is_settled(forge, release) {
-        assert!(Instant::now() < patience, "{told}: {why}\n{}", place.log());
-        std::thread::sleep(Duration::from_millis(10));
+        let now = requests();
+        (silent, seen) = if now == seen { (silent + 1, seen) } else { (0, now) };
+        let lost = if silent > SILENT_LOOKS {
+            "nothing is asked of the forge any more"
+        } else if now - first > REQUESTS {
+            "it asks and asks"
+        } else {
+            std::thread::sleep(LOOK);
+            continue;
+        };
+        panic!(
+            "{told}: {lost}, and {why}; {} requests since the wait began\n{}\n{}",
+            now - first,
+            place.queue(),
+            place.last_words()
+        );
+    }
+}
+
+/// A bot, and the forge that it works for.
+struct Life {
+    forge: Forge,
+    place: Place,
+    random: rand::rngs::StdRng,
+    process: Process,
+    /// Pull requests that there have to be.
+    expected: usize,
+    /// Deliveries that came before the database was lost last.
+    lost_with_database: usize,
+}
+
+impl Life {
+    fn begin(seed: u64) -> Self {
+        let forge = forge();
+        let place = Place::new(&forge);
+        let settings = "upgrade: {proposals: {open: 1000, perHour: 10000}}\n";
+        forge.commit(REPOSITORY, "main", "ada", "Begin", &sample::repository(settings, &CLUSTERS)).unwrap();
+        forge.commit(REPOSITORY, "main", "ada", "First", &[sample::release("v22.0.0", "v1.22.0")]).unwrap();
+        let process = place.start();
+        wait_until_settled(&forge, &place, "v22.0.0", "at first");
+        let random = rand::rngs::StdRng::seed_from_u64(seed);
+        Self { forge, place, random, process, expected: CLUSTERS.len(), lost_with_database: 0 }
+    }
+
+    /// A release comes, and at some moment the process is gone. Of all rounds of all bots this is the `round`th.
+    fn kill(&mut self, round: u32, told: &str) {
+        if round.is_multiple_of(5) {
+            self.merge();
+        }
+        let release = format!("v22.{round}.0");
+        let edit = sample::release(&release, &format!("v1.22.{round}"));
+        self.forge.commit(REPOSITORY, "main", "ada", "Release", &[edit]).unwrap();
+        let moment = Duration::from_micros(self.random.random_range(0..400_000));
+        std::thread::sleep(moment);
+        let told = format!("{told}, round {round}, killed after {moment:?}");
+        let loses_database = round.is_multiple_of(7);
+        if loses_database {
+            // Under its feet: it goes on with files that nobody will find again.
+            self.place.lose_database();
+        }
+        self.process.end();
+        if loses_database {
+            self.lost_with_database = self.forge.deliveries().len();
+        }
+        self.process = self.place.start();
+        wait_until_settled(&self.forge, &self.place, &release, &told);
+        self.place.wait_until_serving();
+        self.nothing_is_lost(&told);
+    }
+
+    fn merge(&mut self) {
+        for pull in self.forge.pulls(REPOSITORY).unwrap() {
+            if pull.state == PullState::Open {
+                self.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
+                self.expected += 1;
+            }
+        }
+    }
+
+    fn nothing_is_lost(&self, told: &str) {
+        let stored = self.place.stored_deliveries();
+        let taken = self.forge.deliveries().into_iter().skip(self.lost_with_database).filter(is_kept);
+        let lost: Vec<String> = taken.map(|one| one.guid).filter(|guid| !stored.contains(guid)).collect();
+        assert_eq!(lost, [""; 0], "{told}: answered with 202, and lost");
+        let pulls = self.forge.pulls(REPOSITORY).unwrap().len();
+        assert_eq!(pulls, self.expected, "{told}: never a second pull request");
+    }
+
+    fn end(mut self) {
+        self.process.end();
+        self.place.done();
+        assert_conforms(&self.forge);
     }
 }
 
@@ -200,58 +339,16 @@ fn sigkill_at_random_moments_leads_to_the_same_end() {
         .ok()
         .map_or_else(|| rand::rng().next_u64(), |seed| seed.parse().unwrap());
     println!("CAPSTAN_SEED={seed} CAPSTAN_KILLS={kills}");
-    let mut random = rand::rngs::StdRng::seed_from_u64(seed);
-
-    let forge = forge();
-    let place = Place::new(&forge);
-    forge
-        .commit(
-            REPOSITORY,
-            "main",
-            "ada",
-            "Begin",
-            &sample::repository("upgrade: {proposals: {open: 1000, perHour: 10000}}\n", &CLUSTERS),
-        )
-        .unwrap();
-    forge.commit(REPOSITORY, "main", "ada", "First", &[sample::release("v22.0.0", "v1.22.0")]).unwrap();
-    let mut process = place.start();
-    wait_until_settled(&forge, &place, "v22.0.0", "at first");
-    let mut expected = CLUSTERS.len();
-    let mut lost_with_database = 0;
-
-    for round in 1..=kills {
-        if round % 5 == 0 {
-            for pull in forge.pulls(REPOSITORY).unwrap() {
-                if pull.state == PullState::Open {
-                    forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
-                    expected += 1;
+    std::thread::scope(|scope| {
+        for bot in 0..BOTS.min(kills) {
+            scope.spawn(move || {
+                let mut life = Life::begin(seed.wrapping_add(u64::from(bot)));
+                // Each takes every fourth round, so that merges and lost databases fall on all of them.
+                for round in (1..=kills).skip(bot as usize).step_by(BOTS as usize) {
+                    life.kill(round, &format!("seed {seed}, bot {bot}"));
                 }
-            }
+                life.end();
+            });
         }
-        let release = format!("v22.{round}.0");
-        let edit = sample::release(&release, &format!("v1.22.{round}"));
-        forge.commit(REPOSITORY, "main", "ada", "Release", &[edit]).unwrap();
-        let moment = Duration::from_micros(random.random_range(0..400_000));
-        std::thread::sleep(moment);
-        let told = format!("seed {seed}, round {round}, killed after {moment:?}");
-        if round % 7 == 0 {
-            // Under its feet: it goes on with files that nobody will find again.
-            place.lose_database();
-        }
-        drop(process);
-        if round % 7 == 0 {
-            lost_with_database = forge.deliveries().len();
-        }
-        process = place.start();
-        wait_until_settled(&forge, &place, &release, &told);
-        place.wait_until_serving();
-        let stored = place.stored_deliveries();
-        let taken = forge.deliveries().into_iter().skip(lost_with_database).filter(is_kept);
-        let lost: Vec<String> = taken.map(|one| one.guid).filter(|guid| !stored.contains(guid)).collect();
-        assert_eq!(lost, [""; 0], "{told}: answered with 202, and lost");
-        assert_eq!(forge.pulls(REPOSITORY).unwrap().len(), expected, "{told}: never a second pull request");
-    }
-    drop(process);
-    place.done();
-    assert_conforms(&forge);
+    });
 }

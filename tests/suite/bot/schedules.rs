@@ -28,7 +28,7 @@ use super::town::{REPOSITORY, Town};
 /// How many `make test` runs.
 const SCHEDULES: u64 = 50;
 /// How many run beside one another: most of their time they wait.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 16;
 /// So many turns may pass until people see what they wait for.
 const PATIENCE: usize = 400;
 

@@ -10,7 +10,21 @@ campaigns:
   - {name: rest, match: {clusters: [\"**\", nobody/*]}}
 ";
 
-const PACE: &[&str] = &["--begins", "2026-11-23T08:00:00Z", "--merge-after", "0s", "--machine-takes", "10m"];
+const PACE: &[&str] = &[
+    "--begins",
+    "2026-11-23T08:00:00Z",
+    "--merge-after",
+    "0s",
+    "--machine-takes",
+    "10m",
+    "--requests-an-hour",
+    "4000",
+];
+
+/// The time line, and the line about GitHub's limits below it.
+fn parted(out: &str) -> (&str, &str) {
+    out.split_at(out.find("GitHub's limits: ").unwrap())
+}
 
 #[test]
 fn a_campaign_over_the_clusters_that_are_offered_a_release() {
@@ -20,8 +34,9 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
     let simulate = ["campaign", "simulate", file.to_str().unwrap()];
     let said = sandbox.capstan(&[&simulate[..], PACE].concat());
     // Two machines are replaced, a third comes.
+    let (time_line, limits) = parted(&said.ended(0).out);
     assert_eq!(
-        said.ended(0).out,
+        time_line,
         "Mon 2026-11-23 08:00  wave `first` begins\n\
          Mon 2026-11-23 08:20  wave `first` is verified, and must stay well until Tue 2026-11-24 08:20\n\
          Tue 2026-11-24 08:20  wave `first` has ended\n\
@@ -31,6 +46,15 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
          At most 1 pull request was open, 1 cluster rolling, and 2 machines rolling or about to.\n\
          2 clusters were done 1 day and 0 hours after the push.\n"
     );
+    let told = "GitHub's limits: no pull request waited for them for an hour; none was exceeded (at most ";
+    assert!(limits.starts_with(told), "{limits}");
+    for limit in [
+        "of 4000 requests an hour,",
+        "of 900 points a minute,",
+        "of 500 requests an hour that create content,",
+    ] {
+        assert!(limits.contains(limit), "{limits}");
+    }
     assert_eq!(said.err, "warning: wave `rest` of campaign `fleet`: this pattern matches no cluster\n");
 
     let picture = sandbox.at("campaign.svg");
@@ -38,6 +62,9 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
     let said = sandbox.capstan(&[&simulate[..], PACE, &svg].concat());
     let value = said.json(3);
     assert_eq!(value["done"], 0);
+    assert_eq!(value["github"]["exceeded"], serde_json::json!([]));
+    assert_eq!(value["github"]["least_used"], serde_json::Value::Null);
+    assert!(value["github"]["longest_answer_ms"].as_u64().unwrap() <= 10_000, "{value}");
     assert_eq!(value["standstill"][0]["why"], "of `acme/a` its rollout is stuck.");
     assert_eq!(value["events"][1]["what"], "stopped");
     assert!(sandbox.read("campaign.svg").starts_with("<svg xmlns="));
@@ -60,7 +87,7 @@ fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
     assert!(said.ended(2).err.contains(listed), "{}", said.err);
     let said = sandbox.capstan(&[&["campaign", "simulate", "--campaign", "fleet"][..], PACE].concat());
     assert!(
-        said.ended(0).out.ends_with("2 clusters were done 1 day and 0 hours after the push.\n"),
+        parted(&said.ended(0).out).0.ends_with("2 clusters were done 1 day and 0 hours after the push.\n"),
         "{}",
         said.out
     );

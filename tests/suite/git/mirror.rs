@@ -354,7 +354,53 @@ async fn a_mirror_takes_more_fetches_than_an_open_database_has_room_for() {
 }
 
 #[tokio::test]
-async fn a_mirror_of_many_packs_is_made_anew_when_nobody_reads_it() {
+async fn small_packs_are_put_together_beside_the_work_and_nothing_is_fetched_again() {
+    let fixture = Fixture::new().await;
+    let mirrors = fixture.mirrors();
+    // As a planning process opens them, which stays while packs go.
+    let mut elsewhere = OpenedTrees::default();
+    let packs = || fs::read_dir(fixture.folder().join("objects/pack")).unwrap().count() / 2;
+    let packs_sent = || {
+        let requests = fixture.server.take_requests();
+        requests.iter().filter(|request| request.starts_with("POST ")).count()
+    };
+    let mut most = 0;
+    let mut commits = Vec::new();
+    for round in 0..120 {
+        fixture.work.write("gauss/peu00/base/cluster.yaml", &format!("round: {round}\n"));
+        let commit = fixture.push("Round");
+        fixture.server.take_requests();
+        let snapshot = fixture.snapshot(&mirrors, &commit).await.unwrap();
+        assert_eq!(packs_sent(), 1, "round {round}");
+        assert_eq!(read(&snapshot, "gauss/peu00/base/cluster.yaml"), format!("round: {round}\n"));
+        assert_eq!(
+            read(&snapshot, "gauss/peu39/base/cluster.yaml"),
+            "kind: Cluster\nmetadata:\n  name: peu39\n"
+        );
+        let tree = elsewhere.open(&snapshot.tree.stored().unwrap()).unwrap();
+        assert_eq!(tree.root().unwrap().id(), &snapshot.root, "round {round}");
+        let entry = tree.entry(&RepoPath::parse("gauss/peu20/base/cluster.yaml").unwrap()).unwrap();
+        assert!(tree.read(entry).is_ok(), "round {round}");
+        most = most.max(packs());
+        commits.push(commit);
+    }
+    assert!(!elsewhere.take_damage());
+    assert!(most <= 17, "{most} packs");
+    git(&fixture.folder(), &["fsck", "--strict"]);
+    // Nothing was lost on the way: the trees and files of all rounds are there, though old commits are known no more.
+    assert!(fixture.objects() >= 120 * 5, "{}", fixture.objects());
+    let known = fs::read_dir(fixture.folder().join("refs/capstan")).unwrap().count();
+    assert!((64..=64 + 17).contains(&known), "{known}");
+    for commit in &commits[119 - 60..] {
+        fixture.snapshot(&mirrors, commit).await.unwrap();
+    }
+    assert_eq!(packs_sent(), 0);
+    let first = fixture.snapshot(&mirrors, &commits[0]).await.unwrap();
+    assert_eq!(read(&first, "gauss/peu00/base/cluster.yaml"), "round: 0\n");
+}
+
+#[tokio::test]
+async fn a_mirror_of_too_many_packs_is_made_anew_when_nobody_reads_it() {
     let fixture = Fixture::new().await;
     let limits = MirrorLimits { packs: 2, ..MirrorLimits::default() };
     let mirrors = Mirrors::open(fixture.state.path(), limits).unwrap();

@@ -127,13 +127,14 @@ fn the_lesser_leave_something_and_step_aside() {
 fn the_primary_limit_is_what_headers_say_less_a_reserve() {
     let mut ledger = Ledger::default();
     let read = |priority| ask(priority, Cost::READ, Cost::READ);
-    let reset_ms = at(600_000).as_millisecond();
+    // The last minute of its hour: what is left is used up.
+    let reset_ms = at(50_000).as_millisecond();
     ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 116, reset_ms });
     // An answer that was overtaken.
     ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 130, reset_ms });
     assert!(ledger.ask(None, at(0), &read(Priority::Proposal)).is_ok());
     let wait = ledger.ask(None, at(10), &read(Priority::Proposal)).unwrap_err();
-    assert_eq!((wait.limit, wait.until), (Limit::Primary, at(600_000)));
+    assert_eq!((wait.limit, wait.until), (Limit::Primary, at(50_000)));
     assert!(ledger.ask(None, at(20), &read(Priority::Refresh)).is_ok());
     ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 0, reset_ms });
     assert!(ledger.ask(None, at(30), &read(Priority::Command)).is_err());
@@ -141,7 +142,33 @@ fn the_primary_limit_is_what_headers_say_less_a_reserve() {
     assert!(
         ledger.ask(None, at(30), &Ask { resource: Resource::Graphql, ..read(Priority::Refresh) }).is_ok()
     );
-    assert!(ledger.ask(None, at(600_000), &read(Priority::Proposal)).is_ok());
+    assert!(ledger.ask(None, at(50_000), &read(Priority::Proposal)).is_ok());
+}
+
+#[test]
+fn the_primary_limit_is_spread_over_its_hour_by_those_who_can_wait() {
+    let read = |priority| ask(priority, Cost::READ, Cost::READ);
+    let told = |remaining| {
+        let mut ledger = Ledger::default();
+        let reset_ms = at(3_600_000).as_millisecond();
+        ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining, reset_ms });
+        ledger
+    };
+    // Of the 4,885 that are theirs a quarter may be used at once, and what the minute brings that may be caught up with.
+    assert!(told(5_000 - 1_281).ask(None, at(0), &read(Priority::Proposal)).is_ok());
+    let wait = told(5_000 - 1_282).ask(None, at(0), &read(Priority::Proposal)).unwrap_err();
+    assert_eq!(wait.limit, Limit::Primary);
+    // The rest comes about once in a second.
+    assert!(wait.until > at(0) && wait.until <= at(1_000), "{wait:?}");
+    assert!(told(5_000 - 1_282).ask(None, wait.until, &read(Priority::Proposal)).is_ok());
+    for urgent in [Priority::Command, Priority::Rollout] {
+        assert!(told(5_000 - 4_800).ask(None, at(0), &read(urgent)).is_ok(), "{urgent:?}");
+    }
+    let wait = told(5_000 - 4_800).ask(None, at(0), &read(Priority::Proposal)).unwrap_err();
+    assert!(wait.until > at(3_400_000) && wait.until < at(3_600_000), "{wait:?}");
+    // Others used up what was theirs: nothing more before the hour ends.
+    let wait = told(5_000 - 4_890).ask(None, at(0), &read(Priority::Proposal)).unwrap_err();
+    assert_eq!(wait.until, at(3_600_000));
 }
 
 #[test]

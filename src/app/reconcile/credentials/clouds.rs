@@ -32,6 +32,7 @@ type Key = (String, String, String);
 /// Clouds in which credentials are made, and what this process remembers of them.
 pub struct CloudCredentials {
     clouds: Arc<dyn Clouds>,
+    patience: Duration,
     makers: Mutex<BTreeMap<Key, Maker>>,
     looked: Mutex<BTreeMap<(FleetKey, ClusterId), Timestamp>>,
 }
@@ -57,7 +58,13 @@ pub(super) struct LoggedIn {
 impl CloudCredentials {
     /// Makes them in these clouds.
     pub fn new(clouds: Arc<dyn Clouds>) -> Self {
-        Self { clouds, makers: Mutex::default(), looked: Mutex::default() }
+        Self { clouds, patience: LOGIN, makers: Mutex::default(), looked: Mutex::default() }
+    }
+
+    /// The same with another bound for a login; 30 seconds by default.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Logs in with what a Fleet names, or says why not: without asking, where the cloud was away just now.
@@ -73,7 +80,7 @@ impl CloudCredentials {
         let key = (opened.namespace.clone(), opened.secret.clone(), opened.cloud.clone());
         let session = match self.known(&key, &print, now)? {
             Some(session) => session,
-            None => match tokio::time::timeout(LOGIN, self.clouds.log_in(&credential)).await {
+            None => match tokio::time::timeout(self.patience, self.clouds.log_in(&credential)).await {
                 Ok(Ok(session)) => {
                     let state = State::In { session: Arc::clone(&session), at: now };
                     self.makers().insert(key, Maker { print, state });
@@ -82,7 +89,7 @@ impl CloudCredentials {
                 failed => {
                     let why = match failed {
                         Ok(Err(error)) => Trouble::from(error),
-                        _ => Trouble::too_slow(&opened.cloud, LOGIN),
+                        _ => Trouble::too_slow(&opened.cloud, self.patience),
                     };
                     self.away(&key, &print, now, &why);
                     return Err(why);

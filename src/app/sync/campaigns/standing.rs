@@ -294,8 +294,6 @@ impl Run<'_> {
         let reporters = planned.reporters;
         match reporters.report_on(cluster) {
             Some(report) => Landed::Reported(report.state, report.since.unwrap_or(report.observed_at)),
-            // Of a provider set nobody reports to the bot.
-            None if target.cluster().is_none() => Landed::NobodyReports,
             None if reporters.managed_by.owner_of(target).is_none() => Landed::NobodyReports,
             None => Landed::NotReported,
         }

@@ -2,6 +2,9 @@
 
 mod edits;
 mod limits;
+mod losses;
+mod providers;
+mod running;
 mod stops;
 mod webhooks;
 
@@ -299,44 +302,5 @@ campaigns:
     town.forge.set_status(REPOSITORY, &merged, "ada", "e2e", "success").unwrap();
     pass(&town, 301).await;
     assert_eq!(open(&town), ["a/gold1", "a/gold2", "a/rest"]);
-    town.done();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn provider_sets_move_through_the_waves_beside_clusters() {
-    let core = |version: &str| {
-        format!(
-            "\
-apiVersion: operator.cluster.x-k8s.io/v1alpha2
-kind: CoreProvider
-metadata: {{name: cluster-api, namespace: capi-system}}
-spec: {{version: {version}}}
-"
-        )
-    };
-    let release =
-        |name: &str, version: &str| Edit::write(format!("mc/{name}/base/providers.yaml"), core(version));
-    let settings = WAVES.replace("*/canary", "*/{canary,mc-test}");
-    let mut files = sample::repository(&settings, &CLUSTERS);
-    files.push(release("v1.0.0", "v1.12.8"));
-    for set in ["a/mc-test", "a/mc-prod"] {
-        files.push(Edit::write(format!("{set}/base/providers.yaml"), core("v1.12.8")));
-        files.push(Edit::write(format!("{set}/capstan.yaml"), "release: mc/v1.0.0\n"));
-    }
-    let town = Town::with(&files, None).await;
-    town.push("main", &[release("v2.0.0", "v1.13.4"), sample::release("v22.0.0", "v1.22.0")]);
-    town.settle().await;
-    let branches = |town: &Town| {
-        let mut open: Vec<String> = town.open_pulls().into_iter().map(|pull| pull.head_branch).collect();
-        open.sort();
-        open
-    };
-    assert_eq!(branches(&town), ["capstan/providers/a/mc-test", "capstan/upgrade/a/canary"]);
-    let test = town.open_pulls().into_iter().find(|pull| pull.head_branch.ends_with("mc-test")).unwrap();
-    town.forge.merge_pull(REPOSITORY, test.number, "ada", MergeMethod::Merge).unwrap();
-    town.settle().await;
-    pass(&town, 2 * 3_600 + 60).await;
-    // Each release goes its own way.
-    assert_eq!(branches(&town), ["capstan/providers/a/mc-prod", "capstan/upgrade/a/canary"]);
     town.done();
 }

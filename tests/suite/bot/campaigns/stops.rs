@@ -133,7 +133,13 @@ commands:
     assert!(body.contains("- `aws/v22.1.0` through campaign `fleet`"), "{body}");
 
     // What is told of the newer one is told where that was seen first.
-    town.comment(issue, "rolf", "/capstan campaign stop").await;
+    tick(&town, "wanda", "`campaign stop`").await;
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("`wanda` ticked `campaign`: `/capstan campaign` was not carried out"), "{body}");
+    assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 0));
+    tick(&town, "rolf", "`campaign stop`").await;
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("**campaign-stopped**: since ") && body.contains("`rolf` stopped it"), "{body}");
     assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 1));
     town.comment(issue, "olga", "/capstan campaign resume").await;
     merge(&town, "a/canary").await;

@@ -20,11 +20,11 @@ use super::{dashboard, merge, open, pass, statuses, town};
 use crate::bot::town::{REPOSITORY, Town};
 use crate::canary;
 
-const SECRET: &str = "wave-webhook-s3cret-of-the-tests";
+pub(super) const SECRET: &str = "wave-webhook-s3cret-of-the-tests";
 
 /// What the webhook answers next.
 #[derive(Clone)]
-enum Says {
+pub(super) enum Says {
     Text(StatusCode, String),
     Elsewhere(String),
     /// An answer that never ends.
@@ -37,8 +37,8 @@ type Asked = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 type Answer = Arc<Mutex<Says>>;
 
 /// Somebody who is asked.
-struct Judge {
-    address: SocketAddr,
+pub(super) struct Judge {
+    pub(super) address: SocketAddr,
     asked: Asked,
     says: Answer,
 }
@@ -58,7 +58,7 @@ async fn answer(State((asked, says)): State<(Asked, Answer)>, headers: HeaderMap
 }
 
 impl Judge {
-    async fn new(says: Says) -> Self {
+    pub(super) async fn new(says: Says) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (asked, says) = (Arc::default(), Arc::new(Mutex::new(says)));
@@ -76,12 +76,12 @@ impl Judge {
         self.says(Says::Text(StatusCode::OK, answer.to_string()));
     }
 
-    fn times(&self) -> usize {
+    pub(super) fn times(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 
     /// What was asked last; it was signed, and not only with a header that says so.
-    fn last(&self) -> Value {
+    pub(super) fn last(&self) -> Value {
         let (headers, body) = self.asked.lock().unwrap().last().unwrap().clone();
         let signature = headers["x-hub-signature-256"].to_str().unwrap().strip_prefix("sha256=").unwrap();
         let bytes: Vec<u8> = (0..signature.len() / 2)
