@@ -57,34 +57,43 @@ pub(super) enum Ended {
     Interrupted,
 }
 
-impl Life<'_> {
-    pub(super) fn secret(&self) -> ObjectId {
-        ObjectId {
-            group: String::new(),
-            kind: "Secret".to_owned(),
-            namespace: Some(self.subject.namespace.clone()),
-            name: self.purpose.secret_name(&self.subject.cluster),
-        }
+fn secret_id(subject: &Subject, purpose: Purpose) -> ObjectId {
+    ObjectId {
+        group: String::new(),
+        kind: "Secret".to_owned(),
+        namespace: Some(subject.namespace.clone()),
+        name: purpose.secret_name(&subject.cluster),
     }
+}
 
-    /// The Secret as it is there. One that is somebody else's is not taken away.
-    ///
-    /// # Errors
-    /// It cannot be read, or is somebody else's where it is to be kept.
-    pub(super) async fn read(&self, wish: Wish) -> Result<Option<Value>, Trouble> {
-        let id = self.secret();
-        let found = self.ports.live.read(self.by, &ApiObject::from(&id)).await?;
-        match found {
-            Some(found) if !secret::is_capstans(&found) && wish == Wish::Remove => Ok(None),
-            Some(found) if !secret::is_capstans(&found) => Err(Trouble::here(
-                "SecretNotCapstans",
-                format!(
-                    "{id} is there, and Capstan has not written it: delete it (where the folder brought it, with a \
-                     tombstone), and it is made with the cluster's own credential"
-                ),
-            )),
-            found => Ok(found),
-        }
+/// The Secret of a credential as it is there. One that is somebody else's is not taken away.
+///
+/// # Errors
+/// It cannot be read, or is somebody else's where it is to be kept.
+pub(super) async fn read_secret(
+    ports: &Ports,
+    by: &As,
+    subject: &Subject,
+    purpose: Purpose,
+    wish: Wish,
+) -> Result<Option<Value>, Trouble> {
+    let id = secret_id(subject, purpose);
+    match ports.live.read(by, &ApiObject::from(&id)).await? {
+        Some(found) if secret::is_capstans(&found) => Ok(Some(found)),
+        Some(_) if wish == Wish::Keep => Err(Trouble::here(
+            "SecretNotCapstans",
+            format!(
+                "{id} is there, and Capstan has not written it: delete it (where the folder brought it, with a \
+                 tombstone), and it is made with the cluster's own credential"
+            ),
+        )),
+        Some(_) | None => Ok(None),
+    }
+}
+
+impl Life<'_> {
+    fn secret(&self) -> ObjectId {
+        secret_id(self.subject, self.purpose)
     }
 
     /// Does whatever is to be done.
@@ -94,7 +103,7 @@ impl Life<'_> {
             if (self.is_over)() {
                 return Ok(Ended::Interrupted);
             }
-            let secret = self.read(wish).await?;
+            let secret = read_secret(self.ports, self.by, self.subject, self.purpose, wish).await?;
             let facts = self.facts(cloud, secret.as_ref(), wish).await?;
             let id = self.secret();
             match next_step(&facts) {

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::asked::{Asked, Subject, opened};
 use super::clouds::LoggedIn;
-use super::life::{Ended, Life};
+use super::life::{Ended, Life, read_secret};
 use super::purpose::Purpose;
 use super::secret;
 use super::told::{Turn, remembered, say};
@@ -35,10 +35,10 @@ impl Reconciliation<'_> {
         match &observed.credentials {
             Asked::For(subject) => self.keep_credentials(subject, &observed.wanted.by).await,
             Asked::NotOpened(why) => self.credentials_not_opened(why),
-            Asked::Nothing => match self.status.cloud_credentials.is_some() {
-                true => self.credentials_not_opened("the folder asks for no credentials any more"),
-                false => self.status.conditions.clear(ConditionType::CredentialsPublished),
-            },
+            Asked::Nothing if self.status.cloud_credentials.is_some() => {
+                self.credentials_not_opened("the folder asks for no credentials any more");
+            }
+            Asked::Nothing => self.status.conditions.clear(ConditionType::CredentialsPublished),
         }
     }
 
@@ -139,7 +139,23 @@ impl Reconciliation<'_> {
         let is_told = turn.is_due || !trouble.passes();
         metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
         turn.trouble = Some(trouble).filter(|_| is_told);
+        // Something may have been done before; what cannot be read is as it was read before.
+        let _unread = self.read_secrets(subject, by, wish, &mut turn).await;
         turn
+    }
+
+    async fn read_secrets(
+        &self,
+        subject: &Subject,
+        by: &As,
+        wish: Wish,
+        turn: &mut Turn,
+    ) -> Result<(), Trouble> {
+        for purpose in Purpose::ALL {
+            let secret = read_secret(self.request.ports, by, subject, purpose, wish).await?;
+            turn.set(purpose, secret.as_ref().and_then(secret::read).map(|found| found.written));
+        }
+        Ok(())
     }
 
     async fn take_turn(
@@ -166,10 +182,7 @@ impl Reconciliation<'_> {
             is_over: &is_over,
         };
         turn.is_due = true;
-        for purpose in Purpose::ALL {
-            let secret = life(purpose, "").read(wish).await?;
-            turn.set(purpose, secret.as_ref().and_then(secret::read).map(|found| found.written));
-        }
+        self.read_secrets(subject, by, wish, turn).await?;
         turn.is_due =
             wish == Wish::Remove || turn.kept.iter().any(|(_, written)| is_due(written.as_ref(), now));
         let keeps_earlier = |written: &Written| !written.previous.is_empty();
