@@ -28,6 +28,7 @@ struct Town<'c> {
     process: Process,
     chance: StdRng,
     seed: u64,
+    rounds: u32,
     _folder: tempfile::TempDir,
 }
 
@@ -45,12 +46,6 @@ impl<'c> Town<'c> {
             ".capstan.yaml",
             &format!("managementClusters:\n- {{name: here, uid: {uid}, clusters: [\"gauss/*\"]}}\n"),
         );
-        repository.write(
-            "gauss/peu01/base/all.yaml",
-            &format!("apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: peu01, namespace: {CUSTOMER}}}\nspec: {{paused: true}}\n"),
-        );
-        repository.write("gauss/peu01/capstan.yaml", "cloud: openstack\n");
-        repository.commit_all("A cluster");
         plane.apply(
             &json!({
                 "apiVersion": "v1", "kind": "Secret",
@@ -66,17 +61,33 @@ impl<'c> Town<'c> {
         let hosts = cloud.hosts().join(",");
         let process = reconciler::process_with(&plane, folder.path(), &["--cloud-hosts", &hosts]);
         let chance = StdRng::seed_from_u64(seed);
-        Some(Self { cloud, plane, repository, process, chance, seed, _folder: folder })
+        let mut town = Self { cloud, plane, repository, process, chance, seed, rounds: 0, _folder: folder };
+        town.commit("cloud: openstack\n");
+        Some(town)
     }
 
-    /// Starts processes and kills them, each in the middle of something; the last one lives.
-    async fn killed(&mut self) {
+    /// Commits a folder that has changed, whatever else changes: one at which processes ended again and again is passed
+    /// over until then.
+    fn commit(&mut self, settings: &str) {
+        self.rounds += 1;
+        let rounds = self.rounds;
+        self.repository.write(
+            "gauss/peu01/base/all.yaml",
+            &format!("apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: peu01, namespace: {CUSTOMER}, annotations: {{round: \"{rounds}\"}}}}\nspec: {{paused: true}}\n"),
+        );
+        self.repository.write("gauss/peu01/capstan.yaml", settings);
+        self.repository.commit_all("A cluster");
+    }
+
+    /// Starts processes and kills them, each in the middle of something; the last one lives, and has a chance.
+    async fn killed(&mut self, settings: &str) {
         for _ in 0..5 {
             self.process.start();
             tokio::time::sleep(Duration::from_millis(self.chance.random_range(300..2_500))).await;
             self.process.kill();
             self.hold().await;
         }
+        self.commit(settings);
         self.process.start();
     }
 
@@ -163,7 +174,8 @@ impl<'c> Town<'c> {
 /// A whole life on the real services.
 pub(super) async fn credentials_live(cloud: &Cloud) {
     let Some(mut town) = Town::found(cloud) else { return };
-    town.killed().await;
+    let kept = "cloud: openstack\n";
+    town.killed(kept).await;
     town.wait("both are published", async |town| town.says("CredentialsPublished") == "True Published").await;
     town.wait("no orphan is left", async |town| town.credentials().await.len() == 2).await;
     town.hold().await;
@@ -177,7 +189,8 @@ pub(super) async fn credentials_live(cloud: &Cloud) {
     for name in SECRETS {
         town.annotate(name, "issued-at", "2020-01-01T00:00:00Z");
     }
-    town.killed().await;
+    town.process.kill();
+    town.killed(kept).await;
     town.wait("both are renewed", async |town| {
         SECRETS.iter().zip(&first).all(|(name, first)| town.annotation(name, "id") != *first)
     })
@@ -189,19 +202,20 @@ pub(super) async fn credentials_live(cloud: &Cloud) {
     assert!(cloud.log_in(&old[0]).await.is_err());
     town.annotate(SECRETS[1], "in-use", &town.annotation(SECRETS[1], "id"));
     town.process.kill();
-    town.killed().await;
+    town.killed(kept).await;
     town.wait("the other old one goes", async |town| town.credentials().await.len() == 2).await;
     assert!(cloud.log_in(&old[1]).await.is_err());
     town.hold().await;
 
-    town.repository.write("gauss/peu01/capstan.yaml", "cloud: openstack\ndelete: cluster\n");
-    town.repository.commit_all("It goes");
+    let gone = "cloud: openstack\ndelete: cluster\n";
     town.process.kill();
+    town.commit(gone);
     for _ in 0..5 {
         town.process.start();
         tokio::time::sleep(Duration::from_millis(town.chance.random_range(300..2_500))).await;
         town.process.kill();
     }
+    town.commit(gone);
     town.process.start();
     town.wait("it is removed", async |town| town.says("Ready") == "True Removed").await;
     assert_eq!(town.credentials().await, Vec::<String>::new());
