@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::catalog::Catalog;
 use super::clouds_yaml::CloudEntry;
 use super::http::{Call, Failed, Http, Patience, Told, host_of};
-use super::session::Session;
-use crate::app::ports::{AllowedHosts, CloudCredential, CloudError, CloudProject, CloudSession, Clouds};
+use super::session::{Door, Session};
+use crate::app::ports::{
+    AllowedHosts, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds,
+};
 
 /// OpenStack's services on hosts that are named.
 #[derive(Debug, Clone)]
@@ -77,7 +79,9 @@ impl Clouds for OpenStack {
             user: text("/user/id").unwrap_or_default(),
         };
         let catalog = Catalog::of(said, &entry.interface, region.as_deref());
-        Ok(Arc::new(Session::new(http, token, project, catalog, entry.keystone)))
+        let entrance =
+            CloudEntrance { auth_url: entry.keystone.to_string(), region, interface: entry.interface };
+        Ok(Arc::new(Session::new(http, token, project, catalog, Door { keystone: entry.keystone, entrance })))
     }
 }
 

@@ -18,7 +18,7 @@ use url::Url;
 use super::catalog::{Catalog, Service};
 use super::credentials::Keystone;
 use super::http::{Call, Failed, Http, Patience, host_of};
-use crate::app::ports::{CloudError, CloudProject, CloudSession, NewCredential};
+use crate::app::ports::{CloudEntrance, CloudError, CloudProject, CloudSession, NewCredential};
 
 /// How long one question may take, tries and pages included.
 const QUESTION: Duration = Duration::from_secs(25);
@@ -34,17 +34,25 @@ pub(super) struct Session {
     project: CloudProject,
     catalog: Catalog,
     keystone: Url,
+    entrance: CloudEntrance,
+}
+
+/// Where Keystone is, and how others come there.
+pub(super) struct Door {
+    pub(super) keystone: Url,
+    pub(super) entrance: CloudEntrance,
 }
 
 impl Session {
-    pub(super) const fn new(
+    pub(super) fn new(
         http: Http,
         token: HeaderValue,
         project: CloudProject,
         catalog: Catalog,
-        keystone: Url,
+        door: Door,
     ) -> Self {
-        Self { http, token, project, catalog, keystone }
+        let Door { keystone, entrance } = door;
+        Self { http, token, project, catalog, keystone, entrance }
     }
 
     const fn keystone(&self) -> Keystone<'_> {
@@ -261,6 +269,10 @@ impl Session {
 impl CloudSession for Session {
     fn project(&self) -> &CloudProject {
         &self.project
+    }
+
+    fn entrance(&self) -> &CloudEntrance {
+        &self.entrance
     }
 
     async fn ask(&self, questions: &Questions) -> CloudFacts {

@@ -10,7 +10,9 @@ use capstan::app::components::{DownloadLimits, Downloads};
 use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway};
+use capstan::app::reconcile::{
+    CloudCredentials, CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway,
+};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
@@ -64,6 +66,9 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         patience: config.render_timeout,
         remembered: Some(config.state_dir.join("beyond-limits.json")),
     });
+    // Preflights ask them, and credentials are made in them.
+    let clouds =
+        Arc::new(OpenStack::new(config.cloud_hosts.iter().map(|host| host.as_str().to_owned()).collect()));
     let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
     let parts = Parts {
         ports: Ports {
@@ -81,11 +86,10 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             operators: Arc::default(),
             downloads: downloads(&config, &clock)?,
             cloud_preflight: Arc::new(CloudPreflight::new(
-                Arc::new(OpenStack::new(
-                    config.cloud_hosts.iter().map(|host| host.as_str().to_owned()).collect(),
-                )),
+                clouds.clone(),
                 Arc::new(NoteFile::clouds(&config.state_dir)),
             )),
+            cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(FolderFirst {

@@ -14,6 +14,7 @@ mod cached_plan;
 mod cached_snapshot;
 mod campaigns;
 mod classes;
+mod cloud;
 mod content;
 mod contents;
 mod creation;

@@ -42,6 +42,17 @@ impl fmt::Display for CloudProject {
     }
 }
 
+/// How somebody else comes to the same project with a credential of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloudEntrance {
+    /// Keystone's address, with `/v3`.
+    pub auth_url: String,
+    /// The region, where one is named.
+    pub region: Option<String>,
+    /// `public`, `internal`, `admin`
+    pub interface: String,
+}
+
 /// Why nobody is logged in. No byte of a credential, and nothing that a service wrote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CloudError {
@@ -95,6 +106,8 @@ pub trait Clouds: Send + Sync {
 pub trait CloudSession: Send + Sync {
     /// Whose answers these are.
     fn project(&self) -> &CloudProject;
+    /// How others come to it.
+    fn entrance(&self) -> &CloudEntrance;
     /// Asks; what is not answered says why. Bounded in time.
     async fn ask(&self, questions: &Questions) -> CloudFacts;
     /// The user's application credentials whose names begin so, and then with `-`.

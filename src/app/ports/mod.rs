@@ -38,7 +38,9 @@ pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use arrivals::{Arrivals, Press, Ticks};
 pub use budgets::{Budgets, Kept, KeptBudget};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
-pub use cloud::{CloudCredential, CloudError, CloudProject, CloudSession, Clouds, NewCredential, NoClouds};
+pub use cloud::{
+    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential, NoClouds,
+};
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
     MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,

@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use super::blocking::where_blocking_is_allowed;
 use super::cloud_memory::Needs;
+use super::credentials::Asked;
 use super::dependencies::Ports;
 use super::kinds::kinds_of;
 use super::observation::Observation;
@@ -48,6 +49,8 @@ pub(super) struct CloudLook {
     asks: Vec<CloudAsk>,
     /// What is not judged.
     unjudged: Vec<CloudReason>,
+    /// Which credentials Capstan makes for it.
+    credentials: Asked,
     objects: Vec<RenderedObject>,
 }
 
@@ -70,7 +73,8 @@ pub(super) async fn look(
     let (by, objects) = (observed.wanted.by.clone(), observed.objects.clone());
     let unjudged = unjudged(after);
     let is_anything = !asks.is_empty() || !unjudged.is_empty();
-    is_anything.then(|| CloudLook { cluster: id.clone(), by, asks, unjudged, objects })
+    let credentials = observed.credentials.clone();
+    is_anything.then(|| CloudLook { cluster: id.clone(), by, asks, unjudged, credentials, objects })
 }
 
 /// What the folder renders on the default branch; nothing where it is new there, or cannot be rendered.
@@ -232,7 +236,9 @@ async fn log_in_as(
         let why = "it belongs to no folder, so Capstan does not ask with it";
         return Err(NotLoggedIn::untold("CloudCredentialUnusable", why));
     }
-    let secret = secret(ports.live.as_ref(), look, identity).await?;
+    let Some(secret) = secret(ports.live.as_ref(), look, identity).await? else {
+        return log_in_as_maker(ports, look, identity).await;
+    };
     let text = |key: &str| {
         let plain = || secret.pointer("/stringData")?.get(key)?.as_str().map(str::to_owned);
         let encoded = || secret.pointer("/data")?.get(key)?.as_str();
@@ -250,12 +256,28 @@ async fn log_in_as(
     Ok(ports.cloud_preflight.clouds.log_in(&credential).await?)
 }
 
-/// The Secret of an identity: as the folder brings it, else as the folder's own account may read it.
+/// Where a cluster has no credential of its own yet, what will make it is asked with: it is for the same project.
+async fn log_in_as_maker(
+    ports: &Ports,
+    look: &CloudLook,
+    identity: &Identity,
+) -> Result<Arc<dyn CloudSession>, NotLoggedIn> {
+    let made = look.credentials.makes(identity.namespace.as_deref(), &identity.name, &identity.cloud);
+    let Some(opened) = made else {
+        return Err(NotLoggedIn::untold("CloudCredentialUnusable", "there is no such Secret yet"));
+    };
+    let (store, now) = (ports.status_store.as_ref(), ports.clock.now());
+    let session = ports.cloud_credentials.session(store, opened, now).await;
+    session
+        .map_err(|(kind, why)| NotLoggedIn::untold(kind, format!("there is no such Secret yet, and {why}")))
+}
+
+/// The Secret of an identity, `None` where there is none: as the folder brings it, else as the folder's own account may read it.
 async fn secret(
     live: &dyn ManagementCluster,
     look: &CloudLook,
     identity: &Identity,
-) -> Result<Value, NotLoggedIn> {
+) -> Result<Option<Value>, NotLoggedIn> {
     let id = ObjectId {
         group: String::new(),
         kind: "Secret".to_owned(),
@@ -263,11 +285,10 @@ async fn secret(
         name: identity.name.clone(),
     };
     if let Some(rendered) = look.objects.iter().find(|object| object.id == id) {
-        return Ok(rendered.value.clone());
+        return Ok(Some(rendered.value.clone()));
     }
     match live.read(&look.by, &ApiObject::from(&id)).await {
-        Ok(Some(secret)) => Ok(secret),
-        Ok(None) => Err(NotLoggedIn::untold("CloudCredentialUnusable", "there is no such Secret yet")),
+        Ok(found) => Ok(found),
         Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
             let who = match &look.by {
                 As::Impersonated(account) => account.to_string(),

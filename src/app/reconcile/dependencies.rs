@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::cloud_memory::CloudPreflight;
+use super::credentials::CloudCredentials;
 use super::dry_run_cache::DryRunCache;
 use super::gate::Gate;
 use super::kinds::Kinds;
@@ -41,4 +42,6 @@ pub struct Ports {
     pub downloads: Downloads,
     /// Asks clouds, before a merge, for what it takes besides.
     pub cloud_preflight: Arc<CloudPreflight>,
+    /// Makes clusters' own credentials of their clouds.
+    pub cloud_credentials: Arc<CloudCredentials>,
 }

@@ -7,6 +7,7 @@ use capstan_model::ids::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
 use jiff::Timestamp;
 
+use super::credentials::{Asked, asked, bears_mark, reserved};
 use super::dependencies::Ports;
 use super::gather::read_live;
 use super::ports::FleetRecord;
@@ -31,6 +32,8 @@ pub(super) struct Observation {
     pub(super) live: LiveObjects,
     /// Who installs what the folder asks for, where it is a provider set.
     pub(super) set: Option<ObservedSet>,
+    /// Which credentials of a cloud it asks for.
+    pub(super) credentials: Asked,
 }
 
 /// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. What was cloned from a
@@ -48,6 +51,12 @@ pub(super) async fn observe(
     let settings = revision.fleet.settings();
     let account = provider_sets::applied_as(settings, id, fleet);
     let wanted = wanted::read(revision, id, &account, live, &ports.kinds).await?;
+    let credentials = asked(&fleet.spec, revision, id, &wanted.rendered.objects).await;
+    let credentials = credentials.map_err(|reason| Unwanted::Refused(vec![reason]))?;
+    let refused = reserved(&credentials, &wanted.rendered.objects);
+    if !refused.is_empty() {
+        return Err(Unwanted::Refused(refused));
+    }
     let namer = Namer { fleet: &revision.fleet, cluster: id, live, by: &wanted.by };
     let named = namer.name(&wanted.rendered, names).await.map_err(|error| match error {
         NamingError::Refused(refused) => Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]),
@@ -55,6 +64,11 @@ pub(super) async fn observe(
     })?;
     let objects = named.rendered.objects;
     let mut found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
+    let marked = |object: &RenderedObject| bears_mark(object, found.get(&object.id)?);
+    let refused: Vec<Reason> = objects.iter().filter_map(marked).collect();
+    if !refused.is_empty() {
+        return Err(Unwanted::Refused(refused));
+    }
     let set = match provider_sets::by(settings, id) {
         Some(by) => {
             let operators = ports.operators.as_ref();
@@ -62,5 +76,13 @@ pub(super) async fn observe(
         }
         None => None,
     };
-    Ok(Observation { wanted, objects, templates: named.templates, names: named.names, live: found, set })
+    Ok(Observation {
+        wanted,
+        objects,
+        templates: named.templates,
+        names: named.names,
+        live: found,
+        set,
+        credentials,
+    })
 }

@@ -52,6 +52,10 @@ impl Reconciliation<'_> {
         if let Some(over) = (self.request.is_over)() {
             return Ok(Ended::Interrupted(over));
         }
+        // Until it is gone it is deleted with them.
+        if self.status.cloud_credentials.is_some() && !self.status.inventory.objects().is_empty() {
+            self.publish_credentials(observed).await;
+        }
         let round = self.round(observed);
         let is_over = round.is_over();
         let ended = self.perform_deletions(observed, round).await?;
@@ -59,7 +63,10 @@ impl Reconciliation<'_> {
             return Ok(ended);
         }
         if is_over && self.status.inventory.objects().is_empty() {
-            return Ok(Ended::Removed);
+            // Last of all: what was deleted needed them.
+            let Some(left) = self.remove_credentials(observed).await else { return Ok(Ended::Removed) };
+            self.again = true;
+            return Ok(Ended::Waiting(vec![left]));
         }
         self.again = true;
         let message = format!("{} objects are left", self.status.inventory.objects().len());

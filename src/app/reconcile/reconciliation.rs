@@ -257,7 +257,10 @@ impl<'a> Reconciliation<'a> {
     pub(super) async fn run(&mut self) -> Ended {
         match self.try_run().await {
             Ok(ended) => ended,
-            Err(Unwanted::Refused(reasons)) => Ended::Refused(reasons),
+            Err(Unwanted::Refused(reasons)) => {
+                self.renew_remembered_credentials().await;
+                Ended::Refused(reasons)
+            }
             Err(Unwanted::Forbidden { error, reason }) => {
                 Ended::Failed(Failure { reasons: vec![*reason], ..error.into() })
             }
@@ -299,6 +302,8 @@ impl<'a> Reconciliation<'a> {
         if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
+        // Before whatever works with them.
+        self.publish_credentials(&observed).await;
         let ended = self.apply(&mut observed).await?;
         self.judge(&observed);
         if let Ended::Applied = ended {

@@ -4,6 +4,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cloud_credentials::CloudCredentials;
 use crate::app::reconcile::resources::FleetStatus;
 
 /// What is wished of a fleet: where its clusters come from, and how they are applied.
@@ -94,6 +95,10 @@ pub struct FleetSpec {
     /// What needs a word from a person first.
     #[serde(default)]
     pub guards: Guards,
+    /// Clouds whose application credentials Capstan makes for clusters, and renews: the first entry that fits counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
+    pub cloud_credentials: Vec<CloudCredentials>,
     /// Apply and delete nothing, and say so; what is live is still judged and reported.
     #[serde(default)]
     pub suspend: bool,

@@ -6,6 +6,7 @@
 //! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
 //! stand here and nowhere else; what they mean for a pass is decided in `app::reconcile`.
 
+mod cloud_credentials;
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod fleet;
 mod inventory;
@@ -20,6 +21,7 @@ mod schema;
 use kube::CustomResourceExt;
 use serde_json::Value;
 
+pub use cloud_credentials::{CloudCredentials, SecretRef};
 pub use fleet::{Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, GitSource, Guards, Source};
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
 pub use managed_provider::{ManagedProvider, ManagedProviderSpec};

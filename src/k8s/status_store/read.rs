@@ -104,8 +104,19 @@ fn fleet_spec(spec: crd::FleetSpec) -> Option<wanted::FleetSpec> {
             adopt: spec.guards.adopt.into(),
             create_clusters: spec.guards.create_clusters.into(),
         },
+        cloud_credentials: spec.cloud_credentials.into_iter().map(cloud_credentials).collect(),
         suspend: spec.suspend,
     })
+}
+
+fn cloud_credentials(opened: crd::CloudCredentials) -> wanted::CloudCredentialsSpec {
+    wanted::CloudCredentialsSpec {
+        clusters: opened.clusters,
+        cloud: opened.cloud,
+        namespace: opened.secret_ref.namespace,
+        secret: opened.secret_ref.name,
+        lifetime: Duration::from_secs(opened.lifetime_seconds.max(1).unsigned_abs().into()),
+    }
 }
 
 /// The schema demands exactly one.

@@ -1,10 +1,10 @@
 //! What comes next of one application credential.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A credential that Keystone has, of those whose names begin as this one's do.
+/// A credential that Keystone has, of those whose names begin as this one's do and that belong to the user who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issued {
     /// Keystone's id.
@@ -13,17 +13,39 @@ pub struct Issued {
     pub expires_at: Option<Timestamp>,
 }
 
+/// One that was handed out: whose it is in Keystone, where only its user sees it, and when it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandedOut {
+    /// The id of the user who made it.
+    pub user: String,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
 /// What the Secret says beside the credential itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The id of the credential that it holds.
     pub current: String,
+    /// Whose that is.
+    pub user: String,
     /// When that was made.
     pub issued_at: Timestamp,
     /// When that ends.
     pub expires_at: Timestamp,
-    /// Those that it held before, and that somebody may work with still.
-    pub previous: BTreeSet<String>,
+    /// Those that it held before, and that somebody may work with still, by their ids.
+    pub previous: BTreeMap<String, HandedOut>,
+    /// Whether it is as Capstan would write it now.
+    pub state: WrittenState,
+}
+
+/// How what stands in a Secret compares with what would be written now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenState {
+    /// It is that.
+    AsWished,
+    /// Somebody changed it, or the cloud is another place by now: nobody can say that it serves.
+    Outdated,
 }
 
 /// Somebody who works with the credential: a controller.
@@ -53,10 +75,15 @@ pub struct Facts {
     pub wish: Wish,
     /// How long a new one lives.
     pub lifetime: SignedDuration,
-    /// What Keystone has.
+    /// The id of the user whose credentials `issued` are, and who makes the next one.
+    pub user: String,
+    /// What Keystone has of that user.
     pub issued: Vec<Issued>,
     /// What the Secret says; `None` without a Secret.
     pub written: Option<Written>,
+    /// Those that a Secret is remembered to have held, by whoever remembers it besides the Secret. They count where
+    /// there is none: what no Secret ever held, nobody knows the secret of.
+    pub remembered: BTreeSet<String>,
     /// Who works with it.
     pub consumers: Vec<Consumer>,
 }
@@ -68,13 +95,13 @@ pub enum Step {
     Issue {
         /// When it ends.
         expires_at: Timestamp,
-        /// What the Secret held before, as far as Keystone has it.
-        previous: BTreeSet<String>,
+        /// What the Secret held before, as far as it is valid still.
+        previous: BTreeMap<String, HandedOut>,
     },
     /// Delete this one in Keystone.
     Revoke(String),
     /// Write the Secret with only these as `previous`.
-    Forget(BTreeSet<String>),
+    Forget(BTreeMap<String, HandedOut>),
     /// Delete the Secret.
     RemoveSecret,
     /// Nothing until then, or until one of these works with the new one.
@@ -97,29 +124,49 @@ pub fn next_step(facts: &Facts) -> Step {
             (None, Some(_)) => Step::RemoveSecret,
             (None, None) => Step::Gone,
         },
-        Wish::Keep => keep(facts),
+        Wish::Keep => match &facts.written {
+            Some(written) => keep(facts, written),
+            None => begin(facts),
+        },
     }
 }
 
-fn keep(facts: &Facts) -> Step {
-    let now = facts.now;
-    let lives = |one: &&Issued| one.expires_at.is_none_or(|end| now < end);
-    let is_there = |id: &str| facts.issued.iter().filter(lives).any(|one| one.id == id);
-    let Some(written) = &facts.written else {
-        // Somebody may work with what a Secret held that is gone.
-        return issue(facts, facts.issued.iter().map(|one| one.id.clone()).collect());
+/// When the next one is to be made: two thirds of its life after it was made.
+pub fn renewal(written: &Written) -> Timestamp {
+    let life = written.expires_at.duration_since(written.issued_at);
+    written.issued_at.saturating_add(life / 3 * 2).unwrap_or(written.expires_at)
+}
+
+fn begin(facts: &Facts) -> Step {
+    if let Some(orphan) = facts.issued.iter().find(|one| !facts.remembered.contains(&one.id)) {
+        return Step::Revoke(orphan.id.clone());
+    }
+    // Somebody may work with what a Secret held that is gone.
+    let handed_out = |one: &Issued| {
+        let expires_at = one.expires_at.unwrap_or(Timestamp::MAX);
+        (one.id.clone(), HandedOut { user: facts.user.clone(), expires_at })
     };
-    let is_named = |id: &str| written.current == id || written.previous.contains(id);
+    issue(facts, facts.issued.iter().map(handed_out).collect())
+}
+
+fn keep(facts: &Facts, written: &Written) -> Step {
+    let is_named = |id: &str| written.current == id || written.previous.contains_key(id);
     // Made by somebody who died before writing it down: nobody has its secret.
     if let Some(orphan) = facts.issued.iter().find(|one| !is_named(&one.id)) {
         return Step::Revoke(orphan.id.clone());
     }
+    let current = HandedOut { user: written.user.clone(), expires_at: written.expires_at };
     let renewal = renewal(written);
-    if !is_there(&written.current) || now >= renewal {
-        let all = written.previous.iter().chain([&written.current]);
-        return issue(facts, all.filter(|id| is_there(id)).cloned().collect());
+    let serves = facts.is_valid(&written.current, &current)
+        && written.user == facts.user
+        && written.state == WrittenState::AsWished;
+    if !serves || facts.now >= renewal {
+        let mut all = written.previous.clone();
+        all.insert(written.current.clone(), current);
+        all.retain(|id, one| facts.is_valid(id, one));
+        return issue(facts, all);
     }
-    let ended = |one: &&Issued| one.id != written.current && !lives(one);
+    let ended = |one: &&Issued| one.id != written.current && !facts.lives(one);
     if let Some(ended) = facts.issued.iter().find(ended) {
         return Step::Revoke(ended.id.clone());
     }
@@ -129,21 +176,33 @@ fn keep(facts: &Facts) -> Step {
         .filter(|consumer| consumer.on.as_ref() != Some(&written.current))
         .map(|consumer| consumer.what.clone())
         .collect();
-    let old = facts.issued.iter().find(|one| written.previous.contains(&one.id));
-    match old {
-        Some(old) if behind.is_empty() => Step::Revoke(old.id.clone()),
-        None if !written.previous.is_empty() => Step::Forget(BTreeSet::new()),
-        _ => Step::Wait { until: renewal, behind },
+    let old = facts.issued.iter().find(|one| written.previous.contains_key(&one.id));
+    if let Some(old) = old.filter(|_| behind.is_empty()) {
+        return Step::Revoke(old.id.clone());
     }
+    let mut left = written.previous.clone();
+    // Another user's is nobody's to delete here; it is named for as long as somebody may work with it, so that its user
+    // does not take it for one that was never written down.
+    left.retain(|id, one| facts.is_valid(id, one) && (one.user == facts.user || !behind.is_empty()));
+    if left == written.previous { Step::Wait { until: renewal, behind } } else { Step::Forget(left) }
 }
 
-fn issue(facts: &Facts, previous: BTreeSet<String>) -> Step {
+fn issue(facts: &Facts, previous: BTreeMap<String, HandedOut>) -> Step {
     let expires_at = facts.now.saturating_add(facts.lifetime).unwrap_or(Timestamp::MAX);
     Step::Issue { expires_at, previous }
 }
 
-/// Two thirds of its life after it was made.
-fn renewal(written: &Written) -> Timestamp {
-    let life = written.expires_at.duration_since(written.issued_at);
-    written.issued_at.saturating_add(life / 3 * 2).unwrap_or(written.expires_at)
+impl Facts {
+    fn lives(&self, one: &Issued) -> bool {
+        one.expires_at.is_none_or(|end| self.now < end)
+    }
+
+    /// Whether one that was handed out is valid, as far as it can be seen: those of another user can only be believed.
+    fn is_valid(&self, id: &str, handed_out: &HandedOut) -> bool {
+        if handed_out.user == self.user {
+            self.issued.iter().any(|one| one.id == id && self.lives(one))
+        } else {
+            self.now < handed_out.expires_at
+        }
+    }
 }

@@ -12,7 +12,9 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 #[derive(Debug, Clone, Default)]
 struct Town {
     now: Timestamp,
-    keystone: BTreeMap<String, Timestamp>,
+    keystone: BTreeMap<String, HandedOut>,
+    /// Who makes credentials now.
+    user: String,
     secret: Option<Written>,
     consumers: BTreeMap<String, Option<String>>,
     made: u32,
@@ -20,6 +22,8 @@ struct Town {
     writes: u32,
     dies_after: Option<u32>,
     log: Vec<String>,
+    /// What the Secret held whenever a pass came to its end.
+    remembered: BTreeSet<String>,
     /// What somebody else deleted: nobody can have kept it.
     taken_away: BTreeSet<String>,
 }
@@ -29,7 +33,8 @@ struct Dead;
 impl Town {
     fn new(dies_after: Option<u32>) -> Self {
         let consumers = BTreeMap::from([("ccm".to_owned(), None), ("csi".to_owned(), None)]);
-        Self { now: Timestamp::UNIX_EPOCH, dies_after, consumers, ..Self::default() }
+        let user = "ops".to_owned();
+        Self { now: Timestamp::UNIX_EPOCH, dies_after, consumers, user, ..Self::default() }
     }
 
     fn facts(&self, wish: Wish) -> Facts {
@@ -37,12 +42,15 @@ impl Town {
             now: self.now,
             wish,
             lifetime: DAY * 30,
+            user: self.user.clone(),
             issued: self
                 .keystone
                 .iter()
-                .map(|(id, end)| Issued { id: id.clone(), expires_at: Some(*end) })
+                .filter(|(_, one)| one.user == self.user)
+                .map(|(id, one)| Issued { id: id.clone(), expires_at: Some(one.expires_at) })
                 .collect(),
             written: self.secret.clone(),
+            remembered: self.remembered.clone(),
             consumers: self
                 .consumers
                 .iter()
@@ -65,7 +73,7 @@ impl Town {
     /// What holds after every write.
     fn hold(&self) {
         let lives = |id: &str| {
-            self.taken_away.contains(id) || self.keystone.get(id).is_some_and(|end| self.now < *end)
+            self.taken_away.contains(id) || self.keystone.get(id).is_some_and(|one| self.now < one.expires_at)
         };
         if let Some(secret) = &self.secret {
             assert!(lives(&secret.current), "the Secret names one that is not valid: {self:#?}");
@@ -80,10 +88,17 @@ impl Town {
             Step::Issue { expires_at, previous } => {
                 self.made += 1;
                 let id = format!("c{}", self.made);
-                self.keystone.insert(id.clone(), expires_at);
+                let user = self.user.clone();
+                self.keystone.insert(id.clone(), HandedOut { user: user.clone(), expires_at });
                 self.write(format!("make {id}"), wish)?;
-                self.secret =
-                    Some(Written { current: id.clone(), issued_at: self.now, expires_at, previous });
+                self.secret = Some(Written {
+                    current: id.clone(),
+                    user,
+                    issued_at: self.now,
+                    expires_at,
+                    previous,
+                    state: WrittenState::AsWished,
+                });
                 self.write(format!("write {id}"), wish)?;
             }
             Step::Revoke(id) => {
@@ -110,10 +125,12 @@ impl Town {
             match self.perform(step, wish) {
                 Ok(true) | Err(Dead) => {}
                 Ok(false) => {
-                    let named = self.secret.iter().flat_map(|one| one.previous.iter().chain([&one.current]));
+                    let named = self.secret.iter().flat_map(|one| one.previous.keys().chain([&one.current]));
                     let named: BTreeSet<&String> = named.collect();
-                    let orphans: Vec<_> = self.keystone.keys().filter(|id| !named.contains(id)).collect();
+                    let own = self.keystone.iter().filter(|(_, one)| one.user == self.user);
+                    let orphans: Vec<_> = own.filter(|(id, _)| !named.contains(id)).collect();
                     assert!(orphans.is_empty(), "{orphans:?} {self:#?}");
+                    self.remembered = named.into_iter().cloned().collect();
                     return;
                 }
             }
@@ -230,4 +247,55 @@ fn what_somebody_else_took_away_is_made_again() {
     town.takes_up("ccm");
     town.pass(Wish::Keep);
     assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c3"]);
+}
+
+#[test]
+fn what_no_secret_ever_held_is_deleted_although_nobody_knows_who_works_with_what() {
+    let mut town = Town::new(Some(1));
+    // Somebody of whom nobody can tell what he works with, from the first moment on.
+    let unknown = Consumer { what: "ccm".to_owned(), on: None };
+    let facts = |town: &Town| Facts { consumers: vec![unknown.clone()], ..town.facts(Wish::Keep) };
+    let step = next_step(&facts(&town));
+    assert!(town.perform(step, Wish::Keep).is_err(), "it dies before it writes the Secret");
+    assert_eq!(next_step(&facts(&town)), Step::Revoke("c1".to_owned()));
+}
+
+#[test]
+fn a_secret_that_does_not_serve_any_more_gets_another_credential() {
+    let mut town = Town::new(None);
+    town.pass(Wish::Keep);
+    town.takes_up("ccm");
+    town.secret.as_mut().unwrap().state = WrittenState::Outdated;
+    town.pass(Wish::Keep);
+    assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c1", "c2"], "ccm works with the first one still");
+    town.takes_up("ccm");
+    town.pass(Wish::Keep);
+    assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c2"]);
+}
+
+#[test]
+fn the_user_who_makes_them_may_change_and_change_back() {
+    let mut town = Town::new(None);
+    town.pass(Wish::Keep);
+    town.takes_up("ccm");
+    town.takes_up("csi");
+    town.user = "other".to_owned();
+    town.pass(Wish::Keep);
+    // What the first user made is there, and worked with: the second one cannot even see it.
+    assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c1", "c2"]);
+    town.takes_up("ccm");
+    town.pass(Wish::Keep);
+    town.user = "ops".to_owned();
+    town.pass(Wish::Keep);
+    assert_eq!(
+        town.keystone.keys().collect::<Vec<_>>(),
+        ["c1", "c2", "c3"],
+        "csi works with c1, ccm with c2"
+    );
+    town.takes_up("csi");
+    town.takes_up("ccm");
+    town.pass(Wish::Keep);
+    // c2 is its user's alone: it ends by itself.
+    assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c2", "c3"]);
+    assert!(town.secret.unwrap().previous.is_empty());
 }

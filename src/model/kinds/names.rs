@@ -17,5 +17,9 @@ pub const MACHINE: &str = "Machine";
 pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 /// What stands for the network of an OpenStack cluster and its entry.
 pub const OPENSTACK_CLUSTER: &str = "OpenStackCluster";
+/// What stands for a machine of OpenStack.
+pub const OPENSTACK_MACHINE: &str = "OpenStackMachine";
+/// What stands for a server of OpenStack, a bastion most of all.
+pub const OPENSTACK_SERVER: &str = "OpenStackServer";
 /// What machines of OpenStack are made from.
 pub const OPENSTACK_MACHINE_TEMPLATE: &str = "OpenStackMachineTemplate";

@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{CloudCredential, CloudError, CloudProject, CloudSession, Clouds, NewCredential};
-use capstan::app::reconcile::CloudPreflight;
+use capstan::app::ports::{
+    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
+};
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan::app::reconcile::preflight::preflight;
+use capstan::app::reconcile::resources::CloudCredentialsSpec;
+use capstan::app::reconcile::{CloudCredentials, CloudPreflight};
 use capstan::openstack::OpenStack;
 use capstan_live::cloud::{
     CloudFacts, Flavor, Image, Network, Questions, Quota, Resource, ServerGroup, Unanswered,
@@ -34,6 +37,7 @@ struct Memory {
 
 struct InMemory {
     project: CloudProject,
+    entrance: CloudEntrance,
     facts: CloudFacts,
     asked: Arc<Mutex<u32>>,
 }
@@ -57,7 +61,12 @@ impl Clouds for Memory {
             user: "u".to_owned(),
         };
         let facts = self.facts.lock().unwrap().clone();
-        Ok(Arc::new(InMemory { project, facts, asked: Arc::clone(&self.asked) }))
+        let entrance = CloudEntrance {
+            auth_url: "https://k/v3".to_owned(),
+            region: None,
+            interface: "public".to_owned(),
+        };
+        Ok(Arc::new(InMemory { project, entrance, facts, asked: Arc::clone(&self.asked) }))
     }
 }
 
@@ -65,6 +74,10 @@ impl Clouds for Memory {
 impl CloudSession for InMemory {
     fn project(&self) -> &CloudProject {
         &self.project
+    }
+
+    fn entrance(&self) -> &CloudEntrance {
+        &self.entrance
     }
 
     async fn ask(&self, _questions: &Questions) -> CloudFacts {
@@ -266,6 +279,33 @@ async fn a_refused_login_rejects_and_a_secret_that_is_not_there_is_not_known() {
     assert_eq!(answers[0].verdict, PreflightVerdict::NotVerifiable);
     assert!(lines(&answers[0])[0].ends_with("there is no such Secret yet"));
     assert_eq!(memory.logins.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_cluster_without_a_credential_yet_is_asked_for_with_what_will_make_it() {
+    let memory = Arc::new(Memory::default());
+    *memory.facts.lock().unwrap() = facts(5);
+    let mut world = world(memory.clone(), &["peu01"], "good");
+    world.live.remove("Secret", "peu01-cloud-config");
+    world.cloud_credentials = Arc::new(CloudCredentials::new(memory.clone()));
+    world.fleet.lock().unwrap().spec.cloud_credentials = vec![CloudCredentialsSpec {
+        clusters: vec!["gauss/*".to_owned()],
+        cloud: "openstack".to_owned(),
+        namespace: "capstan-clouds".to_owned(),
+        secret: "eu".to_owned(),
+        lifetime: std::time::Duration::from_secs(2_592_000),
+    }];
+    world.write("gauss/peu01/capstan.yaml", "cloud: openstack\n");
+    world.status_store.posted().put_secret("capstan-clouds", "eu", "clouds.yaml", "maker");
+    let answers = judge(&world, &["peu01"]).await;
+    assert_eq!(*memory.logins.lock().unwrap(), ["maker"]);
+    assert_eq!(answers[0].reasons[0].kind, "QuotaExceeded");
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+    // The maker's login is not the folder's fault.
+    world.status_store.posted().put_secret("capstan-clouds", "eu", "clouds.yaml", "refused");
+    let answers = judge(&world, &["peu01"]).await;
+    assert_eq!(answers[0].verdict, PreflightVerdict::NotVerifiable);
+    assert_eq!(answers[0].reasons[0].kind, "CloudLoginRefused");
 }
 
 /// The whole walk on the services themselves, with the folder's own Secret.

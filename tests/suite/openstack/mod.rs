@@ -11,6 +11,7 @@
 
 mod heads;
 mod keeper;
+mod lives;
 mod orc;
 mod real;
 mod renewing;

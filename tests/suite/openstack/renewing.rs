@@ -1,9 +1,10 @@
 //! Application credentials on Keystone itself: the steps that are decided, performed by somebody who dies between them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan::app::ports::{CloudError, CloudSession};
-use capstan_live::credentials::{Consumer, Facts, Step, Wish, Written, next_step};
+use capstan_live::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState, next_step};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
@@ -29,7 +30,9 @@ impl Holder {
             wish,
             lifetime: SignedDuration::from_hours(720),
             issued: self.session.credentials("capstan-org-peu01-capo").await.unwrap(),
+            user: self.session.project().user.clone(),
             written: self.written.as_ref().map(|(written, _)| written.clone()),
+            remembered: BTreeSet::new(),
             consumers: self
                 .consumer
                 .iter()
@@ -54,7 +57,14 @@ impl Holder {
                     if dead() {
                         return false;
                     }
-                    let written = Written { current: new.id, issued_at: self.now, expires_at, previous };
+                    let written = Written {
+                        current: new.id,
+                        user: self.session.project().user.clone(),
+                        issued_at: self.now,
+                        expires_at,
+                        previous,
+                        state: WrittenState::AsWished,
+                    };
                     self.written = Some((written, new.secret.expose_secret().to_owned()));
                 }
                 Step::Revoke(id) => self.session.revoke(&id).await.unwrap(),

@@ -6,11 +6,15 @@
 mod adopting;
 mod applying;
 mod cloud_objects;
+mod credential_lives;
+mod credential_town;
+mod credentials;
 mod doubting;
 mod dying;
 mod fake;
 mod fencing;
 mod judging;
+mod keystone;
 mod looping;
 mod machines;
 mod moving;

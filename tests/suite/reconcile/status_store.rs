@@ -11,7 +11,7 @@ use capstan::app::reconcile::ports::{
 use capstan::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 use capstan_live::applying::Refusal;
 use futures_util::stream::BoxStream;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 #[derive(Default)]
 pub(crate) struct Posted {
@@ -26,6 +26,8 @@ pub(crate) struct Posted {
     pub(crate) dies_after: Option<usize>,
     /// How many were refused.
     pub(crate) refused: usize,
+    /// Secrets that a Fleet names, by namespace and name; one that is not here holds nothing.
+    secrets: BTreeMap<(String, String), BTreeMap<String, SecretString>>,
     /// What another process does to a ManagedCluster once its request was taken away.
     pub(crate) meanwhile: Option<Meanwhile>,
 }
@@ -34,6 +36,17 @@ pub(crate) struct Posted {
 pub(crate) type Meanwhile = Box<dyn FnOnce(&mut ClusterRecord) + Send>;
 
 impl Posted {
+    /// Puts a Secret there that holds a text.
+    pub(crate) fn put_secret(&mut self, namespace: &str, name: &str, key: &str, text: &str) {
+        let data = BTreeMap::from([(key.to_owned(), SecretString::from(text))]);
+        self.secrets.insert((namespace.to_owned(), name.to_owned()), data);
+    }
+
+    /// What one of these Secrets holds.
+    pub(crate) fn text(&self, namespace: &str, name: &str, key: &str) -> String {
+        self.secrets[&(namespace.to_owned(), name.to_owned())][key].expose_secret().to_owned()
+    }
+
     /// One write more, or none any more.
     fn write(&mut self) -> Result<(), StatusStoreError> {
         match &mut self.dies_after {
@@ -198,10 +211,11 @@ impl StatusStore for FakeStatusStore {
 
     async fn secret(
         &self,
-        _namespace: &str,
-        _name: &str,
+        namespace: &str,
+        name: &str,
     ) -> Result<Option<BTreeMap<String, SecretString>>, StatusStoreError> {
-        Ok(Some(BTreeMap::new()))
+        let secrets = &self.posted().secrets;
+        Ok(Some(secrets.get(&(namespace.to_owned(), name.to_owned())).cloned().unwrap_or_default()))
     }
 
     async fn note_cluster(&self, record: &ClusterRecord, note: &Note) {

@@ -22,8 +22,8 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, Ports, ReconcileOutcome,
-    ReconcileRequest, Trial, Underway, reconcile,
+    CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, Ports,
+    ReconcileOutcome, ReconcileRequest, Trial, Underway, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -62,6 +62,7 @@ pub(crate) struct World {
     /// From no host, unless a test says so.
     pub(crate) downloads: Mutex<Downloads>,
     pub(crate) cloud_preflight: Arc<CloudPreflight>,
+    pub(crate) cloud_credentials: Arc<CloudCredentials>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -156,6 +157,7 @@ impl World {
             fleet: Mutex::new(fleet()),
             downloads: Mutex::new(super::providers::downloads(&[], clock.clone())),
             cloud_preflight: Arc::default(),
+            cloud_credentials: Arc::default(),
             underway: Arc::default(),
             clock,
             kinds: Arc::default(),
@@ -230,6 +232,7 @@ impl World {
             operators: Arc::clone(&self.operators),
             downloads: self.downloads.lock().unwrap().clone(),
             cloud_preflight: Arc::clone(&self.cloud_preflight),
+            cloud_credentials: Arc::clone(&self.cloud_credentials),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),
@@ -464,6 +467,7 @@ fn fleet() -> FleetRecord {
                 adopt: Adopt::Preview,
                 create_clusters: CreateClusters::Recorded,
             },
+            cloud_credentials: Vec::new(),
             suspend: false,
         },
         status: FleetStatus::default(),

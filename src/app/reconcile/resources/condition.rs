@@ -40,6 +40,8 @@ pub enum ConditionType {
     Stalled,
     /// Something is being done or waited for.
     Reconciling,
+    /// The Secrets with the cluster's own credentials of its cloud hold valid ones.
+    CredentialsPublished,
     /// The source was read in the last reconciliation (of a Fleet).
     SourceReady,
 }

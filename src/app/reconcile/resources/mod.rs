@@ -3,10 +3,12 @@
 //! Specs are parsed values (`k8s` reads them from the custom resources); statuses are exactly what stands in
 //! the custom resources, so `k8s` embeds them as they are.
 
+mod cloud_credentials;
 mod condition;
 mod spec;
 mod status;
 
+pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret};
 pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
 pub use spec::{
     Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,

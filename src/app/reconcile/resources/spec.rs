@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capstan_model::ids::ClusterId;
 
+use super::cloud_credentials::CloudCredentialsSpec;
 use crate::app::ports::ServiceAccount;
 
 /// `Fleet.spec`, parsed.
@@ -25,6 +26,8 @@ pub struct FleetSpec {
     pub service_account: ServiceAccountSpec,
     /// What is not done without being asked.
     pub guards: Guards,
+    /// Clouds whose credentials are made for clusters; none by default.
+    pub cloud_credentials: Vec<CloudCredentialsSpec>,
     /// Nothing is applied and nothing is judged.
     pub suspend: bool,
 }

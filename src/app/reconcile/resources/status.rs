@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cloud_credentials::CloudCredentialsStatus;
 use super::condition::{Conditions, whole_second};
 
 /// How many machines stand in a status.
@@ -52,6 +53,9 @@ pub struct ManagedClusterStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub templates: Vec<KeptTemplate>,
+    /// The credentials that were made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cloud_credentials: Option<CloudCredentialsStatus>,
     /// How the machines stand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout: Option<RolloutStatus>,

@@ -1,0 +1,19 @@
+//! Which cloud a cluster stands in.
+
+use capstan_model::ids::ClusterId;
+use capstan_plan::cluster::Cluster;
+use capstan_plan::settings::CloudName;
+
+use super::Fleet;
+use super::refused::Refused;
+
+impl Fleet {
+    /// The cloud that a cluster says it stands in, without reading its manifests.
+    ///
+    /// # Errors
+    /// A `capstan.yaml` that cannot be read.
+    pub fn cloud(&self, id: &ClusterId) -> Result<Option<CloudName>, Refused> {
+        let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
+        Ok(settings.and_then(|settings| settings.cloud))
+    }
+}

@@ -1,0 +1,40 @@
+//! Application credentials of a cluster's own: made in Keystone, written as Secrets beside its `Cluster`, renewed, and
+//! taken away with it.
+//!
+//! *Expected flow* of one look at one cluster ([`pass`]): who asks and who opens ([`asked`]); the two Secrets are read
+//! with the rights of the folder's account; where anything of them is due, or nobody looked for an hour, the maker's
+//! credential is read and logged in with ([`clouds`]); then the domain decides step by step
+//! ([`capstan_live::credentials`]), and each step is performed and everything looked at again ([`life`]).
+//!
+//! *Guarantees*, however often whoever performs the steps dies: the domain's; and that nothing is made in Keystone of
+//! which the API server has not said that its Secret may be written. A cloud that is away costs its clusters one bounded
+//! wait, and the others nothing: for a while nobody asks it again. No byte of a credential stands in a log line, message
+//! or status.
+//!
+//! *Caveat*: what the cloud's controller inside of the cluster works with nobody can see from here. So the credential
+//! that it had is kept until it ends, or until somebody says by an annotation which one is worked with
+//! ([`secret::IN_USE`]).
+//!
+//! | file | |
+//! |---|---|
+//! | `asked` | which cluster asks for credentials of which cloud, and which Secrets are Capstan's then |
+//! | `purpose` | the two credentials: names of their Secrets, and what lies in them |
+//! | `secret` | what a Secret says of its credential |
+//! | `consumers` | who works with it |
+//! | `clouds` | logins, and clouds that are away |
+//! | `life` | facts, decision, effect, of one credential |
+//! | `told` | condition and status |
+//! | `pass` | a cluster's turn |
+
+mod asked;
+mod clouds;
+mod consumers;
+mod life;
+mod pass;
+mod purpose;
+mod secret;
+mod told;
+mod trouble;
+
+pub(super) use asked::{Asked, asked, bears_mark, reserved};
+pub use clouds::CloudCredentials;

@@ -1,0 +1,171 @@
+//! A Keystone in memory: users by their `clouds.yaml`, application credentials, and ways not to answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use capstan::app::ports::{
+    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
+};
+use capstan_live::cloud::{CloudFacts, Questions};
+use capstan_live::credentials::Issued;
+use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// An application credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Credential {
+    pub(crate) name: String,
+    pub(crate) user: String,
+    pub(crate) expires_at: Timestamp,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) credentials: BTreeMap<String, Credential>,
+    /// When each one that was ever made ends.
+    pub(crate) ever: BTreeMap<String, Timestamp>,
+    /// What somebody else deleted.
+    pub(crate) taken_away: Vec<String>,
+    /// It answers nothing.
+    pub(crate) is_away: bool,
+    /// It takes connections, and never answers.
+    pub(crate) hangs: bool,
+    /// It makes the next one, and its answer is lost.
+    pub(crate) loses_answer: bool,
+    /// Logins and calls that reached it, or would have.
+    pub(crate) asked: u32,
+    pub(crate) auth_url: String,
+}
+
+pub(crate) struct FakeKeystone {
+    state: Mutex<State>,
+    clock: Arc<dyn Clock>,
+}
+
+impl FakeKeystone {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+        let state = State { auth_url: "https://keystone.example.com:5000/v3".to_owned(), ..State::default() };
+        Arc::new(Self { state: Mutex::new(state), clock })
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// Ids of all that a user has.
+    pub(crate) fn ids(&self, user: &str) -> Vec<String> {
+        let state = self.state();
+        state.credentials.iter().filter(|(_, one)| one.user == user).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Somebody else deletes one.
+    pub(crate) fn take_away(&self, id: &str) {
+        let mut state = self.state();
+        state.credentials.remove(id);
+        state.taken_away.push(id.to_owned());
+    }
+
+    async fn ask(&self) -> Result<(), CloudError> {
+        let (is_away, hangs) = {
+            let mut state = self.state();
+            state.asked += 1;
+            (state.is_away, state.hangs)
+        };
+        if hangs {
+            std::future::pending::<()>().await;
+        }
+        if is_away { Err(unanswered("answers 503")) } else { Ok(()) }
+    }
+}
+
+fn unanswered(reason: &str) -> CloudError {
+    CloudError::Unanswered { host: "keystone.example.com:5000".to_owned(), reason: reason.to_owned() }
+}
+
+/// The Clouds of a process, which knows one Keystone.
+pub(crate) struct FakeClouds(pub(crate) Arc<FakeKeystone>);
+
+struct Session {
+    keystone: Arc<FakeKeystone>,
+    project: CloudProject,
+    entrance: CloudEntrance,
+}
+
+#[async_trait]
+impl Clouds for FakeClouds {
+    fn may_ask(&self) -> bool {
+        false
+    }
+
+    async fn log_in(&self, credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
+        self.0.ask().await?;
+        let user = credential.clouds_yaml.expose_secret().to_owned();
+        if user.starts_with("refused") {
+            return Err(CloudError::Refused { host: "keystone.example.com:5000".to_owned(), status: 401 });
+        }
+        let auth_url = self.0.state().auth_url.clone();
+        let project = CloudProject {
+            keystone: "keystone.example.com:5000".to_owned(),
+            region: Some("RegionOne".to_owned()),
+            project: "project".to_owned(),
+            user,
+        };
+        let entrance =
+            CloudEntrance { auth_url, region: project.region.clone(), interface: "public".to_owned() };
+        Ok(Arc::new(Session { keystone: Arc::clone(&self.0), project, entrance }))
+    }
+}
+
+#[async_trait]
+impl CloudSession for Session {
+    fn project(&self) -> &CloudProject {
+        &self.project
+    }
+
+    fn entrance(&self) -> &CloudEntrance {
+        &self.entrance
+    }
+
+    async fn ask(&self, _questions: &Questions) -> CloudFacts {
+        unreachable!("no preflight asks here")
+    }
+
+    async fn credentials(&self, beginning: &str) -> Result<Vec<Issued>, CloudError> {
+        self.keystone.ask().await?;
+        let beginning = format!("{beginning}-");
+        let state = self.keystone.state();
+        let own = state.credentials.iter().filter(|(_, one)| one.user == self.project.user);
+        let named = own.filter(|(_, one)| one.name.starts_with(&beginning));
+        Ok(named.map(|(id, one)| Issued { id: id.clone(), expires_at: Some(one.expires_at) }).collect())
+    }
+
+    async fn issue(&self, name: &str, expires_at: Timestamp) -> Result<NewCredential, CloudError> {
+        self.keystone.ask().await?;
+        let now = self.keystone.clock.now();
+        let mut state = self.keystone.state();
+        assert!(name.len() <= 255 && now < expires_at, "{name} {expires_at}");
+        let user = self.project.user.clone();
+        if state.credentials.values().any(|one| one.name == name && one.user == user) {
+            return Err(CloudError::Unusable("Keystone answers 409".to_owned()));
+        }
+        let id = format!("c{}", state.ever.len() + 1);
+        state.ever.insert(id.clone(), expires_at);
+        state.credentials.insert(id.clone(), Credential { name: name.to_owned(), user, expires_at });
+        if std::mem::take(&mut state.loses_answer) {
+            return Err(unanswered("cannot be reached: connection reset"));
+        }
+        Ok(NewCredential { secret: SecretString::from(format!("s3cr3t-of-{id}")), id })
+    }
+
+    async fn revoke(&self, id: &str) -> Result<(), CloudError> {
+        self.keystone.ask().await?;
+        let mut state = self.keystone.state();
+        assert!(
+            state.credentials.get(id).is_none_or(|one| one.user == self.project.user),
+            "{id} is another user's"
+        );
+        state.credentials.remove(id);
+        Ok(())
+    }
+}
