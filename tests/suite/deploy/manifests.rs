@@ -33,7 +33,7 @@ fn kustomizations_are_accepted_by_a_real_api_server() {
             "namespace.yaml",
             &["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"],
         ),
-        ("clouds", "namespace.yaml", &["Namespace", "Role", "RoleBinding"]),
+        ("clouds", "clouds/namespace.yaml", &["Namespace", "Role", "RoleBinding"]),
         ("providers/definitions", "namespace.yaml", &["CustomResourceDefinition"]),
         (
             "bot",

@@ -38,7 +38,9 @@ impl<'c> Town<'c> {
         let seed: u64 = rand::random();
         eprintln!("seed {seed}");
         reconciler::install(&plane);
-        plane.apply(&reconciler::deployed("clouds/rbac.yaml"));
+        for file in ["clouds/namespace.yaml", "clouds/rbac.yaml"] {
+            plane.apply(&reconciler::deployed(file));
+        }
         reconciler::prepare_namespace(&plane, CUSTOMER);
         let (repository, folder) = (TestRepository::new(), tempfile::tempdir().unwrap());
         let uid = plane.uid();
