@@ -23,7 +23,7 @@ pub(super) enum Standing {
 }
 
 /// Before what a create died of: <https://github.com/k-orc/openstack-resource-controller>, `internal/controllers/*/actuator.go`.
-const CREATING: &str = "creating resource: ";
+const CREATING: &str = "invalid configuration creating ";
 
 /// What Go says of a connection that died, or never was: of the network, and not of the service.
 const DIED: [&str; 14] = [
@@ -85,11 +85,12 @@ pub(super) fn standing(live: &Value) -> Standing {
     }
 }
 
-/// Whether the create that a controller gave up died of its connection: `invalid configuration creating resource: Post
+/// Whether the create that a controller gave up died of its connection: `invalid configuration creating image: Post
 /// "https://glance/v2/images": read: connection reset by peer`. Words of a service stand in no such place.
 fn died_in_its_create(condition: &Value) -> bool {
     let cause = || {
-        let (_, request) = text(condition, "/message")?.split_once(CREATING)?;
+        // `resource`, or what it is.
+        let (_what, request) = text(condition, "/message")?.strip_prefix(CREATING)?.split_once(": ")?;
         let (method, rest) = request.split_once(" \"")?;
         let (_, cause) = rest.split_once("\": ")?;
         matches!(method, "Post" | "Put").then_some(cause.trim_end())

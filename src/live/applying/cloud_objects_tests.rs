@@ -18,8 +18,9 @@ fn image(generation: i64, id: &str, conditions: &[(&str, &str, &str, &str, i64)]
 fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generation() {
     let reset = "invalid configuration creating resource: Post \"http://127.0.0.1:9292/v2/images\": read tcp 127.0.0.1:5->127.0.0.1:9292: read: connection reset by peer";
     let refused_by_host = "invalid configuration creating resource: Post \"http://127.0.0.1:9292/v2/images\": dial tcp 127.0.0.1:9292: connect: connection refused";
-    let timed_out = "invalid configuration creating resource: Post \"http://c/v2/images\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
-    let closed = "invalid configuration creating resource: Post \"http://c/v2/images\": EOF";
+    let timed_out = "invalid configuration creating image: Post \"http://c/v2/images\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+    let closed = "invalid configuration creating Keypair: Post \"http://c/v2/images\": EOF";
+    let updated = "invalid configuration updating resource: Patch \"http://c/v2/images/i\": EOF";
     let told_by_service = "invalid configuration creating resource: Expected HTTP response code [201] when accessing [POST http://c/v2/images], but got 409 instead: connection refused";
     let not_trusted = "invalid configuration creating resource: Post \"https://c/v2/images\": tls: failed to verify certificate: x509: certificate signed by unknown authority";
     let refused = |words: &str| Standing::Refused(words.to_owned());
@@ -95,6 +96,10 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", closed, 1)]),
             Standing::Lost(format!("InvalidConfiguration: {closed}")),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", updated, 1)]),
+            refused(&format!("InvalidConfiguration: {updated}")),
         ),
         // What is said of a connection is no word of the network where a service or a person says it.
         (

@@ -40,7 +40,7 @@ spec:
   resource: {visibility: private}
 ";
 
-const RESET: &str = "invalid configuration creating resource: Post \"http://glance/v2/images\": read tcp 127.0.0.1:5->127.0.0.1:9292: read: connection reset by peer";
+const RESET: &str = "invalid configuration creating image: Post \"http://glance/v2/images\": read tcp 127.0.0.1:5->127.0.0.1:9292: read: connection reset by peer";
 
 fn world() -> World {
     let world = World::new();

@@ -214,7 +214,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
 
     // Its create died: it is counted, and deleted; whoever is killed then forgets neither.
     let first = orc.uid();
-    let died = "invalid configuration creating resource: Post \"http://127.0.0.1:9292/v2/images\": dial tcp 127.0.0.1:9292: connect: connection refused";
+    let died = "invalid configuration creating image: Post \"http://127.0.0.1:9292/v2/images\": dial tcp 127.0.0.1:9292: connect: connection refused";
     orc.says(None, ["Progressing", "False", "InvalidConfiguration", died]);
     let image = |status: &capstan::app::reconcile::resources::ManagedClusterStatus| {
         status.inventory.objects().iter().find(|object| object.kind == "Image").cloned()
