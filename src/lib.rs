@@ -59,6 +59,7 @@
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `app/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
+//! | how services come into a cluster, and how they stand | `live/services` (decide), `app/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `app/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |

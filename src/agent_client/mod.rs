@@ -49,7 +49,7 @@ use self::signed_archive::Signed;
 
 pub use self::archive::Fetched;
 pub use self::outbox::OutboxLimits;
-pub use self::speak::BotSource;
+pub use self::speak::{BotSource, rollout_report};
 
 /// How an agent is set up.
 pub struct AgentOptions {

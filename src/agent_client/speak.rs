@@ -10,6 +10,7 @@ use capstan_live::agent::{
     PreflightVerdict as WireVerdict, Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
 };
 use capstan_live::rollout::observed::{self, State, Verdict};
+use capstan_live::services::SummaryState;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
@@ -178,8 +179,24 @@ fn cluster_answer(answer: &PreflightAnswer, most_reasons: usize, most_names: usi
     }
 }
 
-/// Nothing is done before everything is applied: what is withheld has not even begun.
+/// A rollout is done once its machines are and what runs inside the cluster is ready.
 fn state(report: &ClusterReport) -> RolloutState {
+    let services = report.services.as_ref().map(|services| services.state);
+    match (state_of_machines(report), services) {
+        (RolloutState::Done | RolloutState::Rolling | RolloutState::Waiting, Some(SummaryState::Stuck))
+            if report.outcome == Outcome::Applied =>
+        {
+            RolloutState::Stuck
+        }
+        (RolloutState::Done, Some(SummaryState::Progressing | SummaryState::Unknown)) => {
+            RolloutState::Rolling
+        }
+        (machines, _) => machines,
+    }
+}
+
+/// Nothing is done before everything is applied: what is withheld has not even begun.
+fn state_of_machines(report: &ClusterReport) -> RolloutState {
     match report.outcome {
         Outcome::Refused => return RolloutState::Refused,
         Outcome::Failed => return RolloutState::Stuck,
@@ -197,7 +214,8 @@ fn state(report: &ClusterReport) -> RolloutState {
     }
 }
 
-fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option<RolloutReport> {
+/// How a cluster stands, in the words of the wire, under an id that only a place holder is; `None` never, but for that.
+pub fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option<RolloutReport> {
     let verdict = report.verdict.as_ref();
     let counts = verdict.map(Verdict::counts).unwrap_or_default();
     let decisive = verdict.and_then(Verdict::decisive);
@@ -209,6 +227,9 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
         State::Rolling => verdict.counts().wanted == 0,
         State::Done | State::Unknown => false,
     };
+    let services = report.services.as_ref().filter(|services| services.state != SummaryState::Done);
+    let machines_are_done = verdict.is_none_or(|verdict| verdict.state == State::Done);
+    let of_services = services.filter(|_| machines_are_done).map(|services| Words::new(&services.words));
     let mut reasons = reasons(&report.refused, REASONS);
     if report.outcome == Outcome::Waiting {
         // What passes by itself is nobody's error.
@@ -225,7 +246,7 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
         state,
         observed_at: report.at,
         since: decisive.and_then(|owner| owner.since),
-        words: verdict.filter(has_words).map(says),
+        words: verdict.filter(has_words).map(says).or(of_services),
         reasons,
         wanted: counts.wanted,
         ready: counts.up_to_date.min(counts.wanted),
@@ -290,6 +311,7 @@ mod tests {
             outcome,
             refused: vec![],
             phase,
+            services: None,
             verdict: state.map(|state| Verdict { state, owners: vec![], machines: vec![] }),
             names: TemplateNames::default(),
             at: jiff::Timestamp::UNIX_EPOCH,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use capstan_live::services::{SummaryState, summary};
 use capstan_model::ids::ClusterId;
 
 use crate::app::reconcile::ports::FleetKey;
@@ -93,7 +94,11 @@ fn state(ended: &Ended, status: &ManagedClusterStatus) -> &'static str {
             match status.phase {
                 Some(Phase::ControlPlane) => "ControlPlane",
                 Some(Phase::Workers) => "Workers",
-                Some(Phase::Done) => "Done",
+                Some(Phase::Done) => match summary(&status.services).map(|services| services.state) {
+                    None | Some(SummaryState::Done) => "Done",
+                    Some(SummaryState::Progressing | SummaryState::Unknown) => "Waiting",
+                    Some(SummaryState::Stuck) => "Stuck",
+                },
                 None => "Unknown",
             }
         }

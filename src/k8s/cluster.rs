@@ -21,6 +21,8 @@ pub(super) struct List<'l> {
     /// All where `None`.
     pub(super) namespace: Option<&'l str>,
     pub(super) labels: &'l [(&'l str, &'l str)],
+    /// A field selector.
+    pub(super) fields: Option<&'static str>,
     /// How many objects one page holds.
     pub(super) page: &'static str,
     pub(super) part: Listed,
@@ -51,13 +53,25 @@ pub struct KubeCluster {
     pub(super) discovery: Arc<Discovery>,
     /// How many single namespaces may be watched for a kind that may not be watched whole.
     pub(super) namespace_watches: usize,
+    /// How many pages of one list are read.
+    most_pages: usize,
 }
 
 impl KubeCluster {
     /// The management cluster of a connection. What may not be watched whole is not watched at all.
     pub fn new(connection: &Connection) -> Self {
-        let rest = connection.rest.clone();
-        Self { discovery: Arc::new(Discovery::new(rest.clone())), rest, namespace_watches: 0 }
+        Self::of(connection.rest.clone())
+    }
+
+    /// The cluster behind an API server.
+    pub(super) fn of(rest: Rest) -> Self {
+        let discovery = Arc::new(Discovery::new(rest.clone()));
+        Self { discovery, rest, namespace_watches: 0, most_pages: usize::MAX }
+    }
+
+    /// Of one list so many pages are read at most; one that is longer is an error.
+    pub(super) fn with_most_pages(self, most_pages: usize) -> Self {
+        Self { most_pages, ..self }
     }
 
     /// Of kinds that may not be watched whole, so many namespaces are watched at most, all kinds together.
@@ -108,7 +122,7 @@ impl KubeCluster {
         list: &List<'_>,
         read: impl Fn(Value) -> Option<T> + Send + Sync,
     ) -> Result<Vec<T>, LiveError> {
-        let List { kind, namespace, labels, page, part } = *list;
+        let List { kind, namespace, labels, fields, page, part } = *list;
         let doing = match namespace {
             Some(namespace) => format!("listing {kind} in {namespace}"),
             None => format!("listing {kind}"),
@@ -121,6 +135,7 @@ impl KubeCluster {
         let mut found: Vec<T> = Vec::new();
         let mut next: Option<String> = None;
         let mut tries = 0;
+        let mut pages = 0_usize;
         loop {
             let call = |served: &Served| {
                 let mut call = Call::new(&doing, by, Method::GET, served.path(namespace))
@@ -128,6 +143,9 @@ impl KubeCluster {
                     .accept(part.media_type());
                 if !selector.is_empty() {
                     call = call.query("labelSelector", &selector);
+                }
+                if let Some(fields) = fields {
+                    call = call.query("fieldSelector", fields);
                 }
                 Ok(match &next {
                     Some(token) => call.query("continue", token),
@@ -161,6 +179,11 @@ impl KubeCluster {
             }
             if next.is_none() {
                 return Ok(found);
+            }
+            pages += 1;
+            if pages >= self.most_pages {
+                let reason = format!("the list is longer than {pages} pages of {page} objects");
+                return Err(LiveError::Unreachable { doing, reason });
             }
         }
     }

@@ -76,12 +76,20 @@ impl ManagementCluster for KubeCluster {
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> Result<Vec<Value>, LiveError> {
-        let list = List { kind, namespace, labels, page: PAGE, part: Listed::Whole };
+        let list = List { kind, namespace, labels, fields: None, page: PAGE, part: Listed::Whole };
         self.list_as(by, &list, Some).await
     }
 
     async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
-        let list = List { kind, namespace: Some(namespace), labels: &[], page: PAGE, part: Listed::Metadata };
+        let part = Listed::Metadata;
+        let list = List { kind, namespace: Some(namespace), labels: &[], fields: None, page: PAGE, part };
+        self.list_as(by, &list, Some).await
+    }
+
+    async fn warnings(&self, by: &As, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let kind = ApiKind::of_version("v1", "Event");
+        let (fields, part) = (Some("type=Warning"), Listed::Whole);
+        let list = List { kind: &kind, namespace: Some(namespace), labels: &[], fields, page: PAGE, part };
         self.list_as(by, &list, Some).await
     }
 

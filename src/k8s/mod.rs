@@ -17,8 +17,10 @@ mod rest;
 mod status_store;
 mod take_over;
 mod watch;
+mod workload_clusters;
 
 pub use cluster::KubeCluster;
 pub use connect::{ConnectError, Connection, connect};
 pub use lease::{KubeLease, KubeLeases, Timing};
 pub use status_store::KubeStatusStore;
+pub use workload_clusters::KubeWorkloadClusters;

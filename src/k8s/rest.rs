@@ -17,7 +17,7 @@ use url::form_urlencoded;
 
 use crate::app::ports::{As, LiveError};
 
-/// How large an answer may be; a page of 500 objects is far below.
+/// How large an answer of the management cluster may be; a page of 500 objects is far below.
 const LARGEST_ANSWER: usize = 256 << 20;
 
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -124,12 +124,19 @@ impl Answer {
 pub(super) struct Rest {
     client: Client,
     patience: Duration,
+    /// Bytes of an answer.
+    largest: usize,
 }
 
 impl Rest {
     /// `patience` is how long a request may take in all, waiting for a turn and retries included.
     pub(super) const fn new(client: Client, patience: Duration) -> Self {
-        Self { client, patience }
+        Self { client, patience, largest: LARGEST_ANSWER }
+    }
+
+    /// The same, of a server that may be a stranger's: answers are at most so large.
+    pub(super) fn with_largest(self, bytes: usize) -> Self {
+        Self { largest: bytes, ..self }
     }
 
     /// The answer, whatever it is.
@@ -137,7 +144,7 @@ impl Rest {
         let whole = async {
             let response = self.start(call).await?;
             let status = response.status();
-            let body = Limited::new(response.into_body(), LARGEST_ANSWER);
+            let body = Limited::new(response.into_body(), self.largest);
             let bytes =
                 body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
             Ok(Answer { status, body: read_body(status, &bytes.to_bytes(), call)? })
@@ -161,7 +168,7 @@ impl Rest {
                 return Ok(response);
             }
             let status = response.status();
-            let body = Limited::new(response.into_body(), LARGEST_ANSWER);
+            let body = Limited::new(response.into_body(), self.largest);
             let bytes =
                 body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
             Err(call.refused(&Answer { status, body: read_body(status, &bytes.to_bytes(), call)? }))

@@ -13,6 +13,7 @@
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
 //! | [`cloud`] | what a change asks of an OpenStack cloud, and whether the cloud can give it | `live_objects`, `rollout` |
 //! | [`installing`] | providers: who installs them, what is said of them, when they may go, what is done next | `applying`, `live_objects`, `rollout` |
+//! | [`services`] | services inside a cluster: whose turn it is, how each one stands, what of the cloud is in the way | `applying`, `installing`, `live_objects`, `rollout` |
 
 pub mod agent;
 pub mod applying;
@@ -23,3 +24,4 @@ pub mod installing;
 pub mod kept_tree;
 pub mod live_objects;
 pub mod rollout;
+pub mod services;

@@ -1,7 +1,7 @@
 //! Every metric that the programs have: what kind it is, which labels it has, what it says.
 //!
 //! Names and units follow Prometheus' conventions (<https://prometheus.io/docs/practices/naming/>). Values of labels
-//! come from closed sets, or are kinds and Fleets, which are few; a cluster is never a label. Who counts writes the name
+//! come from closed sets, or are kinds, Fleets and names of services, which are few; a cluster is never a label. Who counts writes the name
 //! where something happens; a test holds all of those, the docs, the board and the alerts against this table.
 
 /// What a metric does over time.
@@ -204,6 +204,12 @@ pub const METRICS: &[Metric] = &[
     ),
     counter(RECONCILER, "capstan_applied_objects_total", &["kind"], "Objects that were written, by kind"),
     counter(RECONCILER, "capstan_deleted_objects_total", &["kind"], "Objects that were deleted, by kind"),
+    counter(
+        RECONCILER,
+        "capstan_service_failures_total",
+        &["service", "cause"],
+        "Services inside clusters that came to need somebody, or could not be seen, by their names in capstan.yaml and by cause",
+    ),
     histogram(
         RECONCILER,
         "capstan_preflight_duration_seconds",

@@ -11,13 +11,13 @@ use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
 use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway,
+    CloudCredentials, CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway, Workloads,
 };
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore};
+use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore, KubeWorkloadClusters};
 use capstan::openstack::OpenStack;
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::state_folder::{LockedFolder, NoteFile};
@@ -89,6 +89,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
                 clouds.clone(),
                 Arc::new(NoteFile::clouds(&config.state_dir)),
             )),
+            workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters))),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),

@@ -46,6 +46,7 @@ mod render_reads;
 mod renders;
 mod retirement;
 mod service_step;
+mod services;
 mod sources;
 mod step_facts;
 mod valued;
@@ -90,6 +91,8 @@ pub use read_beside::read_beside;
 pub use refused::Refused;
 pub use releases::{PastRelease, consents};
 pub use render_reads::{NoWatch, RenderReads, WatchRenders};
+pub use services::ClusterServices;
+
 pub use written_inputs::{Misread, WrittenInputs};
 pub(in crate::app) use written_tree::WrittenTree;
 

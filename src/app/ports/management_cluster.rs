@@ -332,6 +332,8 @@ pub trait ManagementCluster: Send + Sync {
     ) -> Result<Vec<Value>, LiveError>;
     /// All objects of a kind in a namespace, of each its `apiVersion`, `kind` and `metadata` alone.
     async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError>;
+    /// The Events of type `Warning` in a namespace (`v1`).
+    async fn warnings(&self, by: &As, namespace: &str) -> Result<Vec<Value>, LiveError>;
     /// Server-side apply with the one field manager `capstan`; gives the object as the API server then has it,
     /// or, in a dry run, would have it.
     async fn apply(

@@ -27,6 +27,7 @@ mod repository_name;
 mod retention;
 mod sign_in;
 mod wave_webhook;
+mod workload_clusters;
 mod workspace;
 
 pub use agents::{
@@ -76,6 +77,7 @@ pub use repository_name::RepositoryName;
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
+pub use workload_clusters::{KubeconfigRefused, NoWorkloadClusters, WorkloadClusters};
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

@@ -75,9 +75,11 @@ impl Reconciliation<'_> {
         self.remember(observed, &changes);
         self.note_survivors(observed, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
-        let plan = plan(&observed.objects, &changes, &observed.live, verdict);
+        let mut plan = plan(&observed.objects, &changes, &observed.live, verdict);
         self.status.phase = Some(plan.phase.into());
-        self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
+        let of_services = self.hold_back(observed, &changes, &mut plan).await;
+        self.status.withheld =
+            plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
         // Whoever may not watch the objects of a cloud looks again.
         self.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
         let hands = Hands { adopted, let_go, later: trial.later };
@@ -86,6 +88,10 @@ impl Reconciliation<'_> {
             self.save().await?;
         }
         drop(held);
+        let waits = self.bring_first(observed, &plan).await?;
+        if !waits.is_empty() {
+            return Ok(Ended::Waiting(waits));
+        }
         self.perform(observed, &plan, &hands).await
     }
 

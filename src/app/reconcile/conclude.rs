@@ -4,20 +4,19 @@ use capstan_live::rollout::observed::Verdict;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
-use capstan_model::wording::sentence;
 use jiff::Timestamp;
 
 use super::outcome::Ended;
 use super::ports::{ClusterReport, FleetRecord, Note, Outcome, Tone};
 use super::reason::Reason;
 use super::resources::{
-    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
+    ConditionStatus, ConditionType, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
 };
+use super::says::Says;
+use super::services::{self, ServicesFound};
 
 /// How many reasons stand in a status.
 const REASONS: usize = 20;
-/// The longest message of a condition, in characters.
-const LONGEST: usize = 1024;
 
 /// What a reconciliation found, to be put into words.
 pub(super) struct Found<'a> {
@@ -30,6 +29,8 @@ pub(super) struct Found<'a> {
     pub(super) ended: &'a Ended,
     /// Objects that Git names no more and that are kept, and why.
     pub(super) kept: &'a [Reason],
+    /// What was found of services and of the cloud.
+    pub(super) services: &'a ServicesFound,
     /// How many objects were written and deleted.
     pub(super) applied: usize,
     pub(super) deleted: usize,
@@ -89,7 +90,9 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Some(RolloutState::Unknown) => says.that(RolledOut, Unknown, "Unknown", &words),
         None => says.conditions.clear(RolledOut),
     }
+    services::conditions(&mut says, found.services, &status.services);
     let withheld = !status.withheld.is_empty();
+    let hindrance = services::hindrance(found.services, &status.services);
     match found.ended {
         Ended::Applied => {
             says.that(Refused, False, "Accepted", "");
@@ -103,6 +106,15 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
                     says.that(Stalled, True, "Stuck", &words);
                     says.conditions.clear(Reconciling);
                     says.that(Ready, False, "Stuck", &words);
+                }
+                None | Some(RolloutState::Done | RolloutState::Unknown)
+                    if let Some(hindrance) = &hindrance =>
+                {
+                    let (going, gone) =
+                        if hindrance.passes { (Reconciling, Stalled) } else { (Stalled, Reconciling) };
+                    says.that(going, True, hindrance.reason, &hindrance.message);
+                    says.conditions.clear(gone);
+                    says.that(Ready, False, hindrance.reason, &hindrance.message);
                 }
                 None | Some(RolloutState::Done) if !withheld => {
                     says.conditions.clear(Stalled);
@@ -165,24 +177,6 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
     }
 }
 
-struct Says<'a> {
-    conditions: &'a mut Conditions,
-    now: Timestamp,
-    generation: i64,
-}
-
-impl Says<'_> {
-    fn that(&mut self, kind: ConditionType, status: ConditionStatus, reason: &str, message: &str) {
-        let message: String = message.chars().take(LONGEST).collect();
-        self.conditions.set(self.now, self.generation, kind, status, &camel(reason), message);
-    }
-}
-
-/// A rule's id as a condition's reason has to be written: `overlay-loses-target` -> `OverlayLosesTarget`.
-fn camel(reason: &str) -> String {
-    reason.split('-').map(sentence).collect()
-}
-
 fn first(reasons: &[Reason]) -> &'static str {
     reasons.first().map_or("Refused", |reason| reason.kind)
 }
@@ -201,7 +195,7 @@ pub(super) fn notes(
     after: &ManagedClusterStatus,
     found: &Found<'_>,
 ) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes = services::notes(before, after);
     let commit = found.commit.as_str().get(..12).unwrap_or_default();
     if found.applied > 0 {
         notes.push(Note {
@@ -266,7 +260,8 @@ pub(super) fn report(
         Ended::Refused(reasons) => (Outcome::Refused, reasons.clone()),
         Ended::Waiting(reasons) => (Outcome::Waiting, reasons.clone()),
         Ended::Removed => (Outcome::Removed, Vec::new()),
-        Ended::Applied => (Outcome::Applied, Vec::new()),
+        // Why services are not ready, and what the cloud does not give.
+        Ended::Applied => (Outcome::Applied, found.services.reasons()),
     };
     let parse = |text: &Option<String>| text.as_deref().and_then(|text| CommitId::parse(text).ok());
     Some(ClusterReport {
@@ -277,6 +272,7 @@ pub(super) fn report(
         outcome,
         refused,
         phase: after.phase,
+        services: capstan_live::services::summary(&after.services),
         verdict: verdict.cloned(),
         names: after.names(),
         at: found.now,
@@ -340,15 +336,4 @@ pub fn fleet_status(
         }
     }
     status
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rule_makes_a_reason_by_kubernetes_conventions() {
-        assert_eq!(camel("overlay-loses-target"), "OverlayLosesTarget");
-        assert_eq!(camel("VersionBelowLive"), "VersionBelowLive");
-    }
 }

@@ -11,6 +11,7 @@ use super::gate::Gate;
 use super::kinds::Kinds;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
+use super::services::Workloads;
 use super::trial::Trial;
 use super::underway::Underway;
 use crate::app::components::Downloads;
@@ -42,6 +43,8 @@ pub struct Ports {
     pub downloads: Downloads,
     /// Asks clouds, before a merge, for what it takes besides.
     pub cloud_preflight: Arc<CloudPreflight>,
+    /// The clusters that services are brought into.
+    pub workloads: Arc<Workloads>,
     /// Makes clusters' own credentials of their clouds.
     pub cloud_credentials: Arc<CloudCredentials>,
 }

@@ -26,6 +26,8 @@ use crate::app::ports::{
 pub struct Gate {
     live: Arc<dyn ManagementCluster>,
     places: Arc<Semaphore>,
+    /// Places of a wider gate behind this one, taken after its own.
+    beyond: Option<Arc<Semaphore>>,
     /// What is asked before each write; `None` where nobody else may lead.
     fence: Option<Arc<dyn Fence>>,
 }
@@ -33,7 +35,19 @@ pub struct Gate {
 impl Gate {
     /// At most `requests` at a time; the others wait, first come, first served.
     pub fn new(live: Arc<dyn ManagementCluster>, requests: usize) -> Self {
-        Self { live, places: Arc::new(Semaphore::new(requests)), fence: None }
+        Self { live, places: Arc::new(Semaphore::new(requests)), beyond: None, fence: None }
+    }
+
+    /// The same, where so many requests are under way beyond it that it has to wait for a place there, too.
+    #[must_use]
+    pub fn before(self, beyond: &Arc<Semaphore>) -> Self {
+        Self { beyond: Some(Arc::clone(beyond)), ..self }
+    }
+
+    /// The same places, behind the fence of another gate.
+    #[must_use]
+    pub fn fenced_as(&self, other: &Self) -> Self {
+        Self { fence: other.fence.clone(), ..self.clone() }
     }
 
     /// The same places, for one term.
@@ -53,19 +67,31 @@ impl Gate {
         }
     }
 
-    /// A place among the requests under way. The semaphore is never closed.
-    async fn place(&self) -> Option<SemaphorePermit<'_>> {
-        self.places.acquire().await.ok()
+    /// A place among the requests under way. No semaphore is ever closed. Who waits for its own place holds none beyond: so
+    /// one cluster that does not answer takes no more places of all than it has of its own.
+    async fn place(&self) -> Place<'_> {
+        let own = self.places.acquire().await.ok();
+        let beyond = match &self.beyond {
+            Some(beyond) => beyond.acquire().await.ok(),
+            None => None,
+        };
+        Place { _own: own, _beyond: beyond }
     }
 
     /// The same for something that is to be done so.
-    async fn place_to(&self, run: Run, doing: &str) -> Result<Option<SemaphorePermit<'_>>, LiveError> {
+    async fn place_to(&self, run: Run, doing: &str) -> Result<Place<'_>, LiveError> {
         let place = self.place().await;
         if run == Run::Real {
             self.check_leading(doing).await?;
         }
         Ok(place)
     }
+}
+
+/// A place among the requests under way, until it is dropped.
+struct Place<'g> {
+    _own: Option<SemaphorePermit<'g>>,
+    _beyond: Option<SemaphorePermit<'g>>,
 }
 
 #[async_trait]
@@ -104,6 +130,11 @@ impl ManagementCluster for Gate {
     async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
         let _place = self.place().await;
         self.live.list_metadata(by, kind, namespace).await
+    }
+
+    async fn warnings(&self, by: &As, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let _place = self.place().await;
+        self.live.warnings(by, namespace).await
     }
 
     async fn apply(

@@ -63,6 +63,11 @@ impl Reconciliation<'_> {
             return Ok(ended);
         }
         if is_over && self.status.inventory.objects().is_empty() {
+            // What was inside went with it.
+            self.status.services = Vec::new();
+            if let Some(cluster) = &self.cluster {
+                self.request.ports.workloads.forget(cluster);
+            }
             // Last of all: what was deleted needed them.
             let Some(left) = self.remove_credentials(observed).await else { return Ok(Ended::Removed) };
             self.again = true;

@@ -34,6 +34,7 @@ use super::provider_sets;
 use super::reason::Reason;
 use super::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
+use super::services::ServicesFound;
 use super::unwanted::Unwanted;
 use crate::app::ports::{LiveError, ManagementCluster};
 
@@ -183,6 +184,8 @@ pub(super) struct Reconciliation<'a> {
     pub(super) echoes: BTreeMap<ObjectId, String>,
     /// Something is waited for besides machines.
     pub(super) again: bool,
+    /// What was found of services and of the cloud.
+    pub(super) services: ServicesFound,
     /// The folder's `Cluster`.
     pub(super) cluster: Option<ObjectId>,
     /// What the folders have applied that render something which this one has and does not render.
@@ -209,6 +212,7 @@ impl<'a> Reconciliation<'a> {
             kept: Vec::new(),
             echoes: BTreeMap::new(),
             again: false,
+            services: ServicesFound::default(),
             cluster: None,
             beside: BTreeMap::new(),
             refused_beside: BTreeSet::new(),
@@ -299,6 +303,7 @@ impl<'a> Reconciliation<'a> {
             return self.remove_cluster(&observed).await;
         }
         self.judge(&observed);
+        self.look_at_cloud(&observed).await;
         if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
@@ -307,6 +312,7 @@ impl<'a> Reconciliation<'a> {
         let ended = self.apply(&mut observed).await?;
         self.judge(&observed);
         if let Ended::Applied = ended {
+            self.bring_services(&observed).await?;
             return self.prune(&observed).await;
         }
         Ok(ended)
@@ -343,6 +349,7 @@ impl<'a> Reconciliation<'a> {
             now: self.now,
             ended: &ended,
             kept: &self.kept,
+            services: &self.services,
             applied: self.applied,
             deleted: self.deleted,
         };

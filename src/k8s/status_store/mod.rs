@@ -72,8 +72,14 @@ impl KubeStatusStore {
         read: impl Fn(&Value) -> Option<Result<T, LiveError>> + Send + Sync,
     ) -> Result<Vec<T>, LiveError> {
         let kind = ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind);
-        let list =
-            List { kind: &kind, namespace: Some(namespace), labels: &[], page: PAGE, part: Listed::Whole };
+        let list = List {
+            kind: &kind,
+            namespace: Some(namespace),
+            labels: &[],
+            fields: None,
+            page: PAGE,
+            part: Listed::Whole,
+        };
         let all = self.cluster.list_as(&As::Reconciler, &list, |object| read(&object)).await?;
         all.into_iter().collect()
     }

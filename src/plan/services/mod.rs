@@ -31,3 +31,4 @@ mod version;
 pub use plan::{bring_services, plan_services};
 pub use release::ReleaseServices;
 pub use step::{ServiceFacts, ServicesStep};
+pub use version::version_of_values;

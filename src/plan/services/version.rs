@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use capstan_yaml::manifest::group_and_kind;
 use capstan_yaml::{Node, Scalar};
+use serde_json::Value;
 
 /// The label by which a workload says which version of its application it is:
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/>.
@@ -26,6 +27,18 @@ pub(super) fn version_of<'n>(objects: impl Iterator<Item = &'n Node> + Clone) ->
     let labels = workloads.clone().filter_map(|object| text(object, &["metadata", "labels", VERSION_LABEL]));
     let images = workloads.flat_map(images).filter_map(tag);
     only(charts).or_else(|| only(labels)).or_else(|| only(images))
+}
+
+/// The same of objects in JSON, rendered or live.
+pub fn version_of_values<'v>(objects: impl Iterator<Item = &'v Value>) -> Option<String> {
+    let tells = |object: &&Value| {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (group, _) = text("apiVersion").split_once('/').unwrap_or_default();
+        CHARTS.iter().any(|(of, kind, _)| *of == group && *kind == text("kind"))
+            || (group == "apps" && WORKLOADS.contains(&text("kind")))
+    };
+    let nodes: Vec<Node> = objects.filter(tells).map(Node::from_value).collect();
+    version_of(nodes.iter())
 }
 
 fn only<'t>(mut said: impl Iterator<Item = &'t str>) -> Option<String> {

@@ -90,6 +90,16 @@ pub fn services_place((path, text): (&RepoPath, &str)) -> Place {
     Place::maybe_at(path.clone(), position.map(|found| found.key.unwrap_or(found.value)))
 }
 
+/// Where one of the services of a `capstan.yaml` stands, by its place in the list, or one of its checks.
+pub fn service_place((path, text): (&RepoPath, &str), index: usize, check: Option<usize>) -> Place {
+    let place = match check {
+        Some(check) => service(index).key("checks").index(check),
+        None => service(index),
+    };
+    let position = find(text, &place);
+    Place::maybe_at(path.clone(), position.map(|found| found.key.unwrap_or(found.value)))
+}
+
 /// What is wrong with what an overlay says of the services of its cluster.
 pub fn judge_optional_services(
     (path, text): (&RepoPath, &str),

@@ -63,6 +63,12 @@ pub(super) fn waits_for(services: &[Service], one: usize, other: usize) -> Optio
     waiting.after.iter().position(|name| *name == first.name).map(Because::After)
 }
 
+/// The services that one waits for, by their places in the list; those that are switched off are waited for by nobody.
+pub fn waited_for(services: &[Service], one: usize) -> Vec<usize> {
+    let is_on = |other: &usize| services.get(*other).is_some_and(|service| service.enabled);
+    (0..services.len()).filter(is_on).filter(|other| waits_for(services, one, *other).is_some()).collect()
+}
+
 /// The shortest circle through a service.
 fn circle_through(services: &[Service], all: &BTreeSet<usize>, start: usize) -> Option<Vec<usize>> {
     let mut ways = vec![vec![start]];

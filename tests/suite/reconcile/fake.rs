@@ -56,6 +56,8 @@ pub(crate) struct State {
     pub(crate) loses_before_write: Option<String>,
     /// Somebody makes that object just before it is written for real.
     pub(crate) makes_before_write: Option<Value>,
+    /// Why it does not answer.
+    pub(crate) is_away: Option<String>,
     /// Changes an object just before it is deleted for real.
     pub(crate) touches_before_delete: Option<Touch>,
 }
@@ -88,6 +90,7 @@ impl FakeCluster {
             ("cluster.x-k8s.io", "MachineHealthCheck"),
             ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
             ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
+            ("addons.cluster.x-k8s.io", "HelmChartProxy"),
             ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
             ("infrastructure.cluster.x-k8s.io", "DevCluster"),
             ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
@@ -139,6 +142,22 @@ impl FakeCluster {
         state.counter += 1;
         object["metadata"]["resourceVersion"] = json!(state.counter.to_string());
         state.objects.insert(key, object);
+    }
+
+    /// Whether it answers at all.
+    fn answers(&self, doing: &str) -> Result<(), LiveError> {
+        match self.state().is_away.clone() {
+            Some(reason) => Err(LiveError::Unreachable { doing: doing.to_owned(), reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// Also serves these kinds: groups, kinds and scopes.
+    pub(crate) fn serve(&self, kinds: &[(&str, &str, Scope)]) {
+        let mut state = self.state();
+        for (group, kind, scope) in kinds {
+            state.kinds.insert(((*group).to_owned(), (*kind).to_owned()), *scope);
+        }
     }
 
     /// Removes a live object as somebody else.
@@ -362,6 +381,7 @@ impl ManagementCluster for FakeCluster {
     }
 
     async fn version(&self) -> Result<String, LiveError> {
+        self.answers("asking for the version")?;
         Ok("v1.36.3".to_owned())
     }
 
@@ -402,6 +422,11 @@ impl ManagementCluster for FakeCluster {
         Ok(found.into_iter().map(metadata).collect())
     }
 
+    async fn warnings(&self, by: &As, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let events = self.list(by, &ApiKind::of_version("v1", "Event"), Some(namespace), &[]).await?;
+        Ok(events.into_iter().filter(|event| event["type"] == "Warning").collect())
+    }
+
     async fn apply(
         &self,
         _by: &As,
@@ -411,6 +436,7 @@ impl ManagementCluster for FakeCluster {
     ) -> Result<Value, LiveError> {
         let object = ApiObject::of(manifest).unwrap();
         let doing = format!("applying {object}");
+        self.answers(&doing)?;
         let mut state = self.state();
         if run == Run::Real && state.answers && state.is_dead() {
             return Err(gone(&doing));

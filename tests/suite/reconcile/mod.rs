@@ -29,6 +29,7 @@ mod pruning;
 mod real;
 mod removing_providers;
 mod rows;
+mod services;
 mod set_preflight;
 mod status_store;
 mod trials;

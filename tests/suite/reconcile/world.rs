@@ -23,7 +23,7 @@ use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
     CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, Ports,
-    ReconcileOutcome, ReconcileRequest, Trial, Underway, reconcile,
+    ReconcileOutcome, ReconcileRequest, Trial, Underway, Workloads, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -37,6 +37,7 @@ use tokio::sync::watch;
 
 use super::fake::FakeCluster;
 pub(crate) use super::fake::UID;
+use super::services::FakeWorkloads;
 use super::status_store::FakeStatusStore;
 
 pub(crate) struct World {
@@ -62,6 +63,9 @@ pub(crate) struct World {
     /// From no host, unless a test says so.
     pub(crate) downloads: Mutex<Downloads>,
     pub(crate) cloud_preflight: Arc<CloudPreflight>,
+    /// What kubeconfigs open.
+    pub(crate) workloads: Arc<FakeWorkloads>,
+    known_workloads: Arc<Workloads>,
     pub(crate) cloud_credentials: Arc<CloudCredentials>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
@@ -149,6 +153,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let trial: Arc<FakeTrial> = Arc::default();
         let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000)));
+        let workloads: Arc<FakeWorkloads> = Arc::default();
         let world = Self {
             files: Mutex::default(),
             live: Arc::new(FakeCluster::new(&["org"])),
@@ -157,6 +162,8 @@ impl World {
             fleet: Mutex::new(fleet()),
             downloads: Mutex::new(super::providers::downloads(&[], clock.clone())),
             cloud_preflight: Arc::default(),
+            known_workloads: Arc::new(Workloads::new(Arc::<FakeWorkloads>::clone(&workloads))),
+            workloads,
             cloud_credentials: Arc::default(),
             underway: Arc::default(),
             clock,
@@ -232,6 +239,7 @@ impl World {
             operators: Arc::clone(&self.operators),
             downloads: self.downloads.lock().unwrap().clone(),
             cloud_preflight: Arc::clone(&self.cloud_preflight),
+            workloads: Arc::clone(&self.known_workloads),
             cloud_credentials: Arc::clone(&self.cloud_credentials),
         };
         match &*self.fence.lock().unwrap() {

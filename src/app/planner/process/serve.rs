@@ -261,6 +261,7 @@ fn answer(
                 watch.begun(cluster);
                 // What cannot be read or rendered is told where it is to be applied.
                 let _harmless = (fleet.tombstones(cluster).is_ok(), fleet.render(cluster).is_ok());
+                fleet.try_services(cluster);
                 watch.ended(cluster);
             }
             Ok(Response::Done)

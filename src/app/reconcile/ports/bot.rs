@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_live::rollout::observed::Verdict;
+use capstan_live::services::Summary;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
@@ -88,10 +89,13 @@ pub struct ClusterReport {
     pub object: Option<ObjectId>,
     /// How the reconciliation ended.
     pub outcome: Outcome,
-    /// Why nothing of it is applied, what it waits for, or what failed; empty where all is well.
+    /// Why nothing of it is applied, what it waits for, what failed, or what services and the cloud lack; empty where all
+    /// is well.
     pub refused: Vec<Reason>,
     /// How far it is applied.
     pub phase: Option<Phase>,
+    /// How the services inside the cluster stand; `None` where it has none.
+    pub services: Option<Summary>,
     /// How the machines stand; `None` where it was not judged.
     pub verdict: Option<Verdict>,
     /// The live names of templates.

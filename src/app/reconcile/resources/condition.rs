@@ -44,6 +44,10 @@ pub enum ConditionType {
     CredentialsPublished,
     /// The source was read in the last reconciliation (of a Fleet).
     SourceReady,
+    /// The cloud gives what the cluster asks of it, as far as Cluster API and the infrastructure provider tell.
+    CloudReady,
+    /// Every service inside the cluster is ready.
+    ServicesReady,
 }
 
 /// Whether a condition holds.

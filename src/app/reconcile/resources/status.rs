@@ -2,6 +2,7 @@
 
 use capstan_live::applying::{self, Inventory};
 use capstan_live::rollout::observed::{MachineAge, MachineState, State, Verdict};
+use capstan_live::services::ServiceStatus;
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::{LiveTemplate, SpecDigest, TemplateNames};
 use jiff::Timestamp;
@@ -59,6 +60,10 @@ pub struct ManagedClusterStatus {
     /// How the machines stand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout: Option<RolloutStatus>,
+    /// How the services inside the cluster stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub services: Vec<ServiceStatus>,
     /// When something was written to the management cluster last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -90,6 +95,16 @@ pub enum Phase {
     Workers,
     /// Everything is applied and every machine is as wished.
     Done,
+}
+
+impl From<Phase> for applying::Phase {
+    fn from(phase: Phase) -> Self {
+        match phase {
+            Phase::ControlPlane => Self::ControlPlane,
+            Phase::Workers => Self::Workers,
+            Phase::Done => Self::Done,
+        }
+    }
 }
 
 impl From<applying::Phase> for Phase {

@@ -1,0 +1,42 @@
+//! The clusters that a management cluster makes, live: each is opened by the kubeconfig that Cluster API wrote for it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use super::ManagementCluster;
+
+/// Why a kubeconfig is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct KubeconfigRefused {
+    /// What it holds that may not count, or lacks; no secrets.
+    pub why: String,
+}
+
+/// Opens workload clusters.
+///
+/// # Guarantees
+/// Whoever wrote the kubeconfig, nothing is run, no file is read, and nothing is asked but the API server that it names,
+/// over https, whose certificate is verified. Requests are made with the rights that it holds ([`As::Reconciler`](super::As)
+/// means them), and each is bounded in time and size.
+#[async_trait]
+pub trait WorkloadClusters: Send + Sync {
+    /// The cluster behind a kubeconfig. Nothing is sent yet.
+    async fn open(&self, kubeconfig: &SecretString) -> Result<Arc<dyn ManagementCluster>, KubeconfigRefused>;
+}
+
+/// None are opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWorkloadClusters;
+
+#[async_trait]
+impl WorkloadClusters for NoWorkloadClusters {
+    async fn open(
+        &self,
+        _kubeconfig: &SecretString,
+    ) -> Result<Arc<dyn ManagementCluster>, KubeconfigRefused> {
+        Err(KubeconfigRefused { why: "this reconciler opens no workload clusters".to_owned() })
+    }
+}

@@ -1,0 +1,72 @@
+//! What Git says of the services of a cluster, rendered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::finding::Place;
+use capstan_model::ids::ClusterId;
+use capstan_model::object::ObjectId;
+use capstan_plan::settings::{Service, ServiceSource};
+
+use crate::app::generator::{ClusterServices, Fleet, Refused};
+use crate::app::reconcile::blocking::where_blocking_is_allowed;
+
+/// The services of a cluster.
+pub(super) struct Declared {
+    settings: ClusterServices,
+    /// What the folders of those that are on render to, by the names of services.
+    rendered: BTreeMap<String, Result<Vec<RenderedObject>, Refused>>,
+    /// Which objects those are.
+    ids: BTreeMap<String, BTreeSet<ObjectId>>,
+}
+
+impl Declared {
+    /// Reads and renders them.
+    pub(super) async fn read(fleet: &Arc<Fleet>, id: &ClusterId) -> Result<Self, Refused> {
+        let (fleet, id) = (Arc::clone(fleet), id.clone());
+        where_blocking_is_allowed(move || {
+            let settings = fleet.services(&id)?;
+            let mut rendered = BTreeMap::new();
+            for service in settings.services.iter().filter(|service| service.enabled) {
+                if let ServiceSource::Folder(folder) = &service.from {
+                    let objects = fleet.render_service(&id, folder).map(|rendered| rendered.objects);
+                    rendered.insert(service.name.to_string(), objects);
+                }
+            }
+            let ids = |objects: &Result<Vec<RenderedObject>, Refused>| -> BTreeSet<ObjectId> {
+                objects.iter().flatten().map(|object| object.id.clone()).collect()
+            };
+            let ids = rendered.iter().map(|(name, objects)| (name.clone(), ids(objects))).collect();
+            Ok(Self { settings, rendered, ids })
+        })
+        .await
+    }
+
+    /// All of them, in the order of the settings.
+    pub(super) fn services(&self) -> &[Service] {
+        &self.settings.services
+    }
+
+    /// What a service's folder renders to.
+    pub(super) fn take_rendered(&mut self, name: &str) -> Result<Vec<RenderedObject>, Refused> {
+        let nothing = || {
+            Err(Refused {
+                message: format!("service {name} has no folder that could be rendered"),
+                place: None,
+            })
+        };
+        self.rendered.remove(name).unwrap_or_else(nothing)
+    }
+
+    /// The service that is on and renders an object, other than that one.
+    pub(super) fn other_with(&self, id: &ObjectId, but: &str) -> Option<&str> {
+        let has = |(name, ids): &(&String, &BTreeSet<ObjectId>)| name.as_str() != but && ids.contains(id);
+        self.ids.iter().find(has).map(|(name, _)| name.as_str())
+    }
+
+    /// Where a service stands in `capstan.yaml`, or one of its checks.
+    pub(super) fn place(&self, name: &str, check: Option<usize>) -> Option<Place> {
+        self.settings.place(name, check)
+    }
+}

@@ -1,0 +1,226 @@
+//! What is taken out of a cluster: objects that a service brings no more, and services that are switched off or gone.
+
+use std::collections::BTreeSet;
+
+use capstan_live::applying::{Inventory, InventoryObject, is_applied_by_capstan};
+use capstan_live::services::{
+    Cause, Held, LIVES_IN_NAMESPACES, OF_EVERY_NAMESPACE, Problem, ServiceStatus, defined_kind, held,
+    is_namespace, is_vital, stage,
+};
+use capstan_model::object::ObjectId;
+use capstan_plan::settings::Service;
+use serde_json::Value;
+
+use super::folder::Look;
+use super::pass::Pass;
+use super::workloads::{Workload, problem_of};
+use crate::app::ports::{
+    ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster as _, Preconditions, Run,
+};
+
+/// What became of one object.
+enum Gone {
+    Yes,
+    /// It is going, or was changed while it was looked at.
+    Soon,
+    Kept(Held),
+    Refused(Problem),
+}
+
+impl Pass<'_, '_> {
+    /// Takes away what a service that is there brings no more.
+    pub(super) async fn prune(
+        &mut self,
+        service: &Service,
+        workload: &Workload,
+        looks: &[Look],
+    ) -> Result<Vec<Problem>, LiveError> {
+        let rendered: BTreeSet<&ObjectId> = looks.iter().map(|look| &look.object.id).collect();
+        let inventory = self.status_mut(service).inventory.clone();
+        let doomed: Vec<InventoryObject> =
+            inventory.objects().iter().filter(|entry| !rendered.contains(&entry.id())).cloned().collect();
+        if doomed.is_empty() || !self.of.request.standing.may_delete() {
+            return Ok(Vec::new());
+        }
+        let mut left = inventory;
+        let taken = self.take_away(service.name.as_str(), workload, doomed, &mut left).await;
+        self.status_mut(service).inventory = left;
+        // What is kept of a service that is well does not make it unwell.
+        Ok(taken?.into_iter().filter(|problem| problem.cause != Cause::ServiceKept).collect())
+    }
+
+    /// Takes away services that are switched off or gone, the last one first.
+    pub(super) async fn remove_services(&mut self, services: &[Service]) -> Result<(), LiveError> {
+        let is_on = |status: &ServiceStatus| {
+            services.iter().any(|service| service.enabled && service.name.as_str() == status.name)
+        };
+        let gone: Vec<ServiceStatus> =
+            self.of.status.services.iter().filter(|status| !is_on(status)).cloned().collect();
+        for mut status in gone.into_iter().rev() {
+            if self.is_stopping() {
+                return Ok(());
+            }
+            let problems = if status.inventory.objects().is_empty() {
+                Vec::new()
+            } else if !self.of.request.standing.may_delete() {
+                let words = "it goes when the source names this commit as its tip";
+                vec![Problem::plain(Cause::ServiceGoes, words)]
+            } else if is_vital(status.role) {
+                vec![Problem::plain(
+                    Cause::ServiceKept,
+                    format!(
+                        "no cluster can do without its {}: what was applied for it stays. Delete it by hand where another \
+                         one has taken its place",
+                        status.role
+                    ),
+                )]
+            } else {
+                match self.workload.clone() {
+                    Ok(workload) => {
+                        let doomed = status.inventory.objects().to_vec();
+                        let mut left = status.inventory.clone();
+                        let taken = self.take_away(&status.name, &workload, doomed, &mut left).await;
+                        status.inventory = left;
+                        taken?
+                    }
+                    Err(problem) => vec![problem],
+                }
+            };
+            self.of.again |= problems.iter().any(|problem| problem.cause != Cause::ServiceKept);
+            let all = &mut self.of.status.services;
+            if status.inventory.objects().is_empty() {
+                all.retain(|other| other.name != status.name);
+                continue;
+            }
+            let (now, still) = (self.of.now, self.still);
+            status.settle(&problems, now, still);
+            let (name, state) = (status.name.clone(), status.state);
+            if let Some(place) = all.iter_mut().find(|other| other.name == name) {
+                *place = status;
+            }
+            let declared = &self.declared;
+            self.of.services.tell_problems((&name, state), problems, |_| declared.place(&name, None));
+        }
+        Ok(())
+    }
+
+    /// Deletes objects, those first that others do not lie in; what is gone leaves the inventory.
+    async fn take_away(
+        &mut self,
+        service: &str,
+        workload: &Workload,
+        mut doomed: Vec<InventoryObject>,
+        inventory: &mut Inventory,
+    ) -> Result<Vec<Problem>, LiveError> {
+        doomed.sort_by_key(|entry| std::cmp::Reverse(stage(&entry.id())));
+        let mut problems = Vec::new();
+        for entry in doomed {
+            if self.is_stopping() {
+                break;
+            }
+            let id = entry.id();
+            if self.declared.other_with(&id, service).is_some() {
+                // It goes on as another service's, which takes it up with its next look.
+                inventory.forget(&id);
+                continue;
+            }
+            match delete(workload, &entry, inventory).await {
+                Ok(Gone::Yes) => {
+                    inventory.forget(&id);
+                    workload.tried.forget(&id);
+                    self.of.deleted += 1;
+                    metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone())
+                        .increment(1);
+                    tracing::info!(cluster = %self.of.request.id, object = %id, "deleted in the workload cluster");
+                }
+                Ok(Gone::Soon) => {
+                    problems.push(Problem::of(Cause::ServiceGoes, &id, "it is being deleted"));
+                }
+                Ok(Gone::Kept(why)) => {
+                    problems.push(Problem::of(
+                        Cause::ServiceKept,
+                        &id,
+                        format!("it is kept: {}", why.words()),
+                    ));
+                }
+                Ok(Gone::Refused(problem)) => problems.push(problem),
+                Err(error) => {
+                    problems.push(self.lose(error)?);
+                    break;
+                }
+            }
+        }
+        Ok(problems)
+    }
+}
+
+async fn delete(
+    workload: &Workload,
+    entry: &InventoryObject,
+    inventory: &Inventory,
+) -> Result<Gone, LiveError> {
+    let id = entry.id();
+    let object =
+        ApiObject { kind: ApiKind::of_version(&entry.api_version(), &id.kind), ..ApiObject::from(&id) };
+    let Some(live) = workload.live.read(&As::Reconciler, &object).await? else { return Ok(Gone::Yes) };
+    let text = |pointer: &str| live.pointer(pointer).and_then(Value::as_str);
+    let uid = text("/metadata/uid").unwrap_or_default();
+    if entry.uid.as_deref().map_or_else(|| !is_applied_by_capstan(&live), |own| own != uid) {
+        // Somebody made another one of its name: that one is theirs.
+        return Ok(Gone::Yes);
+    }
+    if live.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string) {
+        return Ok(Gone::Soon);
+    }
+    if let Some(why) = held(&id, &live) {
+        return Ok(Gone::Kept(why));
+    }
+    if let Some(why) = is_in_use(workload, &id, &live, inventory).await? {
+        return Ok(Gone::Kept(why));
+    }
+    let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
+    match workload.live.delete(&As::Reconciler, &object, only, Run::Real).await {
+        Ok(Deleted::Gone | Deleted::Absent | Deleted::Replaced) => Ok(Gone::Yes),
+        Ok(Deleted::Terminating | Deleted::Changed) => Ok(Gone::Soon),
+        Err(error @ LiveError::Refused { .. }) => match problem_of(&error, Some(&id)) {
+            Some(problem) => Ok(Gone::Refused(problem)),
+            None => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether something of others would go with an object.
+async fn is_in_use(
+    workload: &Workload,
+    id: &ObjectId,
+    live: &Value,
+    inventory: &Inventory,
+) -> Result<Option<Held>, LiveError> {
+    if id.group == "apiextensions.k8s.io" {
+        let Some((group, kind)) = defined_kind(live) else { return Ok(None) };
+        let there = workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await?;
+        return Ok((!there.is_empty()).then_some(Held::HasObjects));
+    }
+    if !is_namespace(id) {
+        return Ok(None);
+    }
+    for (version, kind) in LIVES_IN_NAMESPACES {
+        let kind = ApiKind::of_version(version, kind);
+        let there = workload.live.list_metadata(&As::Reconciler, &kind, &id.name).await?;
+        let is_others = |object: &Value| {
+            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let own = ObjectId {
+                group: kind.group.clone(),
+                kind: kind.kind.clone(),
+                namespace: Some(id.name.clone()),
+                name: name.to_owned(),
+            };
+            name != OF_EVERY_NAMESPACE && inventory.get(&own).is_none()
+        };
+        if there.iter().any(is_others) {
+            return Ok(Some(Held::NotEmpty));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,215 @@
+//! `checks` of a service: [CEL](https://cel.dev) expressions over its live objects, evaluated within bounds.
+//!
+//! | variable | |
+//! |---|---|
+//! | `objects` | the service's live objects, as the API has them, without `metadata.managedFields` and without what Secrets hold |
+//! | `cluster` | the live `Cluster` |
+//! | `kubernetesVersion` | the version that the cluster's API server reports: `v1.36.3` |
+//!
+//! *Bounds*: the language has no loop but over what is there. So what an expression may cost at most is counted before it
+//! is evaluated, from its own size and from the largest list among the facts; beyond the bound it is refused. What it
+//! makes longer by `+` is bounded by how often that stands there.
+//!
+//! *Guarantee*: no value of an object stands in what is said of an expression that cannot be evaluated.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use capstan_plan::settings::ServiceCheck;
+use cel::common::ast::{EntryExpr, Expr};
+use cel::{Context, ExecutionError, IdedExpr, Program, Value as Cel};
+use serde_json::Value;
+
+use super::cause::{Cause, Problem};
+use crate::live_objects::shortened;
+
+/// So deep brackets may stand in one another: the parser is recursive.
+const DEEPEST: usize = 16;
+/// So often `+` may stand there.
+const MOST_ADDITIONS: usize = 8;
+/// Steps that an evaluation may take.
+const MOST_STEPS: u64 = 2_000_000;
+/// Values that the facts may hold.
+const MOST_VALUES: usize = 200_000;
+
+/// What checks are evaluated over.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The service's live objects.
+    pub objects: &'a [&'a Value],
+    /// The live `Cluster`.
+    pub cluster: &'a Value,
+    /// `v1.36.3`
+    pub kubernetes_version: &'a str,
+}
+
+/// What is not so, or cannot be evaluated: one problem a check, with its place in the list.
+pub fn evaluate(checks: &[ServiceCheck], facts: Facts<'_>) -> Vec<Problem> {
+    if checks.is_empty() {
+        return Vec::new();
+    }
+    let mut size = Size::default();
+    let objects: Vec<Cel> = facts.objects.iter().map(|object| bound(&told(object), &mut size)).collect();
+    size.largest = size.largest.max(objects.len());
+    let cluster = bound(&told(facts.cluster), &mut size);
+    let mut context = Context::default();
+    context.add_variable_from_value("objects", Cel::List(Arc::new(objects)));
+    context.add_variable_from_value("cluster", cluster);
+    context.add_variable_from_value("kubernetesVersion", facts.kubernetes_version.to_owned());
+    let one = |(at, check): (usize, &ServiceCheck)| {
+        let text = check.as_str();
+        let found = if size.values > MOST_VALUES {
+            Err("the objects of the service are too large to be looked through".to_owned())
+        } else {
+            // A fault of the library's is this check's own trouble.
+            catch_unwind(AssertUnwindSafe(|| run(text, &context, size.largest)))
+                .unwrap_or_else(|_| Err("it cannot be evaluated".to_owned()))
+        };
+        let said = shortened(text);
+        let (cause, words) = match found {
+            Ok(true) => return None,
+            Ok(false) => (Cause::CheckFalse, format!("the check `{said}` is false")),
+            Err(why) => (Cause::CheckInvalid, format!("the check `{said}` cannot be evaluated: {why}")),
+        };
+        Some(Problem { check: Some(at), ..Problem::plain(cause, words) })
+    };
+    checks.iter().enumerate().filter_map(one).collect()
+}
+
+fn run(text: &str, context: &Context<'_, '_>, largest: usize) -> Result<bool, String> {
+    let depth = text.chars().scan(0_usize, |depth, letter| {
+        match letter {
+            '(' | '[' | '{' => *depth += 1,
+            ')' | ']' | '}' => *depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some(*depth)
+    });
+    if depth.max().unwrap_or(0) > DEEPEST {
+        return Err(format!("brackets stand more than {DEEPEST} deep in one another"));
+    }
+    if text.matches('+').count() > MOST_ADDITIONS {
+        return Err(format!("it has more than {MOST_ADDITIONS} `+`"));
+    }
+    let program = Program::compile(text).map_err(|errors| first_line(&errors.to_string()))?;
+    let each = u64::try_from(largest.max(text.len())).unwrap_or(u64::MAX);
+    if steps(program.expression(), each) > MOST_STEPS {
+        return Err(format!(
+            "it looks through lists within lists, and would take more than {MOST_STEPS} steps over {largest} items"
+        ));
+    }
+    match program.execute(context) {
+        Ok(Cel::Bool(is_so)) => Ok(is_so),
+        Ok(other) => Err(format!("it gives a {}, and not true or false", other.type_of())),
+        Err(error) => Err(reason(&error)),
+    }
+}
+
+/// What went wrong, without values.
+fn reason(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::NoSuchKey(key) => {
+            format!("no such key: `{}`. Ask for it first, by `has(…)`", shortened(key))
+        }
+        ExecutionError::UndeclaredReference(name) => {
+            format!("nothing is called `{name}`: there are `objects`, `cluster` and `kubernetesVersion`")
+        }
+        ExecutionError::NoSuchOverload(error) => {
+            format!("`{}` takes no {}", error.function(), error.argument_types().join(" and "))
+        }
+        ExecutionError::InvalidArgumentCount { expected, actual } => {
+            format!("a function takes {expected} arguments, and is given {actual}")
+        }
+        ExecutionError::IndexOutOfBounds(_) => "a list has no item of that index".to_owned(),
+        ExecutionError::UnexpectedType { got, want } => format!("a value is a {got}, and not a {want}"),
+        _ => "its values do not fit its operators".to_owned(),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    shortened(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it is no CEL"))
+}
+
+/// The most steps that an expression can take where no list is longer than `each`.
+fn steps(expression: &IdedExpr, each: u64) -> u64 {
+    let sum = |parts: &mut dyn Iterator<Item = &IdedExpr>| {
+        parts.fold(1_u64, |sum, part| sum.saturating_add(steps(part, each)))
+    };
+    match &expression.expr {
+        Expr::Call(call) => sum(&mut call.target.as_deref().into_iter().chain(&call.args)),
+        Expr::Comprehension(over) => {
+            let round = steps(&over.loop_cond, each).saturating_add(steps(&over.loop_step, each));
+            sum(&mut [&over.iter_range, &over.accu_init, &over.result].into_iter())
+                .saturating_add(round.saturating_mul(each))
+        }
+        Expr::List(list) => sum(&mut list.elements.iter()),
+        Expr::Select(select) => sum(&mut std::iter::once(&*select.operand)),
+        Expr::Map(map) => entries(map.entries.iter().map(|entry| &entry.expr), each),
+        Expr::Struct(object) => entries(object.entries.iter().map(|entry| &entry.expr), each),
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => 1,
+    }
+}
+
+fn entries<'e>(all: impl Iterator<Item = &'e EntryExpr>, each: u64) -> u64 {
+    all.fold(1, |sum, entry| {
+        let of = match entry {
+            EntryExpr::MapEntry(entry) => steps(&entry.key, each).saturating_add(steps(&entry.value, each)),
+            EntryExpr::StructField(field) => steps(&field.value, each),
+        };
+        sum.saturating_add(of)
+    })
+}
+
+/// What of an object is told to checks.
+fn told(object: &Value) -> Value {
+    let mut told = object.clone();
+    let is_secret = told.get("kind").and_then(Value::as_str) == Some("Secret");
+    if let Some(fields) = told.as_object_mut() {
+        if is_secret {
+            fields.shift_remove("data");
+            fields.shift_remove("stringData");
+        }
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.shift_remove("managedFields");
+            metadata.shift_remove("annotations");
+        }
+    }
+    told
+}
+
+/// How large the facts are.
+#[derive(Default)]
+struct Size {
+    values: usize,
+    /// The most items of a list, or entries of a map.
+    largest: usize,
+}
+
+/// A value of JSON as CEL has it: whole numbers are `int`, so that they compare with those that are written down.
+fn bound(value: &Value, size: &mut Size) -> Cel {
+    size.values = size.values.saturating_add(1);
+    if size.values > MOST_VALUES {
+        return Cel::Null;
+    }
+    match value {
+        Value::Null => Cel::Null,
+        Value::Bool(is_so) => Cel::Bool(*is_so),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => Cel::Int(whole),
+            (None, Some(real)) => Cel::Float(real),
+            (None, None) => Cel::Null,
+        },
+        Value::String(text) => Cel::String(Arc::new(text.clone())),
+        Value::Array(items) => {
+            size.largest = size.largest.max(items.len());
+            Cel::List(Arc::new(items.iter().map(|item| bound(item, size)).collect()))
+        }
+        Value::Object(fields) => {
+            size.largest = size.largest.max(fields.len());
+            let fields: HashMap<String, Cel> =
+                fields.iter().map(|(key, value)| (key.clone(), bound(value, size))).collect();
+            Cel::from(fields)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Services inside a cluster: whose turn it is, how each one stands, and what of the cloud stands in its way.
+//!
+//! Owns every decision between what was read of a workload cluster and what is said of its services. Facts come in as
+//! values: objects in JSON, settings, times. *Guarantee*: the same facts and the same status before give the same status
+//! after.
+//!
+//! | file | tells |
+//! |---|---|
+//! | `cause` | why a service is not ready, in words of a closed set |
+//! | `state` | how a service stands, in one word |
+//! | `conditions` | conditions of the present generation |
+//! | `status` | what stands in the status of a ManagedCluster, and what becomes of it |
+//! | `turn` | whether a service may begin, and whether it may change while machines roll |
+//! | `health` | how one object stands, by what its controller says of its present generation |
+//! | `pods` | what keeps the pods of a workload from running |
+//! | `checks` | `checks` of settings, evaluated within bounds |
+//! | `roles` | what is true of a cluster once a service of a role is well |
+//! | `order` | in which order objects of a service are applied, and taken away |
+//! | `removal` | what of a service may go from a cluster |
+//! | `cloud` | whether the cloud gives what the cluster asks of it |
+//! | `warnings` | what Events warn of |
+//!
+//! Deliberately absent: requests, clocks, and rendering.
+
+mod cause;
+mod checks;
+mod cloud;
+mod conditions;
+mod health;
+mod order;
+mod pods;
+mod removal;
+mod roles;
+mod state;
+mod status;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod warnings;
+
+pub use cause::{Cause, Problem};
+pub use checks::{Facts as CheckFacts, evaluate};
+pub use cloud::{CloudState, cloud_state, infrastructure_of, is_initialized};
+pub use health::{Health, health};
+pub use order::{defines, is_later, stage};
+pub use pods::{failing_pod, has_pods, selector_of};
+pub use removal::{
+    Held, LIVES_IN_NAMESPACES, OF_EVERY_NAMESPACE, defined_kind, held, is_namespace, is_vital,
+};
+pub use roles::{RoleFacts, RoleNeeds, needs_of, unmet};
+pub use state::ServiceState;
+pub use status::{ServiceStatus, Summary, SummaryState, summary};
+pub use turn::{Course, gate, may_change};
+pub use warnings::{Warning, last_warnings};

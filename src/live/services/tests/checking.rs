@@ -1,0 +1,76 @@
+//! Checks: what they see, what they say, and what is too much.
+
+use serde_json::{Value, json};
+
+use super::services;
+use crate::services::{Cause, CheckFacts, evaluate};
+
+fn check(expression: &str, objects: &[Value]) -> Option<(Cause, String)> {
+    let list = format!(
+        "services:\n- name: a\n  from: {{folder: services/a}}\n  checks: [{}]\n",
+        serde_json::to_string(expression).unwrap()
+    );
+    let services = services(&list);
+    let cluster = json!({"spec": {"topology": {"version": "v1.36.3"}}});
+    let objects: Vec<&Value> = objects.iter().collect();
+    let facts = CheckFacts { objects: &objects, cluster: &cluster, kubernetes_version: "v1.36.3" };
+    let mut found = evaluate(&services[0].checks, facts);
+    assert!(found.len() <= 1);
+    let found = found.pop()?;
+    assert_eq!(found.check, Some(0));
+    Some((found.cause, found.words))
+}
+
+fn deployment(available: u64) -> Value {
+    json!({"kind": "Deployment", "metadata": {"name": "a", "managedFields": [1]}, "status": {"availableReplicas": available}})
+}
+
+#[test]
+fn a_check_sees_objects_the_cluster_and_the_version() {
+    let objects = [deployment(2)];
+    for expression in [
+        "objects.exists(o, o.kind == 'Deployment' && o.status.availableReplicas >= 2)",
+        "objects.all(o, !has(o.metadata.managedFields))",
+        "cluster.spec.topology.version == kubernetesVersion",
+        "kubernetesVersion.startsWith('v1.3')",
+        "size(objects) == 1",
+    ] {
+        assert_eq!(check(expression, &objects), None, "{expression}");
+    }
+    let (cause, words) = check("objects.exists(o, o.status.availableReplicas >= 3)", &objects).unwrap();
+    assert_eq!(cause, Cause::CheckFalse);
+    assert_eq!(words, "the check `objects.exists(o, o.status.availableReplicas >= 3)` is false");
+}
+
+#[test]
+fn what_cannot_be_evaluated_says_why_and_shows_no_value() {
+    let secret = json!({"kind": "Secret", "data": {"password": "aHVudGVyMg=="}, "type": "hunter2"});
+    for (expression, says) in [
+        ("objects[", ""),
+        ("objects[0].status.nothing == 1", "no such key"),
+        ("nodes.size() == 1", "nothing is called `nodes`"),
+        ("size(objects)", "and not true or false"),
+        ("objects[0].data.password == 'x'", "no such key: `data`"),
+        ("objects[0].type > 3", ""),
+        ("objects[7].kind == 'x'", "no item of that index"),
+        ("((((((((((((((((((true))))))))))))))))))", "deep"),
+        ("1+1+1+1+1+1+1+1+1+1 == 10", "`+`"),
+    ] {
+        let (cause, words) = check(expression, std::slice::from_ref(&secret)).unwrap();
+        assert_eq!(cause, Cause::CheckInvalid, "{expression}");
+        let why = words.split_once("cannot be evaluated: ").unwrap().1;
+        assert!(why.contains(says) && !why.is_empty(), "{expression}: {words}");
+        assert!(!why.contains("hunter2") && !why.contains("aHVudGVyMg"), "{words}");
+    }
+}
+
+#[test]
+fn what_would_take_long_is_refused_before_it_begins() {
+    let many: Vec<Value> = (0..2_000).map(|_| deployment(1)).collect();
+    assert_eq!(check("objects.all(o, o.status.availableReplicas == 1)", &many), None);
+    let (cause, words) = check("objects.all(o, objects.all(p, o.kind == p.kind))", &many).unwrap();
+    assert_eq!(cause, Cause::CheckInvalid);
+    assert!(words.contains("lists within lists"), "{words}");
+    let huge: Vec<Value> = (0..30_000).map(|_| deployment(1)).collect();
+    assert!(check("true", &huge).unwrap().1.contains("too large"));
+}
