@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack orc
 
 CARGO ?= cargo
 
@@ -29,9 +29,9 @@ test: prepare-test conformance-descriptions kubectl components plane helm adviso
 	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS) --skip $(CLOUD)
 	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
 	@echo "left out: providers beside the Cluster API operator itself and with their real managers, \`make test-real\` (needs Go; builds for some minutes once)"
-	@echo "left out: preflights and application credentials against Keystone, Glance, Nova and Neutron themselves, \`make test-real\` (needs Python; installs 600 MB once)"
+	@echo "left out: preflights and application credentials against Keystone, Glance, Nova, Neutron and Cinder themselves, \`make test-real\` (needs Python; installs 600 MB once)"
 
-test-real: prepare-test plane components operator openstack ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself; needs Go and Python, once, for some minutes
+test-real: prepare-test plane components operator openstack orc ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself, whose objects the real resource controller makes; needs Go and Python, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(MANAGERS) -- --nocapture
@@ -104,9 +104,13 @@ operator:
 	@tests/operator/build
 	@tests/operator/managers/build
 
-# Keystone, Glance, Nova and Neutron, which the preflight of a cloud is tried against: by `make test-real` alone.
+# Keystone, Glance, Nova, Neutron and Cinder, which the preflight of a cloud is tried against: by `make test-real` alone.
 openstack:
 	@tests/openstack/build >/dev/null
+
+# The OpenStack resource controller, which makes what machines wait for in that cloud: by `make test-real` alone.
+orc:
+	@tests/orc/build
 
 # The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
 flux:

@@ -67,10 +67,12 @@ mod tests {
     /// reqwest takes what it is given by its type alone, and refuses another major version's when the client is built.
     #[test]
     fn reqwest_and_the_blocking_client_of_git_take_it() {
+        let Some(config) = shared_config() else {
+            println!("skipped: this machine has no root certificates");
+            return;
+        };
         share_tls(reqwest::Client::builder()).build().unwrap();
-        if let Some(config) = shared_config() {
-            let blocking = reqwest::blocking::Client::builder().tls_backend_preconfigured(config);
-            blocking.build().unwrap();
-        }
+        let blocking = reqwest::blocking::Client::builder().tls_backend_preconfigured(config);
+        blocking.build().unwrap();
     }
 }

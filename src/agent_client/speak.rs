@@ -63,7 +63,8 @@ impl Bot for BotSource {
             commit: question.commit,
             clusters: question.clusters,
         });
-        Ok(Work { commit: work.commit, preflights: questions.collect() })
+        let standing = work.standing.map(|all| all.iter().map(ToString::to_string).collect());
+        Ok(Work { commit: work.commit, preflights: questions.collect(), standing })
     }
 
     async fn answer(

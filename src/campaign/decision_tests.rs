@@ -379,3 +379,31 @@ fn a_proof_that_breaks_while_an_earlier_wave_is_waited_for_is_forgotten() {
     assert_eq!(noted(Standing::Merged), None);
     assert_eq!(noted(Standing::Behind), None);
 }
+
+/// All of a large fleet is rolled back: what is noted fits into an issue's body, and whoever is new is still seen.
+#[test]
+fn what_is_noted_of_failures_stays_small_and_tells_new_ones_from_those_that_are_known() {
+    let (first, later, now) =
+        (at("2026-11-23T08:00:00Z"), at("2026-11-23T09:00:00Z"), at("2026-11-23T10:00:00Z"));
+    let many: Vec<ClusterId> = (0..10_000).map(|nth| id(&format!("customer{nth}/production"))).collect();
+    let mut memory = Memory::default();
+    assert_eq!(memory.failed_since(&many[..2], now), [now, now], "all of them are new");
+    memory.note_failed(many.iter().cloned().map(|cluster| (cluster, first)));
+    let noted = serde_json::to_string(&memory).unwrap();
+    assert!(noted.len() < 10_000, "{}", noted.len());
+    let read: Memory = serde_json::from_str(&noted).unwrap();
+    assert_eq!(read, memory);
+    assert_eq!(memory.failed_since(&many, now), vec![first; 10_000]);
+    // Some healed: none of the others is new.
+    assert_eq!(memory.failed_since(&many[5_000..], now), vec![first; 5_000]);
+
+    // One more, beside all those: of those that are not named nobody can tell which is the new one.
+    let mut more = many.clone();
+    more.push(id("z/new"));
+    let since = memory.failed_since(&more, later);
+    assert!(since[..100].contains(&first) && since[10_000] == later, "{:?}", &since[9_990..]);
+    let mut memory = Memory::default();
+    memory.note_failed(more.iter().cloned().zip(since));
+    assert_eq!(memory.failed_since(&more[10_000..], now), [later]);
+    assert_eq!(memory.failed.len(), 100);
+}

@@ -155,9 +155,44 @@ pub struct Memory {
     /// What is known of waves, by their names; of those alone that are past their last pull request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waves: BTreeMap<String, WaveMemory>,
-    /// When failures were seen first that nobody dates.
+    /// When failures were seen first that nobody dates (what was rolled back), of the newest by their clusters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<ClusterId, Timestamp>,
+    /// The older ones, where they are too many to be named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<FailedBefore>,
+}
+
+/// Failures that are not named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedBefore {
+    /// So many.
+    pub count: usize,
+    /// When the newest of them was seen first.
+    pub at: Timestamp,
+}
+
+/// So many failures are named.
+const NAMED_FAILURES: usize = 100;
+
+impl Memory {
+    /// Notes what has failed, of which nobody says since when: the newest by name, and how many others there are.
+    pub fn note_failed(&mut self, failed: impl IntoIterator<Item = (ClusterId, Timestamp)>) {
+        let mut failed: Vec<(ClusterId, Timestamp)> = failed.into_iter().collect();
+        failed.sort_by(|(one, at), (other, since)| (since, one).cmp(&(at, other)));
+        let others = failed.split_off(failed.len().min(NAMED_FAILURES));
+        self.failed = failed.into_iter().collect();
+        self.failed_before = others.first().map(|(_, at)| FailedBefore { count: others.len(), at: *at });
+    }
+
+    /// Since when these have failed, each in its place: as noted, and now, where somebody is new among them. Of those
+    /// that are not named nobody is new while they are no more than were counted.
+    pub fn failed_since(&self, failed: &[ClusterId], now: Timestamp) -> Vec<Timestamp> {
+        let unnamed = failed.iter().filter(|cluster| !self.failed.contains_key(*cluster)).count();
+        let of_others = self.failed_before.filter(|before| unnamed <= before.count).map_or(now, |one| one.at);
+        failed.iter().map(|cluster| self.failed.get(cluster).copied().unwrap_or(of_others)).collect()
+    }
 }
 
 /// What is noted of a wave.

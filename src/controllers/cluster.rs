@@ -12,8 +12,8 @@ use crate::app::reconcile::ports::ClusterKey;
 use crate::app::reconcile::rename_migration::{Migrated, migrate};
 use crate::app::reconcile::resources::RolloutState;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Begun, Ended, Interruption, ReconcileOutcome, ReconcileRequest, Subject, pass_over,
-    reconcile,
+    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ReconcileOutcome,
+    ReconcileRequest, Subject, pass_over, reconcile,
 };
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
@@ -76,8 +76,12 @@ pub(super) fn requeue(outcome: &ReconcileOutcome) -> Requeue {
             Requeue::Usual
         }
         Ended::Waiting(_) => Requeue::Soon,
-        // An operator that is scaled down is nobody's news here.
-        Ended::Refused(reasons) if reasons.iter().any(|reason| reason.kind == OWNED_ELSEWHERE) => {
+        // An operator that is scaled down is nobody's news here, and neither is a controller that somebody installs.
+        Ended::Refused(reasons)
+            if reasons
+                .iter()
+                .any(|reason| matches!(reason.kind, OWNED_ELSEWHERE | CLOUD_CONTROLLER_MISSING)) =>
+        {
             Requeue::Soon
         }
         Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,

@@ -67,6 +67,9 @@ impl PreflightWorker {
                 after = work.commit;
                 worker.poke.notify_one();
             }
+            if let Some(standing) = &work.standing {
+                worker.ports.cloud_preflight.keep_only(&worker.fleet.key, standing).await;
+            }
             let mut tried = tokio::task::JoinSet::new();
             for question in work.preflights {
                 let (worker, places) = (Arc::clone(&worker), Arc::clone(&places));
@@ -144,7 +147,7 @@ impl PreflightWorker {
         let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
         match open_revision(&opening, &tree, recorded, Some(base)).await {
             Ok(head) => {
-                let answers = preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await;
+                let answers = preflight(&self.ports, &self.fleet, &head, question, &records).await;
                 is_for_good(&answers).then_some(answers)
             }
             // Nothing is known of it yet.

@@ -189,19 +189,38 @@ impl AgentWork for Database {
         Ok(given)
     }
 
+    async fn standing_preflights(
+        &self,
+        repository: u64,
+        management_cluster: &ManagementClusterUid,
+        most: u32,
+    ) -> Result<Vec<PreflightId>, RecordsError> {
+        const DOING: &str = "reading which preflights stand";
+        let sql = "SELECT id FROM preflights WHERE repository = $1 AND management_cluster = $2
+                   ORDER BY asked_at_ms DESC, id LIMIT $3";
+        let rows: Vec<(String,)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(repository.cast_signed())
+            .bind(management_cluster.as_str().to_ascii_lowercase())
+            .bind(i64::from(most))
+            .fetch_all(pool)
+            .await)
+        .map_err(failed(DOING))?;
+        rows.iter().map(|(id,)| PreflightId::parse(id).map_err(|error| corrupt(DOING, error))).collect()
+    }
+
     async fn keep_preflights_of(
         &self,
         repository: u64,
         heads: &BTreeSet<&CommitId>,
     ) -> Result<(), RecordsError> {
         const DOING: &str = "forgetting preflights";
-        let asked = "SELECT DISTINCT head FROM preflights WHERE repository = $1 AND state = 'asked'";
+        let asked = "SELECT DISTINCT head FROM preflights WHERE repository = $1";
         let asked: Vec<(String,)> =
             read!(self, pool => sqlx::query_as(asked).bind(repository.cast_signed()).fetch_all(pool).await)
                 .map_err(failed(DOING))?;
         let is_open = |head: &String| heads.iter().any(|open| open.as_str() == head);
         for (head,) in asked.into_iter().filter(|(head,)| !is_open(head)) {
-            let sql = "DELETE FROM preflights WHERE repository = $1 AND head = $2 AND state = 'asked'";
+            let sql = "DELETE FROM preflights WHERE repository = $1 AND head = $2";
             write!(self, pool => sqlx::query(sql)
                 .bind(repository.cast_signed())
                 .bind(&head)

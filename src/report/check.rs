@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::carried::{self, Carried};
 use super::head_lines::{HeadFile, HeadLine};
+use super::judged_services::{self, JudgedService};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
 use super::pages::{Refusal, blocked_head, findings_head};
@@ -105,6 +106,9 @@ pub struct Judgement {
     pub changes: Vec<Change>,
     /// Machines that will be replaced.
     pub rollouts: Vec<Rollout>,
+    /// What becomes of the services inside it.
+    #[serde(default)]
+    pub services: Vec<JudgedService>,
     /// Findings on the base branch.
     pub before: Vec<Finding>,
     /// Findings on what a merge would give.
@@ -332,7 +336,10 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     parts.extend(judged.outlook.as_ref().map(outlook::release_title));
     parts.extend(judged.inventory.as_ref().map(inventory_outlook::title));
     parts.extend(judged.settings.as_ref().and_then(outlook::settings_title));
-    let changes: usize = judged.clusters.iter().map(|cluster| cluster.judgement.changes.len()).sum();
+    let of_services =
+        |judgement: &Judgement| judgement.services.iter().map(JudgedService::count).sum::<usize>();
+    let all = |judgement: &Judgement| judgement.changes.len() + of_services(judgement);
+    let changes: usize = judged.clusters.iter().map(|cluster| all(&cluster.judgement)).sum();
     if !judged.clusters.is_empty() || judged.outlook.is_none() && judged.inventory.is_none() {
         parts.push(format!(
             "{} in {}",
@@ -406,7 +413,10 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
     let judgement = &judged.judgement;
     page.push(&format!("\n### {}\n\n", code(judged.cluster.as_str(), 200)));
     if judgement.changes.is_empty() && judgement.rollouts.is_empty() {
-        page.push("What is applied stays the same.\n");
+        if judgement.services.is_empty() {
+            page.push("What is applied stays the same.\n");
+        }
+        judged_services::sections(page, &judgement.services, share);
         return;
     }
     let head = format!("Machines:\n\n{}", tables::ROLLOUTS_HEAD);
@@ -418,6 +428,8 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
     page.section(head, &tables::difference_rows(&judgement.changes), share.saturating_sub(used), |left| {
         format!("\n… and {left} more changes; `capstan diff` in a checkout shows all of them.\n")
     });
+    let used = start.saturating_sub(page.free());
+    judged_services::sections(page, &judgement.services, share.saturating_sub(used));
 }
 
 /// What is said of findings in files that are not annotated there.

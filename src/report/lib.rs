@@ -32,8 +32,9 @@
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
 //! | [`inventory_outlook`] | whom a change of the inventory reaches | `field_diff`, `markdown`, `outlook` |
 //! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `tables` |
+//! | [`judged_services`] | what becomes of services inside a cluster | `markdown`, `tables` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
-//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
+//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `judged_services`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
 //! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
@@ -64,6 +65,7 @@ mod fingerprint;
 mod group;
 mod head_lines;
 mod inventory_outlook;
+mod judged_services;
 pub mod markdown;
 mod merging;
 mod onboarding;
@@ -116,6 +118,7 @@ pub use fingerprint::{
 pub use group::{GroupProposal, group_body, group_commit_message, group_title, visible_group_text};
 pub use head_lines::{HeadFile, HeadLines};
 pub use inventory_outlook::reach as inventory_reach;
+pub use judged_services::JudgedService;
 pub use merging::{
     approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,
     obstacle_in_words, undo_in_words,

@@ -1,14 +1,15 @@
 //! The reconciler's state folder: one process has it at a time, and leaves its name there for the next one, in a file
-//! that is whole or not there, and survives the power. Beside it lies what the process is at, for the one that follows its death.
+//! that is whole or not there, and survives the power. Beside it lie notes for the one that follows its death: what it
+//! is at, and what proposals ask of clouds.
 //!
 //! Deliberately absent: trees and reports, which lie there too and belong to [`git`](crate::git) and
 //! [`agent_client`](crate::agent_client).
 
 mod lock;
-mod underway;
+mod notes;
 
 pub use lock::LockedFolder;
-pub use underway::UnderwayFile;
+pub use notes::NoteFile;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

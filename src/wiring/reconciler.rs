@@ -20,7 +20,7 @@ use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore};
 use capstan::openstack::OpenStack;
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
-use capstan::state_folder::{LockedFolder, UnderwayFile};
+use capstan::state_folder::{LockedFolder, NoteFile};
 use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
@@ -79,13 +79,16 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             dry_run_cache: Arc::new(DryRunCache::default()),
             trial: Arc::new(Trial::new(Arc::new(planner))),
             underway: Arc::new(Underway::new(
-                Arc::new(UnderwayFile::of(&config.state_dir)),
+                Arc::new(NoteFile::underway(&config.state_dir)),
                 Arc::clone(&clock),
             )),
             claiming: Arc::default(),
             operators: Arc::default(),
             downloads: downloads(&config, &clock)?,
-            cloud_preflight: Arc::new(CloudPreflight::new(clouds.clone())),
+            cloud_preflight: Arc::new(CloudPreflight::new(
+                clouds.clone(),
+                Arc::new(NoteFile::clouds(&config.state_dir)),
+            )),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),

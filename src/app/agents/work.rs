@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use capstan_live::agent::limits::STANDING_PREFLIGHTS;
 use capstan_live::agent::wire::{RecordAnswer, ReportsAnswer, WorkAnswer};
 use capstan_live::agent::{PreflightAnswer, PreflightId, PreflightQuestion, RolloutReport, is_of_the_future};
 use capstan_model::ids::ClusterId;
@@ -72,7 +73,11 @@ impl Agents {
                 .collect();
             let left = deadline.saturating_duration_since(Instant::now());
             if after != Some(&watched.tip) || !preflights.is_empty() || left.is_zero() {
-                return Ok(WorkAnswer { commit: Some(watched.tip), preflights });
+                let standing = match questions {
+                    Questions::Keep => None,
+                    Questions::Give => Some(self.standing(agent, &watched).await?),
+                };
+                return Ok(WorkAnswer { commit: Some(watched.tip), preflights, standing });
             }
             let look_again = self.limiter.limits.look_every.min(left);
             tokio::select! {
@@ -81,6 +86,13 @@ impl Agents {
             }
             self.still_trusts(agent).await?;
         }
+    }
+
+    /// What the agent was asked about heads that are still to be merged.
+    async fn standing(&self, agent: &Agent, watched: &WatchedRepository) -> Result<Vec<PreflightId>, Denied> {
+        let most = u32::try_from(STANDING_PREFLIGHTS).unwrap_or(u32::MAX);
+        let (id, uid) = (watched.repository.id, &agent.management_cluster);
+        Ok(self.records().standing_preflights(id, uid, most).await?)
     }
 
     fn question(

@@ -19,7 +19,9 @@ use capstan_plan::inventory::InventoryChange;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::onboarding::Onboarding;
-use capstan_plan::policy::{self, Snapshot, folders_of, validate};
+use capstan_plan::policy::{
+    self, ClusterState, ServiceDifference, Snapshot, compare_services, folders_of, validate,
+};
 use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::provider_set::{self, SetState};
 use capstan_plan::release::ReleaseContent;
@@ -29,7 +31,7 @@ use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Change, Reason, Retarget, SettledConflict, Upgrade, Versions, hide_beside};
 use capstan_plan::verbs::ClusterFrom;
 use capstan_providers::{Supplies, Wanted};
-use capstan_report::{Becomes, ChangedRelease, JudgedCluster, JudgedReleases, Judgement};
+use capstan_report::{Becomes, ChangedRelease, JudgedCluster, JudgedReleases, JudgedService, Judgement};
 use capstan_yaml::Value;
 use jiff::civil::Date;
 
@@ -210,6 +212,7 @@ impl Generator {
                     }
                     None => rollout::rollouts(&was.objects, kept, applied, &elsewhere),
                 },
+                services: if claimed { services(old, new, cluster) } else { Vec::new() },
                 before: validate(old, None, settings, scope, today),
                 after: validate(new, Some(old), settings, scope, today),
             };
@@ -366,6 +369,21 @@ fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
     let folder = snapshot.layout.target(cluster.as_str());
     let rendered = folder.and_then(|folder| render::render(snapshot.tree, &folders_of(folder)).ok());
     rendered.unwrap_or_default()
+}
+
+/// What becomes of what runs inside a cluster.
+fn services(old: Snapshot<'_>, new: Snapshot<'_>, cluster: &ClusterId) -> Vec<JudgedService> {
+    let [before, after] = [old, new].map(|snapshot| {
+        let folder = snapshot.layout.target(cluster.as_str())?;
+        Some(ClusterState { tree: snapshot.tree, folder })
+    });
+    let judged = |service: ServiceDifference| JudgedService {
+        name: service.name,
+        role: service.role,
+        is_on: service.is_on,
+        changes: service.differences.into_iter().map(|difference| change(difference, cluster)).collect(),
+    };
+    compare_services(before, after).into_iter().map(judged).collect()
 }
 
 /// The components that a provider set has not at hand and nobody asked for; none of a cluster.

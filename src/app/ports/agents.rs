@@ -199,7 +199,14 @@ pub trait AgentWork: Send + Sync {
         management_cluster: &ManagementClusterUid,
         not_given_for_seconds: u32,
     ) -> Result<Vec<PreflightRecord>, RecordsError>;
-    /// Forgets the open questions about heads that are none of these.
+    /// The questions that one management cluster was asked about heads that are kept, answered or not; so many at most.
+    async fn standing_preflights(
+        &self,
+        repository: u64,
+        management_cluster: &ManagementClusterUid,
+        most: u32,
+    ) -> Result<Vec<PreflightId>, RecordsError>;
+    /// Forgets the questions about heads that are none of these, and their answers.
     async fn keep_preflights_of(
         &self,
         repository: u64,

@@ -8,6 +8,7 @@ use capstan_live::cloud::{CloudFacts, Questions};
 use capstan_live::credentials::Issued;
 use jiff::Timestamp;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
 /// A credential as it lies in a Secret of the management cluster.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ pub struct CloudCredential {
 }
 
 /// Whoever gets the same answers: one user in one project of one region.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CloudProject {
     /// Where Keystone is.
     pub keystone: String,

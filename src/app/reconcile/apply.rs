@@ -8,7 +8,7 @@ use capstan_live::applying::{
     sent_over, survived, survives_take_over,
 };
 use capstan_model::finding::Severity;
-use capstan_model::kinds::is_cluster;
+use capstan_model::kinds::{is_cluster, is_of_orc};
 use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
@@ -69,12 +69,17 @@ impl Reconciliation<'_> {
             return Ok(Ended::Waiting(self.preview(observed, &strangers, &trial).await?));
         }
         let changes = changes(observed, &trial, &adopted, &let_go);
+        if let Some(ended) = self.check_cloud_objects(observed, &changes, &adopted).await? {
+            return Ok(ended);
+        }
         self.remember(observed, &changes);
         self.note_survivors(observed, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let plan = plan(&observed.objects, &changes, &observed.live, verdict);
         self.status.phase = Some(plan.phase.into());
         self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
+        // Whoever may not watch the objects of a cloud looks again.
+        self.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
         let hands = Hands { adopted, let_go, later: trial.later };
         self.intend(observed, &plan, &hands).await?;
         if held.is_some() {

@@ -3,7 +3,7 @@
 //! *Expected flow*: each folder is read beside the live cluster ([`look`]); then all folders of one question are answered
 //! together ([`answer`]): credentials are read with each folder's own rights, logins and projects are asked side by
 //! side, and of each project once. *Guarantees*: nothing is written, here or there; no byte of a credential stands in a
-//! reason. *Caveat*: what proposals asked before is remembered by this process, for a day (`cloud_memory`).
+//! reason. What proposals asked before is remembered until they are closed (`cloud_memory`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ async fn before(ports: &Ports, head: &Revision, id: &ClusterId) -> Vec<RenderedO
 pub(super) async fn answer(
     ports: &Ports,
     fleet: &FleetRecord,
-    head: &Revision,
+    (question, head): (&str, &Revision),
     looks: &[CloudLook],
     answers: &mut [PreflightAnswer],
 ) {
@@ -104,6 +104,7 @@ pub(super) async fn answer(
         return;
     }
     let asked = &ports.cloud_preflight;
+    asked.recall().await;
     let clusters: BTreeSet<&ClusterId> = looks.iter().map(|look| &look.cluster).collect();
     let mut said: Vec<(usize, CloudReason)> = Vec::new();
     for (at, look) in looks.iter().enumerate() {
@@ -146,7 +147,7 @@ pub(super) async fn answer(
         }
     }
     let needed = looks.iter().map(|look| &look.cluster).zip(needed).collect();
-    asked.remember(fleet, head, needed, ports.clock.now());
+    asked.remember(fleet, (question, head), needed, ports.clock.now()).await;
     for (at, reason) in said {
         let Some(answer) = answers.iter_mut().find(|answer| answer.cluster == looks[at].cluster) else {
             continue;

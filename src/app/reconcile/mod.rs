@@ -11,7 +11,9 @@
 mod acceptance;
 mod apply;
 mod blocking;
+mod cloud_kinds;
 mod cloud_memory;
+mod cloud_objects;
 mod cloud_preflight;
 mod conclude;
 mod credentials;
@@ -45,6 +47,7 @@ mod underway;
 mod unwanted;
 mod wanted;
 
+pub use cloud_kinds::CLOUD_CONTROLLER_MISSING;
 pub use cloud_memory::CloudPreflight;
 pub use conclude::{FleetState, fleet_status};
 pub use credentials::CloudCredentials;

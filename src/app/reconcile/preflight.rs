@@ -16,7 +16,7 @@ use super::dependencies::Ports;
 use super::dry_runs::try_all;
 use super::observation::observe;
 use super::ownership::{Disputes, disputes, of_others};
-use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict, TrialFailed};
+use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, PreflightVerdict, TrialFailed};
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
@@ -45,12 +45,12 @@ pub async fn preflight(
     ports: &Ports,
     fleet: &FleetRecord,
     head: &Revision,
-    clusters: &[ClusterId],
+    question: &Preflight,
     records: &[ClusterRecord],
 ) -> Vec<PreflightAnswer> {
     let mut answers = Vec::new();
     let mut looks = Vec::new();
-    for id in clusters.iter().filter(|id| head.claims.contains_key(id)) {
+    for id in question.clusters.iter().filter(|id| head.claims.contains_key(id)) {
         let status = records.iter().find(|record| record.spec.cluster == id.as_str());
         let status = status.map(|record| record.status.clone()).unwrap_or_default();
         let unrendered =
@@ -80,7 +80,7 @@ pub async fn preflight(
             },
         });
     }
-    cloud_preflight::answer(ports, fleet, head, &looks, &mut answers).await;
+    cloud_preflight::answer(ports, fleet, (&question.id, head), &looks, &mut answers).await;
     answers
 }
 

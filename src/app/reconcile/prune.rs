@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::applying::{Deletions, Doomed, PruneFacts, Withholding, prune};
+use capstan_live::applying::{Deletions, PruneFacts, Withholding, prune};
 use capstan_live::rollout::observed::State;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::object::ObjectId;
@@ -18,7 +18,7 @@ use super::wanted::Wanted;
 use crate::app::ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
 
 /// How a deletion came out.
-enum Gone {
+pub(super) enum Gone {
     /// The object is there no more, or was another one.
     Yes,
     /// It is not gone yet, for that reason.
@@ -121,7 +121,7 @@ impl Reconciliation<'_> {
             if let Some(over) = (self.request.is_over)() {
                 return Ok(Ended::Interrupted(over));
             }
-            match self.delete(observed, doomed).await {
+            match self.delete(observed, &doomed.object, &doomed.uid).await {
                 Ok(Gone::Yes) => self.status.inventory.forget(&doomed.object),
                 Ok(Gone::NotYet(reason)) => {
                     self.again = true;
@@ -146,13 +146,18 @@ impl Reconciliation<'_> {
         Deletions { delete: Vec::new(), forget: Vec::new(), ..round }
     }
 
-    async fn delete(&mut self, observed: &Observation, doomed: &Doomed) -> Result<Gone, LiveError> {
-        let id = &doomed.object;
+    /// Deletes an object as it was looked at; by that UID, whatever there is in its place stays.
+    pub(super) async fn delete(
+        &mut self,
+        observed: &Observation,
+        id: &ObjectId,
+        of: &str,
+    ) -> Result<Gone, LiveError> {
         let object = ApiObject::from(id);
         // What was decided on is what is deleted: whoever was stopped meanwhile finds it changed.
-        let seen = observed.live.get(id).filter(|live| uid(live) == Some(doomed.uid.as_str()));
+        let seen = observed.live.get(id).filter(|live| uid(live) == Some(of));
         let version = seen.and_then(|live| live.pointer("/metadata/resourceVersion")?.as_str());
-        let only = Preconditions { uid: &doomed.uid, resource_version: version };
+        let only = Preconditions { uid: of, resource_version: version };
         match self.live().delete(&observed.wanted.by, &object, only, Run::Real).await {
             Ok(Deleted::Changed) => {
                 let message = format!("{id} was changed while it was looked at: it is looked at again");

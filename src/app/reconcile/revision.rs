@@ -1,6 +1,7 @@
 //! One commit of a Fleet's tree: which clusters this management cluster applies, and whose is what.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +57,13 @@ pub struct Revision {
 pub struct Print {
     folder: Option<TreeId>,
     rendered: SpecDigest,
+}
+
+impl fmt::Display for Print {
+    /// Both, as it is noted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.folder.as_ref().map_or("-", TreeId::as_str), self.rendered)
+    }
 }
 
 /// Whose eyes a tree is looked at with.

@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-use super::ports::{FleetKey, UnderwayNotes};
+use super::ports::{FleetKey, Notes};
 use super::reason::Reason;
 use super::revision::Revision;
 use crate::app::ports::Clock;
@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is reconciled now, and where processes before this one died.
 pub struct Underway {
-    notes: Arc<dyn UnderwayNotes>,
+    notes: Arc<dyn Notes>,
     clock: Arc<dyn Clock>,
     /// `None` until the notes were read.
     entries: Mutex<Option<Entries>>,
@@ -107,7 +107,7 @@ enum Among {
 
 impl Underway {
     /// Noted there. They are read when something is begun first: by then this process has them alone.
-    pub fn new(notes: Arc<dyn UnderwayNotes>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(notes: Arc<dyn Notes>, clock: Arc<dyn Clock>) -> Self {
         Self {
             notes,
             clock,
@@ -255,7 +255,7 @@ mod tests {
         now: AtomicI64,
     }
 
-    impl UnderwayNotes for Memory {
+    impl Notes for Memory {
         fn read(&self) -> Result<Option<String>, String> {
             Ok(self.note.lock().unwrap().clone())
         }

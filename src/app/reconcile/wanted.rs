@@ -14,6 +14,7 @@ use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
 use super::blocking::where_blocking_is_allowed;
+use super::cloud_kinds::refuse_unknown;
 use super::kinds::{Kinds, kinds_of};
 use super::provider_sets;
 use super::reason::Reason;
@@ -58,6 +59,10 @@ pub(super) async fn read(
         return Err(Unwanted::Refused(vec![reason]));
     }
     let scopes = kinds.learn(live, &kinds_of(&rendered.objects)).await?;
+    let unknown = refuse_unknown(&rendered.objects, &scopes);
+    if !unknown.is_empty() {
+        return Err(Unwanted::Refused(unknown));
+    }
     let outside = |outside: Outside| Reason::of_outside(&outside);
     let home = place_in_namespaces(&mut rendered, &scopes)
         .map_err(|found| Unwanted::Refused(vec![outside(*found)]))?;

@@ -58,3 +58,12 @@ where
 
     deserializer.deserialize_seq(Items::<T, N>(PhantomData))
 }
+
+/// The same of a list that may be absent.
+pub(super) fn maybe_at_most<'de, D, T, const N: usize>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    at_most::<D, T, N>(deserializer).map(Some)
+}

@@ -14,6 +14,8 @@ pub const REASONS: usize = 20;
 pub const NAMES: usize = 500;
 /// Clusters that one preflight asks about.
 pub const PREFLIGHT_CLUSTERS: usize = 500;
+/// Questions about heads that are still to be merged, of one repository and management cluster.
+pub const STANDING_PREFLIGHTS: usize = 5_000;
 /// Characters of a text that an API server or a person wrote.
 pub const WORDS: usize = 512;
 /// Seconds that a long poll may wait.

@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::{AgentId, PublicKey, ReportId};
+use super::identity::{AgentId, PreflightId, PublicKey, ReportId};
 use super::preflight::PreflightQuestion;
 use super::rollout::RolloutReport;
 use super::words::Words;
@@ -70,6 +70,13 @@ pub struct WorkAnswer {
     /// Open questions.
     #[serde(default)]
     pub preflights: Vec<PreflightQuestion>,
+    /// The questions, answered or not, about heads that are still to be merged; `None` where that is not told.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded::maybe_at_most::<_, _, { limits::STANDING_PREFLIGHTS }>"
+    )]
+    pub standing: Option<Vec<PreflightId>>,
 }
 
 /// Reports, oldest first.

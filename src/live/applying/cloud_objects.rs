@@ -6,7 +6,7 @@ use capstan_model::kinds::{is_of_orc, names};
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
-use crate::live_objects::{LONGEST_MESSAGE, text};
+use crate::live_objects::{LONGEST_MESSAGE, is_terminating, text};
 
 /// How an object stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,29 @@ pub(super) enum Standing {
     Lost(String),
 }
 
-/// What a connection says that died: of the network, and not of the service.
-const DIED: [&str; 3] = ["connection reset by peer", "broken pipe", "unexpected EOF"];
+/// Before what a create died of: <https://github.com/k-orc/openstack-resource-controller>, `internal/controllers/*/actuator.go`.
+const CREATING: &str = "creating resource: ";
+
+/// What Go says of a connection that died, or never was: of the network, and not of the service.
+const DIED: [&str; 14] = [
+    "broken pipe",
+    "connection refused",
+    "connection reset by peer",
+    "connection timed out",
+    "context deadline exceeded",
+    "EOF",
+    "http2: client connection lost",
+    "i/o timeout",
+    "net/http: TLS handshake timeout",
+    "network is unreachable",
+    "no route to host",
+    "no such host",
+    "server closed idle connection",
+    "use of closed network connection",
+];
+
+/// So often an object is made anew that its controller gave up when the create died.
+pub(super) const MOST_MADE_ANEW: u32 = 3;
 
 /// Whether an object is ORC's.
 pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
@@ -32,6 +53,9 @@ pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
 
 /// How a live object stands, by what its controller says of this generation of it.
 pub(super) fn standing(live: &Value) -> Standing {
+    if is_terminating(live) {
+        return Standing::Waits("it is being deleted".to_owned());
+    }
     let generation = live.pointer("/metadata/generation").and_then(Value::as_i64);
     let conditions = live.pointer("/status/conditions").and_then(Value::as_array);
     let of = |kind: &str| {
@@ -52,13 +76,28 @@ pub(super) fn standing(live: &Value) -> Standing {
         let words = words(condition);
         let made = text(live, "/status/id").is_some_and(|id| !id.is_empty());
         let is_managed = text(live, "/spec/managementPolicy").is_none_or(|policy| policy == "managed");
-        let died = DIED.iter().any(|word| words.contains(word));
-        return if !made && is_managed && died { Standing::Lost(words) } else { Standing::Refused(words) };
+        let lost = !made && is_managed && died_in_its_create(condition);
+        return if lost { Standing::Lost(words) } else { Standing::Refused(words) };
     }
     match progressing.or(available) {
         Some(condition) => Standing::Waits(words(condition)),
         None => Standing::Waits("its controller has not looked at it yet".to_owned()),
     }
+}
+
+/// Whether the create that a controller gave up died of its connection: `invalid configuration creating resource: Post
+/// "https://glance/v2/images": read: connection reset by peer`. Words of a service stand in no such place.
+fn died_in_its_create(condition: &Value) -> bool {
+    let cause = || {
+        let (_, request) = text(condition, "/message")?.split_once(CREATING)?;
+        let (method, rest) = request.split_once(" \"")?;
+        let (_, cause) = rest.split_once("\": ")?;
+        matches!(method, "Post" | "Put").then_some(cause.trim_end())
+    };
+    text(condition, "/reason") == Some("InvalidConfiguration")
+        && cause().is_some_and(|cause| {
+            DIED.iter().any(|end| cause.ends_with(end) || cause.contains(&format!("{end} (")))
+        })
 }
 
 /// `TransientError: the service is away`
@@ -70,20 +109,42 @@ fn words(condition: &Value) -> String {
     }
 }
 
-/// Which objects of ORC a machine template of OpenStack names, by kind and by the name that it says: the image by its
-/// object's name, groups by what the cloud calls them.
-pub(super) fn named_by(template: &ObjectId, value: &Value) -> Vec<(&'static str, By, String)> {
+/// An object of the cloud as something names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Named<'v> {
+    /// One of that kind.
+    OfKind(&'static str, By, &'v str),
+    /// One of whatever kind: by a value of a class or of its variables.
+    Called(&'v str),
+    /// The same in a template of a class's patch, of which only its literals are known.
+    InTemplate(&'v str),
+}
+
+/// Which objects of ORC a machine template of OpenStack names: the image by its object's name or by what the cloud calls
+/// it, everything else by what the cloud calls it.
+pub(super) fn named_by<'v>(template: &ObjectId, value: &'v Value) -> Vec<Named<'v>> {
     if template.kind != names::OPENSTACK_MACHINE_TEMPLATE {
         return Vec::new();
     }
     let spec = value.pointer("/spec/template/spec").unwrap_or(&Value::Null);
-    let groups = spec.get("securityGroups").and_then(Value::as_array);
-    let groups = groups.into_iter().flatten().filter_map(|group| text(group, "/filter/name"));
-    let image = text(spec, "/image/imageRef/name").map(|name| ("Image", By::Object, name));
-    let server_group = text(spec, "/serverGroup/filter/name").map(|name| ("ServerGroup", By::Cloud, name));
-    let groups = groups.map(|name| ("SecurityGroup", By::Cloud, name));
-    let all = image.into_iter().chain(server_group).chain(groups);
-    all.map(|(kind, by, name)| (kind, by, name.to_owned())).collect()
+    let items = |of: &'v Value, key: &str| of.get(key).and_then(Value::as_array).into_iter().flatten();
+    let one = |kind, of: &'v Value, pointer: &str| {
+        text(of, pointer).map(|name| Named::OfKind(kind, By::Cloud, name))
+    };
+    let mut found: Vec<Named<'v>> = Vec::new();
+    found.extend(text(spec, "/image/imageRef/name").map(|name| Named::OfKind("Image", By::Object, name)));
+    found.extend(one("Image", spec, "/image/filter/name"));
+    found.extend(one("ServerGroup", spec, "/serverGroup/filter/name"));
+    found.extend(one("Flavor", spec, "/flavor"));
+    found.extend(one("KeyPair", spec, "/sshKeyName"));
+    let mut groups: Vec<&'v Value> = items(spec, "securityGroups").collect();
+    for port in items(spec, "ports") {
+        found.extend(one("Network", port, "/network/filter/name"));
+        found.extend(items(port, "fixedIPs").filter_map(|ip| one("Subnet", ip, "/subnet/filter/name")));
+        groups.extend(items(port, "securityGroups"));
+    }
+    found.extend(groups.into_iter().filter_map(|group| one("SecurityGroup", group, "/filter/name")));
+    found
 }
 
 /// Whose name is meant.
@@ -91,17 +152,57 @@ pub(super) fn named_by(template: &ObjectId, value: &Value) -> Vec<(&'static str,
 pub(super) enum By {
     /// The object's.
     Object,
-    /// The one that the cloud knows: `spec.resource.name`, else the object's.
+    /// The one that the cloud knows: `spec.resource.name`, that of an import, else the object's.
     Cloud,
 }
 
-/// Whether an object of ORC is the one of that kind and name.
-pub(super) fn is_named(id: &ObjectId, value: &Value, (kind, by, name): (&str, By, &str)) -> bool {
-    let called = match by {
-        By::Object => None,
-        By::Cloud => text(value, "/spec/resource/name"),
+/// Whether an object of ORC is the one that is named.
+pub(super) fn is_named(id: &ObjectId, value: &Value, named: &Named<'_>) -> bool {
+    let in_cloud = ["/spec/resource/name", "/spec/import/filter/name"];
+    let in_cloud = in_cloud.iter().find_map(|pointer| text(value, pointer)).unwrap_or(&id.name);
+    is_cloud_object(id)
+        && match named {
+            Named::OfKind(kind, By::Object, name) => id.kind == *kind && id.name == *name,
+            Named::OfKind(kind, By::Cloud, name) => id.kind == *kind && in_cloud == *name,
+            Named::Called(name) => id.name == *name || in_cloud == *name,
+            Named::InTemplate(text) => mentions(text, &id.name) || mentions(text, in_cloud),
+        }
+}
+
+/// Whether a Go template may come to a text in which that name stands for itself: `name: ubuntu-{{ .version }}` and
+/// `ubuntu-v1.36.3`.
+fn mentions(template: &str, name: &str) -> bool {
+    let mut flat = String::new();
+    let mut rest = template;
+    while let Some((before, action)) = rest.split_once("{{") {
+        flat.push_str(before);
+        flat.push(UNKNOWN);
+        rest = action.split_once("}}").map_or("", |(_, after)| after);
+    }
+    flat.push_str(rest);
+    let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | UNKNOWN);
+    flat.split(|c| !is_of_a_name(c))
+        .any(|word| !word.trim_matches(UNKNOWN).is_empty() && comes_to(word, name))
+}
+
+/// What an action of a template comes to.
+const UNKNOWN: char = '\0';
+
+/// Whether a word may be that name.
+fn comes_to(word: &str, name: &str) -> bool {
+    let mut pieces = word.split(UNKNOWN);
+    let (first, last) = (pieces.next().unwrap_or_default(), pieces.next_back());
+    let Some(last) = last else { return first == name };
+    let Some(mut rest) = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
     };
-    is_cloud_object(id) && id.kind == kind && called.unwrap_or(&id.name) == name
+    pieces.all(|piece| match rest.split_once(piece) {
+        Some((_, after)) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,11 @@ fn image(generation: i64, id: &str, conditions: &[(&str, &str, &str, &str, i64)]
 #[test]
 fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generation() {
     let reset = "invalid configuration creating resource: Post \"http://127.0.0.1:9292/v2/images\": read tcp 127.0.0.1:5->127.0.0.1:9292: read: connection reset by peer";
+    let refused_by_host = "invalid configuration creating resource: Post \"http://127.0.0.1:9292/v2/images\": dial tcp 127.0.0.1:9292: connect: connection refused";
+    let timed_out = "invalid configuration creating resource: Post \"http://c/v2/images\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+    let closed = "invalid configuration creating resource: Post \"http://c/v2/images\": EOF";
+    let told_by_service = "invalid configuration creating resource: Expected HTTP response code [201] when accessing [POST http://c/v2/images], but got 409 instead: connection refused";
+    let not_trusted = "invalid configuration creating resource: Post \"https://c/v2/images\": tls: failed to verify certificate: x509: certificate signed by unknown authority";
     let refused = |words: &str| Standing::Refused(words.to_owned());
     let waits = |words: &str| Standing::Waits(words.to_owned());
     for (object, expected) in [
@@ -78,6 +83,32 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
             Standing::Lost(format!("InvalidConfiguration: {reset}")),
         ),
+        // Also where it never reached the service.
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", refused_by_host, 1)]),
+            Standing::Lost(format!("InvalidConfiguration: {refused_by_host}")),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", timed_out, 1)]),
+            Standing::Lost(format!("InvalidConfiguration: {timed_out}")),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", closed, 1)]),
+            Standing::Lost(format!("InvalidConfiguration: {closed}")),
+        ),
+        // What is said of a connection is no word of the network where a service or a person says it.
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", told_by_service, 1)]),
+            refused(&format!("InvalidConfiguration: {told_by_service}")),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "InvalidConfiguration", not_trusted, 1)]),
+            refused(&format!("InvalidConfiguration: {not_trusted}")),
+        ),
+        (
+            image(1, "", &[("Progressing", "False", "UnrecoverableError", reset, 1)]),
+            refused(&format!("UnrecoverableError: {reset}")),
+        ),
         // It was made, so making it anew would leave one behind.
         (
             image(1, "a", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
@@ -89,6 +120,32 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
     let mut imported = image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]);
     imported["spec"]["managementPolicy"] = json!("unmanaged");
     assert!(matches!(standing(&imported), Standing::Refused(_)), "nothing was created: {imported}");
+}
+
+#[test]
+fn what_is_being_deleted_is_waited_for() {
+    let mut object = image(1, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]);
+    object["metadata"]["deletionTimestamp"] = json!("2026-11-27T22:00:00Z");
+    assert_eq!(standing(&object), Standing::Waits("it is being deleted".to_owned()));
+}
+
+#[test]
+fn a_template_names_what_its_literals_and_actions_may_come_to() {
+    for (template, name, expected) in [
+        ("ubuntu", "ubuntu", true),
+        ("ubuntu", "ubuntu-2404", false),
+        ("name: ubuntu-{{ .builtin.controlPlane.version }}", "ubuntu-v1.36.3", true),
+        ("name: ubuntu-{{ .builtin.controlPlane.version }}", "debian-v1.36.3", false),
+        ("{filter: {name: \"{{ .builtin.cluster.name }}-worker\"}}", "peu01-worker", true),
+        ("{{ .prefix }}-node-{{ .version }}", "eu-node-v1", true),
+        ("{{ .prefix }}-node-{{ .version }}", "eu-v1", false),
+        // What the variable is, the variable tells.
+        ("{{ .image }}", "ubuntu", false),
+        ("{{ if .a }}ubuntu", "ubuntu", true),
+        ("a{{ .x", "ab", true),
+    ] {
+        assert_eq!(mentions(template, name), expected, "{template} {name}");
+    }
 }
 
 #[test]

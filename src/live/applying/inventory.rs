@@ -39,6 +39,14 @@ pub struct InventoryObject {
     /// The live object's UID; absent while it is only intended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
+    /// How often it was deleted and made anew because its controller gave up a create that had died; 0 once it is there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub made_anew: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's `skip_serializing_if` hands a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl InventoryObject {
@@ -105,6 +113,7 @@ impl Inventory {
             name: id.name.clone(),
             logical,
             uid: None,
+            made_anew: 0,
         });
         self.objects.sort_by_cached_key(InventoryObject::id);
     }
@@ -113,6 +122,20 @@ impl Inventory {
     pub fn applied(&mut self, id: &ObjectId, uid: &str) {
         if let Some(object) = self.objects.iter_mut().find(|object| object.is(id)) {
             object.uid = Some(uid.to_owned());
+        }
+    }
+
+    /// The object is about to be deleted and made anew, once more.
+    pub fn make_anew(&mut self, id: &ObjectId) {
+        if let Some(object) = self.objects.iter_mut().find(|object| object.is(id)) {
+            object.made_anew = object.made_anew.saturating_add(1);
+        }
+    }
+
+    /// The object came to be what it was made for.
+    pub fn came_to_be(&mut self, id: &ObjectId) {
+        if let Some(object) = self.objects.iter_mut().find(|object| object.is(id)) {
+            object.made_anew = 0;
         }
     }
 

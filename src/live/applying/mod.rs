@@ -63,7 +63,9 @@ pub use inventory::{Inventory, InventoryObject};
 pub use machines::clusters_to_read;
 pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
-pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
+pub use plan::{
+    AfterGivingUp, Changes, GivenUp, Phase, Plan, Stage, Step, Withheld, available, given_up, plan,
+};
 pub use prune::{
     Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, PruneFacts, TombstoneFinding, Useless,
     Withholding, prune,

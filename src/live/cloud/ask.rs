@@ -8,6 +8,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
 
+use super::brought::{Brought, Made};
 use super::facts::Resource;
 use super::group::Group;
 use super::identity::Identity;
@@ -23,6 +24,9 @@ pub struct CloudAsk {
     pub named_by: (ObjectId, FieldPath),
     pub(super) groups: Vec<Group>,
     pub(super) clusters: Vec<NewCluster>,
+    pub(super) brought: Vec<Brought>,
+    /// What the folder has made, with whatever credential.
+    pub(super) made: Vec<Made>,
 }
 
 /// A cluster that is not there yet: what it needs besides machines.
@@ -72,6 +76,8 @@ impl Questions {
             self.networks |= !cluster.networks.is_empty() || cluster.finds_external;
             self.zones |= !cluster.zones.is_empty();
         }
+        let of_volumes = |brought: &Brought| brought.needs.iter().any(|(one, _)| *one == Resource::Volumes);
+        self.volumes |= ask.brought.iter().any(of_volumes);
     }
 }
 
@@ -80,37 +86,52 @@ impl Questions {
 /// `after` are its objects under their live names; `live` what is there; `rollouts` what the change replaces.
 pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudAsk> {
     let mut asks: BTreeMap<Identity, CloudAsk> = BTreeMap::new();
-    let mut ask = |identity: Identity,
-                   named_by: ObjectId,
-                   field: FieldPath,
-                   group: Option<Group>,
-                   cluster: Option<NewCluster>| {
+    let made: Vec<Made> = after.iter().filter_map(Made::of).collect();
+    let mut ask = |identity: Identity, named_by: ObjectId, field: FieldPath, asked: Asked| {
         let ask = asks.entry(identity.clone()).or_insert_with(|| CloudAsk {
             identity,
             named_by: (named_by, field),
             groups: Vec::new(),
             clusters: Vec::new(),
+            brought: Vec::new(),
+            made: made.clone(),
         });
-        ask.groups.extend(group);
-        ask.clusters.extend(cluster);
+        match asked {
+            Asked::Machines(group) => ask.groups.push(*group),
+            Asked::Cluster(cluster) => ask.clusters.push(*cluster),
+            Asked::Brought(brought) => ask.brought.push(brought),
+        }
     };
     for object in after.iter().filter(|object| object.id.kind == names::OPENSTACK_CLUSTER) {
         let (Some(identity), true) = (identity_of(object), live.get(&object.id).is_none()) else { continue };
-        let cluster = new_cluster(object);
-        ask(identity, object.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), None, Some(cluster));
+        let cluster = Asked::Cluster(Box::new(new_cluster(object)));
+        ask(identity, object.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), cluster);
     }
     for owner in after {
         let Some(group) = Group::of(owner, after, live, rollouts) else { continue };
         if let Some(identity) = group.machine.identity.clone() {
             let field = FieldPath::of_keys(["spec", "template", "spec", "identityRef"]);
-            ask(identity, group.machine.template.clone(), field, Some(group), None);
+            ask(identity, group.machine.template.clone(), field, Asked::Machines(Box::new(group)));
         } else if let Some(cluster) = cluster_of(owner, after)
             && let Some(identity) = identity_of(cluster)
         {
-            ask(identity, cluster.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), Some(group), None);
+            let field = FieldPath::of_keys(["spec", "identityRef"]);
+            ask(identity, cluster.id.clone(), field, Asked::Machines(Box::new(group)));
         }
     }
+    for object in after {
+        let Some((identity, brought)) = Brought::of(object, live) else { continue };
+        let field = FieldPath::of_keys(["spec", "cloudCredentialsRef"]);
+        ask(identity, object.id.clone(), field, Asked::Brought(brought));
+    }
     asks.into_values().collect()
+}
+
+/// One part of what is asked.
+enum Asked {
+    Machines(Box<Group>),
+    Cluster(Box<NewCluster>),
+    Brought(Brought),
 }
 
 fn identity_of(cluster: &RenderedObject) -> Option<Identity> {

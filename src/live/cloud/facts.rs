@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// What a cloud was asked and did not say, and why: a sentence's end, without any credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered(pub String);
@@ -103,7 +105,8 @@ pub struct ServerGroup {
 }
 
 /// What a quota is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Resource {
     /// Machines.
     Instances,

@@ -51,6 +51,20 @@ impl Identity {
         })
     }
 
+    /// What the `cloudCredentialsRef` of an object of the OpenStack resource controller names; `None` where it names nothing
+    /// whole.
+    pub(super) fn of_credentials(spec: &Value, namespace: Option<&str>) -> Option<Self> {
+        let reference = spec.get("cloudCredentialsRef")?;
+        let text = |key: &str| reference.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        Some(Self {
+            kind: IdentityKind::Secret,
+            namespace: namespace.map(str::to_owned),
+            name: text("secretName")?.to_owned(),
+            cloud: text("cloudName")?.to_owned(),
+            region: None,
+        })
+    }
+
     /// `cloud openstack of Secret my-org/peu01-cloud-config`
     pub fn shown(&self) -> String {
         let sort = match self.kind {

@@ -11,6 +11,7 @@
 //! | `named` | an id, or what a filter says |
 //! | `machine` | what one machine template asks for |
 //! | `group` | how many machines an owner adds and replaces, beside those that there are |
+//! | `brought` | what objects of the OpenStack resource controller take, that a folder brings |
 //! | `ask` | everything that one folder asks of one cloud |
 //! | `facts` | what a cloud says |
 //! | `names` | whether what is named is there, and fits |
@@ -30,6 +31,7 @@
 //! | a managed topology | comes from a class and its variables, and is not judged |
 
 mod ask;
+mod brought;
 mod facts;
 mod group;
 mod identity;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capstan_model::object::{FieldPath, ObjectId};
 
 use super::ask::CloudAsk;
+use super::brought::Made;
 use super::facts::{Answer, CloudFacts, Flavor, Image, Unanswered};
 use super::group::Group;
 use super::named::Named;
@@ -21,10 +22,17 @@ const MOST_IDS: usize = 5;
 /// Reasons, each once.
 #[derive(Debug, Default)]
 pub(super) struct Found {
+    /// What the folder has made: it may not be there yet.
+    pub(super) made: Vec<Made>,
     pub(super) reasons: Vec<CloudReason>,
 }
 
 impl Found {
+    /// Whether the folder has that made.
+    fn makes(&self, kind: &str, named: &Named) -> bool {
+        self.made.iter().any(|made| made.kind == kind && named.means("", &made.name, &[]))
+    }
+
     pub(super) fn impossible(
         &mut self,
         kind: &'static str,
@@ -108,6 +116,7 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     if let Some((name, field)) = &machine.key_pair
         && let Some(all) = found.known(&facts.key_pairs, &format!("a key pair `{name}`"), object, field)
         && !all.contains(name)
+        && !found.makes("KeyPair", &Named::name(name))
     {
         let message = format!(
             "there is no key pair `{name}`: key pairs belong to a user, so it must be that of this credential's own user"
@@ -134,7 +143,7 @@ fn flavor<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option
     let (named, field) = group.machine.flavor.as_ref()?;
     let all = found.known(&facts.flavors, &format!("a flavor {named}"), object, field)?;
     let flavor = all.iter().find(|flavor| named.means(&flavor.id, &flavor.name, &[]));
-    if flavor.is_none() {
+    if flavor.is_none() && !found.makes("Flavor", named) {
         found.impossible(
             "FlavorNotThere",
             object,
@@ -253,6 +262,7 @@ fn exactly_one<'i>(
     let ids: Vec<&str> = ids.collect();
     match (word, ids.len()) {
         (_, 1) => return true,
+        (kind, 0) if found.makes(kind, named) => {}
         (_, 0) => {
             let kind = match word {
                 "Image" => "ImageNotThere",

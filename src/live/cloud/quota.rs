@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::ask::CloudAsk;
+use super::brought::Brought;
 use super::facts::{CloudFacts, Flavor, Resource};
 use super::group::{Group, Turn};
 use super::machine::Machine;
 
 /// How much of something one folder needs besides what is used, at the moment at which that is most.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// Of what.
     pub resource: Resource,
@@ -66,6 +69,7 @@ impl Count<'_> {
         let besides: Vec<(u64, &str)> = all
             .filter(|(resource, ..)| *resource == self.resource)
             .map(|(_, count, what)| (*count, *what))
+            .chain(self.brought(ask))
             .collect();
         let amount = self.sum(&parts) + besides.iter().map(|(count, _)| i128::from(*count)).sum::<i128>();
         if amount <= 0 {
@@ -76,6 +80,16 @@ impl Count<'_> {
         let relevant: Vec<Part<'_>> =
             parts.into_iter().filter(|part| self.of_each(part.machine) > 0).collect();
         Some(Need { resource: self.resource, amount, why: why(&relevant, &besides) })
+    }
+
+    /// What objects take that the folder brings.
+    fn brought(self, ask: &CloudAsk) -> impl Iterator<Item = (u64, &str)> {
+        let of = move |brought: &Brought| {
+            let own = brought.needs.iter().filter(|(resource, _)| *resource == self.resource);
+            own.fold(0_u64, |sum, (_, amount)| sum.saturating_add(*amount))
+        };
+        let all = ask.brought.iter().map(move |brought| (of(brought), brought.what.as_str()));
+        all.filter(|(amount, _)| *amount > 0)
     }
 
     /// The moment at which a group takes most.

@@ -32,7 +32,7 @@ pub fn unjudged(after: &[RenderedObject]) -> Vec<CloudReason> {
 /// What a project's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same
 /// project, each with its name: they come together.
 pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)]) -> Vec<CloudReason> {
-    let mut found = Found::default();
+    let mut found = Found { made: ask.made.clone(), reasons: Vec::new() };
     names::judge(ask, facts, &mut found);
     let (object, field) = &ask.named_by;
     for need in needs(ask, facts) {

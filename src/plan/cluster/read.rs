@@ -26,10 +26,7 @@ impl Cluster {
     /// refused by name; others go on.
     pub fn read(tree: &dyn Tree, folder: &TargetFolder) -> Result<Self, FileError> {
         let settings = Self::settings_of(tree, folder)?;
-        let overlay_settings = match &folder.overlay_settings {
-            Some(entry) => Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?),
-            None => None,
-        };
+        let overlay_settings = Self::overlay_settings_of(tree, folder)?;
         let mut base = Vec::new();
         for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
             match yaml(tree, entry) {
@@ -73,6 +70,18 @@ impl Cluster {
     pub fn settings_of(tree: &dyn Tree, folder: &TargetFolder) -> Result<Option<ClusterSettings>, FileError> {
         let Some(entry) = &folder.settings else { return Ok(None) };
         Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
+    }
+
+    /// A cluster's overlay's `capstan.yaml`, where it has one.
+    ///
+    /// # Errors
+    /// As [`settings_of`](Self::settings_of).
+    pub fn overlay_settings_of(
+        tree: &dyn Tree,
+        folder: &TargetFolder,
+    ) -> Result<Option<OverlaySettings>, FileError> {
+        let Some(entry) = &folder.overlay_settings else { return Ok(None) };
+        Ok(Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?))
     }
 }
 

@@ -34,6 +34,7 @@ mod chart_stays;
 mod clear_text;
 mod cluster_api;
 mod cluster_outside;
+mod compared_services;
 mod component_downgrade;
 mod contract_mismatch;
 mod control_plane_replicas_even;
@@ -120,6 +121,7 @@ mod wrong_type;
 
 pub use catalogue::{catalogue, ids, rule};
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
+pub use compared_services::{ClusterState, ServiceDifference, compare_services};
 pub use evidence::{Evidence, Survey};
 pub use facts::{Facts, Occasion, ReleaseStep};
 pub use inside::inside;

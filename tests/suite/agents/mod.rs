@@ -10,6 +10,7 @@ mod names;
 mod preflights;
 mod raw;
 mod rollouts;
+mod standing;
 
 use std::path::Path;
 use std::sync::Arc;

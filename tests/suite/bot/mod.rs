@@ -48,6 +48,7 @@ mod retention;
 mod rollbacks;
 pub(crate) mod sample;
 mod schedules;
+mod services;
 mod several_sources;
 pub(crate) mod shared;
 mod shown;

@@ -54,6 +54,8 @@ const NO_REASONS: &[&str] = &[
     "ConfigMap",
     "ControlPlane",
     "FieldManagerConflict",
+    "Flavor",
+    "KeyPair",
     "Namespace",
     "ManagedProvider",
     "NamespaceTerminating",

@@ -25,7 +25,7 @@ use serde_json::json;
 
 use super::keeper::Cloud;
 use super::rows::FOLDER;
-use crate::reconcile::world::{World, id};
+use crate::reconcile::world::{Noted, World, id, question};
 
 /// One project in memory, and how often it was asked.
 #[derive(Default)]
@@ -129,7 +129,7 @@ fn facts(cores: u64) -> CloudFacts {
 /// A world whose management cluster knows the kinds of the OpenStack provider, with one cluster a name.
 fn world(clouds: Arc<dyn Clouds>, clusters: &[&str], secret: &str) -> World {
     let mut world = World::new();
-    world.cloud_preflight = Arc::new(CloudPreflight::new(clouds));
+    world.cloud_preflight = Arc::new(CloudPreflight::new(clouds, Arc::<Noted>::default()));
     for name in clusters {
         world.write(&format!("gauss/{name}/base/all.yaml"), &FOLDER.replace("peu01", name));
         world.live.put(json!({
@@ -146,7 +146,7 @@ async fn judge(world: &World, clusters: &[&str]) -> Vec<PreflightAnswer> {
     let head = world.revision().await;
     let fleet = world.fleet.lock().unwrap().clone();
     let ids: Vec<_> = clusters.iter().map(|name| id(&format!("gauss/{name}"))).collect();
-    preflight(&world.ports(), &fleet, &head, &ids, &[]).await
+    preflight(&world.ports(), &fleet, &head, &question(&head, &ids), &[]).await
 }
 
 fn lines(answer: &PreflightAnswer) -> Vec<String> {
@@ -217,6 +217,49 @@ async fn two_proposals_that_have_room_alone_and_not_together_say_so() {
     world.write("gauss/peu01/base/all.yaml", FOLDER);
     let answers = judge(&world, &["peu02"]).await;
     assert_eq!(lines(&answers[0]), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_proposals_ask_of_a_cloud_outlives_the_process_and_ends_with_them() {
+    let (memory, notes) = (Arc::new(Memory::default()), Arc::<Noted>::default());
+    *memory.facts.lock().unwrap() = facts(8);
+    let mut world = world(memory.clone(), &["peu01", "peu02"], "good");
+    let restart = |world: &mut World| {
+        world.cloud_preflight = Arc::new(CloudPreflight::new(memory.clone(), notes.clone()));
+    };
+    restart(&mut world);
+    let head = world.revision().await;
+    judge(&world, &["peu01"]).await;
+    let asked = question(&head, &[]).id;
+    world.remove("gauss/peu01/base/all.yaml");
+    let kinds = |answers: Vec<PreflightAnswer>| -> Vec<&'static str> {
+        answers[0].reasons.iter().map(|reason| reason.kind).collect()
+    };
+    // Another process knows it, too.
+    restart(&mut world);
+    assert_eq!(kinds(judge(&world, &["peu02"]).await), ["QuotaShared"]);
+    let text = notes.0.lock().unwrap().clone().unwrap();
+    assert!(text.contains("gauss/peu01") && !text.contains("good"), "no credential is noted: {text}");
+    // A day later, where the bot says that it is open.
+    let fleet = world.fleet.lock().unwrap().key.clone();
+    world.cloud_preflight.keep_only(&fleet, &BTreeSet::from([asked.clone()])).await;
+    world.pass_time(90_000);
+    assert_eq!(kinds(judge(&world, &["peu02"]).await), ["QuotaShared"]);
+    // It is closed: at once, and for the process after that one.
+    world.cloud_preflight.keep_only(&fleet, &BTreeSet::new()).await;
+    assert_eq!(kinds(judge(&world, &["peu02"]).await), [""; 0]);
+    restart(&mut world);
+    world.pass_time(1);
+    assert_eq!(kinds(judge(&world, &["peu02"]).await), [""; 0]);
+    // Notes that nobody can read are made anew.
+    *notes.0.lock().unwrap() = Some("[{".to_owned());
+    restart(&mut world);
+    assert_eq!(kinds(judge(&world, &["peu02"]).await), [""; 0]);
+    // Where nobody tells, a day is enough.
+    restart(&mut world);
+    world.pass_time(90_000);
+    world.write("gauss/peu01/base/all.yaml", &FOLDER.replace("name: peu01,", "name: peu01, labels: {a: b},"));
+    assert_eq!(kinds(judge(&world, &["peu01"]).await), [""; 0]);
 }
 
 #[tokio::test]

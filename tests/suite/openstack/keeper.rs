@@ -29,7 +29,7 @@ impl Cloud {
         let tools = String::from_utf8(found.stdout).unwrap();
         if tools.trim().is_empty() {
             println!(
-                "SKIPPED: no Keystone, Glance, Nova and Neutron are built (`make openstack` builds them where Python is): no real cloud is asked"
+                "SKIPPED: no Keystone, Glance, Nova, Neutron and Cinder are built (`make openstack` builds them where Python is): no real cloud is asked"
             );
             return None;
         }
@@ -64,7 +64,7 @@ impl Cloud {
         self.holds.pointer(pointer).and_then(Value::as_str).unwrap().to_owned()
     }
 
-    /// The hosts of all four, as `--cloud-hosts` names them.
+    /// The hosts of all of them, as `--cloud-hosts` names them.
     pub(super) fn hosts(&self) -> Vec<String> {
         let all = self.holds["endpoints"].as_object().unwrap().values();
         all.map(|url| {

@@ -1,7 +1,7 @@
-//! Keystone, Glance, Nova and Neutron themselves, asked as a preflight asks them: each row once good and once bad.
+//! Keystone, Glance, Nova, Neutron and Cinder themselves, asked as a preflight asks them: each row once good and once bad.
 //!
 //! They are installed and started by `tests/openstack` (`make test-real`); where they were never built, the tests say
-//! aloud that they skip. Block storage is not among them: what Cinder says is written by hand, as its API describes it.
+//! aloud that they skip.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,6 +12,7 @@
 mod heads;
 mod keeper;
 mod lives;
+mod orc;
 mod real;
 mod renewing;
 mod rows;

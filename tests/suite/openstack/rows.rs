@@ -69,7 +69,7 @@ async fn said(cloud: &Cloud, text: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Each row of a preflight, once good and once bad.
-pub(super) async fn each_row_is_told(cloud: &Cloud) {
+pub(super) async fn each_row_is_told(cloud: &mut Cloud) {
     assert_eq!(said(cloud, FOLDER).await, [], "everything is there, and free");
     let image = "{filter: {name: ubuntu-2404-kube-v1.36.3}}";
     let by_id = format!("{{id: {}}}", cloud.text("/images/node"));
@@ -133,4 +133,54 @@ pub(super) async fn each_row_is_told(cloud: &Cloud) {
             "ports: 22 more needed (7 machines of SCS-2V-4-20, 1 for the router), 20 free of 20".to_owned()
         )]
     );
+    volumes(cloud).await;
+    narrowed(cloud).await;
+}
+
+/// What machines boot from, and what they have besides: 10 volumes and 100 GiB of them.
+async fn volumes(cloud: &Cloud) {
+    let booting = FOLDER.replace("flavor: SCS-2V-4-20", "flavor: SCS-2V-8\n      rootVolume: {sizeGiB: 30}");
+    assert_eq!(said(cloud, &booting).await, [], "90 GiB in 3 volumes");
+    let exceeded = |message: &str| [("QuotaExceeded", message.to_owned())];
+    assert_eq!(
+        said(cloud, &booting.replace("replicas: 3", "replicas: 4")).await,
+        exceeded("gigabytes of volumes: 120 more needed (4 machines of SCS-2V-8), 100 free of 100")
+    );
+    let device = |name: &str| format!("{{name: {name}, sizeGiB: 1, storage: {{type: Volume}}}}");
+    let devices = ["a", "b", "c", "d"].map(device).join(", ");
+    let many = FOLDER
+        .replace("sshKeyName: ops", &format!("sshKeyName: ops\n      additionalBlockDevices: [{devices}]"));
+    assert_eq!(
+        said(cloud, &many).await,
+        exceeded("volumes: 12 more needed (3 machines of SCS-2V-4-20), 10 free of 10")
+    );
+    // An object of the folder's own.
+    let own = format!("{FOLDER}---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Volume
+metadata: {{name: etcd, namespace: org}}
+spec: {{cloudCredentialsRef: {{secretName: peu01-cloud-config, cloudName: openstack}}, managementPolicy: managed, resource: {{size: 101}}}}
+");
+    assert_eq!(
+        said(cloud, &own).await,
+        exceeded("gigabytes of volumes: 101 more needed (101 for Volume etcd), 100 free of 100")
+    );
+}
+
+/// Floating IPs and security groups, of which a cluster takes few: with less room than they have by default.
+async fn narrowed(cloud: &mut Cloud) {
+    let project = cloud.text("/projects/gauss");
+    cloud.order(&format!("quota {project} {{\"floatingip\": 0, \"security_group\": 2}}"));
+    assert_eq!(
+        said(cloud, FOLDER).await,
+        [
+            ("QuotaExceeded", "floating IPs: 1 more needed (1 for the API server), 0 free of 0".to_owned()),
+            (
+                "QuotaExceeded",
+                "security groups: 2 more needed (2 for control plane and workers), 1 free of 2".to_owned()
+            ),
+        ]
+    );
+    cloud.order(&format!("quota {project} null"));
+    assert_eq!(said(cloud, FOLDER).await, []);
 }

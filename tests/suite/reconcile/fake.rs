@@ -93,6 +93,8 @@ impl FakeCluster {
             ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
             ("infrastructure.cluster.x-k8s.io", "OpenStackCluster"),
             ("infrastructure.cluster.x-k8s.io", "OpenStackMachineTemplate"),
+            ("openstack.k-orc.cloud", "Image"),
+            ("openstack.k-orc.cloud", "SecurityGroup"),
             ("operator.cluster.x-k8s.io", "CoreProvider"),
             ("operator.cluster.x-k8s.io", "InfrastructureProvider"),
         ] {

@@ -89,7 +89,11 @@ impl TreeSource for Handle {
 impl Bot for Handle {
     async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<Work, BotError> {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        Ok(Work { commit: None, preflights: self.0.questions.lock().unwrap().drain(..).collect() })
+        Ok(Work {
+            commit: None,
+            preflights: self.0.questions.lock().unwrap().drain(..).collect(),
+            standing: None,
+        })
     }
     async fn answer(
         &self,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::adopting::with_machines;
 use super::applying::plain;
 use super::pruning::round;
-use super::world::{World, id};
+use super::world::{World, id, question};
 
 /// A machine of the control plane of `peu01`, as Cluster API makes it.
 pub(crate) fn run(world: &World, version: &str) {
@@ -57,7 +57,8 @@ async fn a_renamed_control_plane_is_no_way_to_a_lower_version() {
         let head = world.revision().await;
         let records: Vec<_> = world.status_store.posted().clusters.values().cloned().collect();
         let fleet = world.fleet.lock().unwrap().clone();
-        let answers = preflight(&world.ports(), &fleet, &head, &[id("gauss/peu01")], &records).await;
+        let answers =
+            preflight(&world.ports(), &fleet, &head, &question(&head, &[id("gauss/peu01")]), &records).await;
         assert_eq!(answers[0].verdict, PreflightVerdict::Rejected);
         round(&world).await;
         assert_eq!(refused(&world), reasons, "{version}");

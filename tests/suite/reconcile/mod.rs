@@ -5,6 +5,7 @@
 
 mod adopting;
 mod applying;
+mod cloud_objects;
 mod credential_lives;
 mod credential_town;
 mod credentials;

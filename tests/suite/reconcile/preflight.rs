@@ -6,13 +6,13 @@ use capstan_model::finding::Severity;
 
 use super::adopting::with_machines;
 use super::applying::plain;
-use super::world::{World, id};
+use super::world::{World, id, question};
 
 async fn judge(world: &World, cluster: &str) -> PreflightAnswer {
     let head = world.revision().await;
     let records: Vec<_> = world.status_store.posted().clusters.values().cloned().collect();
     let fleet = world.fleet.lock().unwrap().clone();
-    preflight(&world.ports(), &fleet, &head, &[id(cluster)], &records).await.remove(0)
+    preflight(&world.ports(), &fleet, &head, &question(&head, &[id(cluster)]), &records).await.remove(0)
 }
 
 #[tokio::test]

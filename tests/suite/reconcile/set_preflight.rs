@@ -11,7 +11,7 @@ use capstan::k8s::KubeCluster;
 use serde_json::{Value, json};
 
 use super::providers::downloads;
-use super::world::{SETTINGS, World, id};
+use super::world::{SETTINGS, World, id, question};
 use crate::components::serving::{Serving, answer};
 use crate::plane::reconciler::{HOME, deployed, install};
 use crate::plane::{Parts, Plane};
@@ -73,7 +73,7 @@ async fn judge(world: &World) -> PreflightAnswer {
 async fn judge_with(world: &World, ports: &Ports) -> PreflightAnswer {
     let head = world.revision().await;
     let fleet = world.fleet.lock().unwrap().clone();
-    preflight(ports, &fleet, &head, &[id(SET)], &[]).await.remove(0)
+    preflight(ports, &fleet, &head, &question(&head, &[id(SET)]), &[]).await.remove(0)
 }
 
 /// The components beside the ServiceAccount, without a definition: so that nothing else is to be said.

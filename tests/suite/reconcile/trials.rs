@@ -10,7 +10,7 @@ use capstan::app::reconcile::resources::ConditionType;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 use super::applying::plain;
-use super::world::{MemoryTree, World, id};
+use super::world::{MemoryTree, World, id, question};
 
 #[tokio::test]
 async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
@@ -126,7 +126,7 @@ async fn of_a_head_only_what_it_changes_is_read_and_the_rest_is_as_it_was() {
     assert!(head.claims[&one].is_ok() && head.print(&one) == base.print(&one));
     assert_ne!(head.print(&two), base.print(&two));
     let fleet = world.fleet.lock().unwrap().clone();
-    let answer = preflight(&world.ports(), &fleet, &head, &[two], &[]).await.remove(0);
+    let answer = preflight(&world.ports(), &fleet, &head, &question(&head, &[two]), &[]).await.remove(0);
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
     assert!(answer.reasons[0].message.contains("gauss/peu01"), "{}", answer.reasons[0].message);
 }

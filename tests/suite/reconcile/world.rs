@@ -11,8 +11,8 @@ use capstan::app::ports::{Clock, Fence, ServiceAccount};
 use capstan::app::providers;
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
-    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
-    TrialFailed, TrialRenders, UnderwayNotes, Work,
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, Preflight, PreflightAnswer,
+    SourceTree, TrialFailed, TrialRenders, Work,
 };
 use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
 use capstan::app::reconcile::resources::{
@@ -117,6 +117,11 @@ impl Bot for FakeBot {
     }
 }
 
+/// The bot's question about clusters of a head.
+pub(crate) fn question(head: &Revision, clusters: &[ClusterId]) -> Preflight {
+    Preflight { id: format!("of {}", head.commit), commit: head.commit.clone(), clusters: clusters.to_vec() }
+}
+
 pub(crate) const SETTINGS: &str = r#"
 managementClusters:
 - name: mc-eu
@@ -128,7 +133,7 @@ managementClusters:
 #[derive(Default)]
 pub(crate) struct Noted(pub(crate) Mutex<Option<String>>);
 
-impl UnderwayNotes for Noted {
+impl Notes for Noted {
     fn read(&self) -> Result<Option<String>, String> {
         Ok(self.0.lock().unwrap().clone())
     }

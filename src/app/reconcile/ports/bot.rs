@@ -1,5 +1,6 @@
 //! The bot as the reconciler sees it: who asks for preflights and hears how rollouts go.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -31,6 +32,8 @@ pub struct Work {
     pub commit: Option<CommitId>,
     /// Questions that are open.
     pub preflights: Vec<Preflight>,
+    /// The ids of all questions, answered or not, about what is still to be merged; `None` where the bot does not tell.
+    pub standing: Option<BTreeSet<String>>,
 }
 
 /// What the live cluster says to such a commit, for one cluster.

@@ -3,19 +3,20 @@
 //!
 //! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](crate::app::ports::ManagementCluster)), `git` and
 //! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`],
-//! `state_folder` [`UnderwayNotes`].
+//! `state_folder` [`Notes`].
 
 mod bot;
+mod notes;
 mod source;
 mod sources;
 mod status_store;
 mod trial_renders;
-mod underway_notes;
 
 pub use bot::{
     Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
     Work,
 };
+pub use notes::Notes;
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};
 pub use status_store::{
@@ -23,4 +24,3 @@ pub use status_store::{
     Tone,
 };
 pub use trial_renders::{TrialFailed, TrialRenders};
-pub use underway_notes::UnderwayNotes;

@@ -16,7 +16,7 @@ mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_campaign::facts::{Load, Member, Note, Standing, Stop};
+use capstan_campaign::facts::{Failure, Load, Member, Note, Standing, Stop};
 use capstan_campaign::membership::{Candidate, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -162,13 +162,10 @@ impl Run<'_> {
         let urgent = self.is_urgent(planned, &moving.release);
         let known = Known { ids: &ids, members: &members, besides: &besides, urgent, now };
         let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
-        memory.failed = members
-            .iter()
-            .filter_map(|member| match member.standing {
-                Standing::Failed { at, .. } => Some((member.cluster.clone(), at)),
-                _ => None,
-            })
-            .collect();
+        memory.note_failed(members.iter().filter_map(|member| match member.standing {
+            Standing::Failed { how: Failure::RolledBack, at } => Some((member.cluster.clone(), at)),
+            _ => None,
+        }));
         moving.note.memory = memory;
         note_begun(obeyed.begun.entry(settings.name.clone()).or_default(), &decision.open, &members);
         for (id, member) in ids.iter().zip(&members) {

@@ -153,20 +153,21 @@ impl Run<'_> {
         let now = self.ports.clock.now();
         let mut members = Vec::new();
         let mut landed = Vec::new();
+        let mut taken_back = (Vec::new(), Vec::new());
         for (proposal, place) in places {
             let Some(cluster) = proposal.target.id() else { continue };
             let Some(wave) = wave_of(settings, &candidate(planned, cluster)) else { continue };
             let has_it = |at: &ReleaseId| at == release || is_newer(at, release);
-            let failed = |how: Failure| {
-                let at = memory.failed.get(cluster).copied().unwrap_or(now);
-                Standing::Failed { how, at }
-            };
             let standing = match (&place.at, &place.offered, &place.stands) {
                 (_, Some(offered), stands) if offered == release => match stands {
                     Stand::Behind => Standing::Behind,
                     Stand::Open => Standing::Open,
                     Stand::Barred(why) => Standing::Barred(why.clone()),
-                    Stand::TakenBack => failed(Failure::RolledBack),
+                    Stand::TakenBack => {
+                        taken_back.0.push(members.len());
+                        taken_back.1.push(cluster.clone());
+                        Standing::Failed { how: Failure::RolledBack, at: now }
+                    }
                     Stand::Nothing => continue,
                 },
                 (Some(at), _, _) if has_it(at) => {
@@ -196,6 +197,11 @@ impl Run<'_> {
                 checks: BTreeMap::new(),
             };
             members.push((proposal.clone(), member));
+        }
+        for (place, at) in taken_back.0.iter().zip(memory.failed_since(&taken_back.1, now)) {
+            if let Some((_, member)) = members.get_mut(*place) {
+                member.standing = Standing::Failed { how: Failure::RolledBack, at };
+            }
         }
         let stale = self.speak_of_older(planned, &landed).await?;
         for (at, target, cluster) in landed {

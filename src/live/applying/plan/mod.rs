@@ -12,10 +12,11 @@
 //! Cluster API brings up in order. A `Cluster` with a topology carries both, and Cluster API orders them.
 //!
 //! Objects of the OpenStack resource controller go first, with credentials; control planes and workers whose templates name
-//! one of them wait until it is available, in a new cluster too.
+//! one of them wait until it is available, in a new cluster too; so does a topology whose class or variables do.
 
 mod changes;
 mod cloud;
+mod given_up;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ mod waiting;
 pub use capstan_model::kinds::Stage;
 
 pub use self::changes::Changes;
+pub use self::given_up::{AfterGivingUp, GivenUp, available, given_up};
 use self::order::Order;
 pub use self::waiting::Withheld;
 use self::waiting::{Groups, changes_spec, is_through};

@@ -1,5 +1,6 @@
 //! Folders, what changes in them and how they stand, and what is applied now: one a row.
 
+use super::super::inventory::Inventory;
 use super::super::testing::{id, live, objects};
 use super::*;
 use crate::rollout::observed::{Counts, OwnerVerdict, Readiness, State};
@@ -426,4 +427,127 @@ fn machines_wait_for_what_the_cloud_must_have_before() {
         told(&other, &[MD]).1,
         [format!("{md} ServerGroup org/workers is done: nobody can tell how it stands")]
     );
+}
+
+#[test]
+fn a_change_that_makes_no_machine_waits_for_no_cloud() {
+    let nothing = Verdict { state: State::Done, owners: Vec::new(), machines: Vec::new() };
+    let label = changes(&[(MD, &["/metadata/labels/a"])]);
+    assert_eq!(plan(&objects(CLOUD), &label, &live(CLOUD), &nothing).withheld, []);
+}
+
+const TOPOLOGY: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: c, namespace: org}
+spec: {topology: {classRef: {name: class}, version: v1.36.3, variables: [{name: group, value: {name: c-worker}}]}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: class, namespace: org}
+spec:
+  controlPlane:
+    machineInfrastructure: {templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackMachineTemplate, name: cp}}
+  patches:
+  - name: image
+    definitions:
+    - jsonPatches: [{op: add, path: /spec/template/spec/image/imageRef, valueFrom: {template: 'name: node-{{ .builtin.controlPlane.version }}'}}]
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata: {name: cp, namespace: org}
+spec: {template: {spec: {image: {imageRef: {name: none}}, ports: [{network: {filter: {name: nodes}}}]}}}
+---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Network
+metadata: {name: net, namespace: org, generation: 1}
+spec: {managementPolicy: unmanaged, import: {filter: {name: nodes}}}
+status: {id: n, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}
+---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Image
+metadata: {name: node-v1.36.3, namespace: org, generation: 1}
+spec: {managementPolicy: managed}
+status: {id: a, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}
+---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: ServerGroup
+metadata: {name: workers, namespace: org, generation: 1}
+spec: {managementPolicy: managed, resource: {name: c-worker}}
+status: {id: g, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}
+---
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Project
+metadata: {name: nobody-names-it, namespace: org, generation: 1}
+spec: {managementPolicy: managed}
+";
+
+#[test]
+fn a_topology_waits_for_what_its_class_and_its_variables_name() {
+    let nothing = Verdict { state: State::Done, owners: Vec::new(), machines: Vec::new() };
+    let cluster = "cluster.x-k8s.io/Cluster org/c";
+    let told = |text: &str, field: &str| {
+        let plan = plan(&objects(TOPOLOGY), &changes(&[(cluster, &[field])]), &live(text), &nothing);
+        plan.withheld.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(TOPOLOGY, ""), [""; 0]);
+    let waits = |of: &str| {
+        let [before, after] = TOPOLOGY.split(&format!("status: {{id: {of}, ")).collect::<Vec<_>>()[..] else {
+            panic!("{of}")
+        };
+        let (_, after) = after.split_once('\n').unwrap();
+        format!("{before}\n{after}")
+    };
+    let sentence =
+        |of: &str| format!("Cluster org/c waits until {of} is done: its controller has not looked at it yet");
+    // By the template of its class, by a patch of it, and by its own variable.
+    assert_eq!(told(&waits("n"), ""), [sentence("Network org/net")]);
+    assert_eq!(told(&waits("a"), ""), [sentence("Image org/node-v1.36.3")]);
+    assert_eq!(told(&waits("g"), "/spec/topology/version"), [sentence("ServerGroup org/workers")]);
+    // What is no topology of it waits for nothing.
+    assert_eq!(told(&waits("g"), "/spec/paused"), [""; 0]);
+    // A class that is another folder's.
+    let (own, of_class) = TOPOLOGY.split_once("---").unwrap();
+    let (_, rest) = of_class.split_once("name: cp, namespace: org").unwrap();
+    let (_, objects_of_cloud) = rest.split_once("---\n").unwrap();
+    let rendered = objects(&format!("{own}---\n{objects_of_cloud}"));
+    let plan = plan(&rendered, &changes(&[(cluster, &[""])]), &live(&waits("n")), &nothing);
+    assert_eq!(
+        plan.withheld.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [sentence("Network org/net")]
+    );
+}
+
+#[test]
+fn what_died_in_its_create_is_made_anew_three_times_and_what_was_refused_never() {
+    let image = id("openstack.k-orc.cloud/Image org/ubuntu");
+    let lost = "status: {conditions: [{type: Progressing, status: 'False', reason: InvalidConfiguration, message: 'invalid configuration creating resource: Post \"http://c/v2/images\": EOF', observedGeneration: 1}]}";
+    let available = "status: {id: a, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}";
+    let refused = lost.replace("Post \"http://c/v2/images\": EOF", "no such disk format");
+    let rendered = objects(CLOUD);
+    let courses = |text: &str, changed: &[(&str, &[&str])], inventory: &Inventory| {
+        let all = given_up(&rendered, &changes(changed), &live(text), inventory);
+        all.into_iter().map(|one| (one.object.id.clone(), one.course)).collect::<Vec<_>>()
+    };
+    let mut inventory = Inventory::default();
+    inventory.intend(&image, "openstack.k-orc.cloud/v1alpha1", "ubuntu");
+    let dead = CLOUD.replace(available, lost);
+    for _ in 0..3 {
+        assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::MadeAnew)]);
+        inventory.make_anew(&image);
+    }
+    assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::Spent)]);
+    let text = serde_json::to_string(&inventory).unwrap();
+    assert!(text.contains("\"madeAnew\":3"), "{text}");
+    assert_eq!(serde_json::from_str::<Inventory>(&text).unwrap(), inventory);
+    // It is there: the next create that dies has its three again.
+    inventory.came_to_be(&image);
+    assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::MadeAnew)]);
+    assert_eq!(
+        courses(&CLOUD.replace(available, &refused), &[], &inventory),
+        [(image.clone(), AfterGivingUp::Refused)]
+    );
+    // What changes is another wish.
+    assert_eq!(courses(&dead, &[("openstack.k-orc.cloud/Image org/ubuntu", &["/spec"])], &inventory), []);
+    assert_eq!(courses(CLOUD, &[], &inventory), []);
 }

@@ -29,6 +29,22 @@ async fn open(forge: &Forge, place: &Place, cluster: &str) -> u64 {
     panic!("nothing is opened for {cluster}:\n{}", place.log());
 }
 
+/// Until the metrics say that missed deliveries were looked for, and that all repositories were.
+async fn looked(place: &Place) {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let url = format!("http://{}/metrics", place.internal);
+    for _ in 0..600 {
+        let metrics = client.get(&url).send().await.unwrap().text().await.unwrap();
+        let has =
+            |what: &str| metrics.contains(&format!("capstan_last_look_timestamp_seconds{{what=\"{what}\"}}"));
+        if has("deliveries") && has("repositories") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nothing is told of the last look:\n{}", place.log());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_asks_the_webhooks_of_its_file() {
     canary::plant(SECRET);
@@ -64,6 +80,7 @@ campaigns:
     let asked = judge.last();
     assert_eq!((judge.times(), &asked["wave"]), (1, &json!("canary")));
     assert_eq!(asked["clusters"][0]["pull_request"], canary);
+    looked(&place).await;
     drop(process);
     place.done();
     assert_conforms(&forge);

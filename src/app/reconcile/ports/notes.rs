@@ -1,7 +1,7 @@
-//! Where is noted what is reconciled now.
+//! Where a process leaves what the one that follows it should know.
 
 /// A note that outlives the process, however that ends.
-pub trait UnderwayNotes: Send + Sync {
+pub trait Notes: Send + Sync {
     /// What was noted last; `None` where nothing was. Blocks.
     ///
     /// # Errors

@@ -1,23 +1,28 @@
-//! What the process that has the state folder is at.
+//! What the process that has the state folder leaves for the next one: what it is at, and what proposals ask of clouds.
 
 use std::path::{Path, PathBuf};
 
-use crate::app::reconcile::ports::UnderwayNotes;
+use crate::app::reconcile::ports::Notes;
 
-/// The note of that, in the state folder.
+/// A note in the state folder.
 #[derive(Debug)]
-pub struct UnderwayFile {
+pub struct NoteFile {
     path: PathBuf,
 }
 
-impl UnderwayFile {
-    /// The one of a state folder, which the process has [taken](super::LockedFolder) before it notes anything.
-    pub fn of(state: &Path) -> Self {
+impl NoteFile {
+    /// What the process is at, in a state folder, which it has [taken](super::LockedFolder) before it notes anything.
+    pub fn underway(state: &Path) -> Self {
         Self { path: state.join("reconciler/underway.json") }
+    }
+
+    /// What open proposals ask of clouds, in the same.
+    pub fn clouds(state: &Path) -> Self {
+        Self { path: state.join("reconciler/clouds.json") }
     }
 }
 
-impl UnderwayNotes for UnderwayFile {
+impl Notes for NoteFile {
     fn read(&self) -> Result<Option<String>, String> {
         super::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))
     }
@@ -38,10 +43,11 @@ mod tests {
     #[test]
     fn what_was_noted_last_is_read_by_the_next_one() {
         let state = tempfile::tempdir().unwrap();
-        let file = UnderwayFile::of(state.path());
+        let file = NoteFile::underway(state.path());
         assert_eq!(file.read(), Ok(None));
         file.write("one").unwrap();
         file.write("two").unwrap();
-        assert_eq!(UnderwayFile::of(state.path()).read(), Ok(Some("two".to_owned())));
+        assert_eq!(NoteFile::underway(state.path()).read(), Ok(Some("two".to_owned())));
+        assert_eq!(NoteFile::clouds(state.path()).read(), Ok(None), "another note");
     }
 }

@@ -1,0 +1,124 @@
+//! What becomes of the services of a cluster between two trees: which are on or off now, and what their folders render.
+//! Those whose objects stand in base are compared with base.
+
+use std::collections::BTreeSet;
+
+use capstan_kustomize::render::{FieldDifference, RenderedObject, diff, is_kustomization, render};
+use capstan_model::tree::Tree;
+
+use super::folders_of_service;
+use crate::cluster::Cluster;
+use crate::layout::TargetFolder;
+use crate::settings::{Service, ServiceFolder, ServiceRole, ServiceSource, with_overlay};
+
+/// The folder of a cluster in one of the trees.
+#[derive(Clone, Copy)]
+pub struct ClusterState<'a> {
+    /// The tree.
+    pub tree: &'a dyn Tree,
+    /// The folder.
+    pub folder: &'a TargetFolder,
+}
+
+/// What becomes of one service.
+#[derive(Debug, Clone)]
+pub struct ServiceDifference {
+    /// Its name; that of its folder where no settings name it.
+    pub name: String,
+    /// What it is for.
+    pub role: ServiceRole,
+    /// Whether it is there now, where that changes.
+    pub is_on: Option<bool>,
+    /// What its folder renders otherwise.
+    pub differences: Vec<FieldDifference>,
+}
+
+/// What becomes of services between two trees, in the order of their roles and names; `None` is a cluster that is not there.
+pub fn compare_services(
+    before: Option<ClusterState<'_>>,
+    after: Option<ClusterState<'_>>,
+) -> Vec<ServiceDifference> {
+    let [was, is] = [before, after].map(|state| state.map(declared).unwrap_or_default());
+    let folders: BTreeSet<&ServiceFolder> = [before, after]
+        .into_iter()
+        .flatten()
+        .flat_map(|state| state.folder.services.iter().map(|service| &service.folder))
+        .collect();
+    let mut found: Vec<ServiceDifference> = Vec::new();
+    for folder in folders {
+        let differences = differences(before, after, folder);
+        if !differences.is_empty() {
+            let service = [&is, &was].into_iter().flatten().find(|one| is_in(one, folder));
+            found.push(ServiceDifference {
+                name: service.map_or(folder.name(), |service| service.name.as_str()).to_owned(),
+                role: service.map_or(ServiceRole::Other, |service| service.role),
+                is_on: None,
+                differences,
+            });
+        }
+    }
+    let gone = was.iter().filter(|one| !is.iter().any(|other| other.name == one.name));
+    for service in is.iter().chain(gone) {
+        let is_on = |services: &[Service]| services.iter().any(|one| one.name == service.name && one.enabled);
+        let (before, now) = (is_on(&was), is_on(&is));
+        if before == now {
+            continue;
+        }
+        match found.iter_mut().find(|known| known.name == service.name.as_str()) {
+            Some(known) => known.is_on = Some(now),
+            None => found.push(ServiceDifference {
+                name: service.name.to_string(),
+                role: service.role,
+                is_on: Some(now),
+                differences: Vec::new(),
+            }),
+        }
+    }
+    found.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
+    found
+}
+
+/// The services of a cluster as its overlay has them; none where its settings cannot be read, which a finding says.
+fn declared(state: ClusterState<'_>) -> Vec<Service> {
+    let Ok(Some(settings)) = Cluster::settings_of(state.tree, state.folder) else { return Vec::new() };
+    let overlay = Cluster::overlay_settings_of(state.tree, state.folder).ok().flatten();
+    with_overlay(&settings.services, &overlay.map(|overlay| overlay.services).unwrap_or_default())
+}
+
+fn is_in(service: &Service, folder: &ServiceFolder) -> bool {
+    matches!(&service.from, ServiceSource::Folder(own) if own == folder)
+}
+
+/// What a service's folder renders otherwise, with what the overlay makes of it; nothing where either cannot be rendered,
+/// which a finding says.
+fn differences(
+    before: Option<ClusterState<'_>>,
+    after: Option<ClusterState<'_>>,
+    folder: &ServiceFolder,
+) -> Vec<FieldDifference> {
+    let content = |state: Option<ClusterState<'_>>| {
+        let state = state?;
+        let (own, overlay) = state.folder.service_folders(folder);
+        Some((state.tree.folder_id(&own), state.tree.folder_id(&overlay)))
+    };
+    // One that names what lies elsewhere may come to something else all the same.
+    let reads_elsewhere = |state: Option<ClusterState<'_>>| {
+        state.is_some_and(|state| {
+            let services = state.folder.services.iter().filter(|service| service.folder == *folder);
+            let mut files = services.flat_map(|service| service.files.iter().chain(&service.overlay_files));
+            files.any(|entry| is_kustomization(&entry.path))
+        })
+    };
+    if content(before) == content(after) && !reads_elsewhere(after) {
+        return Vec::new();
+    }
+    let objects = |state: Option<ClusterState<'_>>| -> Option<Vec<RenderedObject>> {
+        let has = |state: &ClusterState<'_>| state.folder.services.iter().any(|one| one.folder == *folder);
+        let Some(state) = state.filter(has) else { return Some(Vec::new()) };
+        Some(render(state.tree, &folders_of_service(state.folder, folder)).ok()?.objects)
+    };
+    match (objects(before), objects(after)) {
+        (Some(was), Some(is)) => diff(&was, &is),
+        _ => Vec::new(),
+    }
+}

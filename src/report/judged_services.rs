@@ -1,0 +1,61 @@
+//! What the check says of services inside a cluster: which are switched, and what changes of each.
+
+use super::markdown::{Page, code, code_cell};
+use super::tables;
+use capstan_model::wording::count;
+use capstan_plan::settings::ServiceRole;
+use capstan_plan::upgrade::Change;
+use serde::{Deserialize, Serialize};
+
+/// What becomes of one service between two trees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgedService {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: ServiceRole,
+    /// Whether it is there now, where that changes.
+    pub is_on: Option<bool>,
+    /// Difference of its rendered objects.
+    pub changes: Vec<Change>,
+}
+
+impl JudgedService {
+    /// How many changes it counts for.
+    pub(super) fn count(&self) -> usize {
+        self.changes.len() + usize::from(self.is_on.is_some())
+    }
+
+    fn line(&self) -> String {
+        let name = code(&self.name, 80);
+        let switched = match self.is_on {
+            Some(true) => Some("it comes"),
+            Some(false) => Some("it goes"),
+            None => None,
+        };
+        let changes = (!self.changes.is_empty()).then(|| count(self.changes.len(), "change", "changes"));
+        let said: Vec<&str> = switched.into_iter().chain(changes.as_deref()).collect();
+        format!("- {name} ({}): {}\n", self.role, said.join(", "))
+    }
+}
+
+/// Appends what is to be said, in at most `room` bytes.
+pub(super) fn sections(page: &mut Page, services: &[JudgedService], room: usize) {
+    if services.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = services.iter().map(JudgedService::line).collect();
+    page.section("\nServices inside it:\n\n", &lines, room / 4, |left| {
+        format!("- … and {left} more services\n")
+    });
+    let rows: Vec<String> = services.iter().flat_map(rows).collect();
+    let head = "\n| Service | Object | Field | Old | New |\n|---|---|---|---|---|\n";
+    page.section(head, &rows, room - room / 4, |left| {
+        format!("\n… and {left} more changes; `capstan diff` in a checkout shows all of them.\n")
+    });
+}
+
+fn rows(service: &JudgedService) -> Vec<String> {
+    let name = code_cell(&service.name, 80);
+    tables::difference_rows(&service.changes).iter().map(|row| format!("| {name} {row}")).collect()
+}
