@@ -36,7 +36,7 @@ impl<'c> Town<'c> {
     fn found(cloud: &'c Cloud) -> Option<Self> {
         let plane = Plane::start(Parts::Kinds)?;
         let seed: u64 = rand::random();
-        eprintln!("seed {seed}");
+        println!("seed {seed}");
         reconciler::install(&plane);
         for file in ["clouds/namespace.yaml", "clouds/rbac.yaml"] {
             plane.apply(&reconciler::deployed(file));

@@ -81,9 +81,7 @@ async fn live(seed: u64) {
     town.watcher.may_end.store(true, Ordering::Relaxed);
     let mut story = Vec::new();
     for _ in 0..EVENTS {
-        let told = happens(&mut town, &mut random).await;
-        eprintln!("{seed}: {told}");
-        story.push(told);
+        story.push(happens(&mut town, &mut random).await);
     }
     // All is well again.
     town.keystone.state().is_away = false;
@@ -121,6 +119,7 @@ async fn whatever_happens_nobody_loses_what_he_works_with_and_nothing_is_left() 
     let seed = number("CAPSTAN_SEED").unwrap_or_else(|| rand::rng().next_u64());
     eprintln!("CAPSTAN_SEED={seed} CAPSTAN_CREDENTIAL_LIVES={lives}");
     for life in 0..lives {
+        eprintln!("life {life}");
         live(seed.wrapping_add(life)).await;
     }
 }
