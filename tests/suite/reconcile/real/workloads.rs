@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::super::rows::CUSTOMER;
+use super::super::rows::{self, CUSTOMER};
 use super::Town;
 use crate::plane::{Parts, Plane, tail};
 
@@ -154,13 +154,17 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     for name in &names {
         let folder = format!("{CUSTOMER}/{name}");
         let cluster = format!(
-            "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec:\n  paused: true\n  infrastructureRef: {{apiGroup: infrastructure.cluster.x-k8s.io, kind: DevCluster, name: {name}}}\n---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevCluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec: {{}}\n"
+            "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec:\n  paused: true\n  infrastructureRef: {{apiGroup: infrastructure.cluster.x-k8s.io, kind: DevCluster, name: {name}}}\n---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevCluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec: {{backend: {{inMemory: {{}}}}}}\n"
         );
         town.repository.write(&format!("{folder}/base/cluster.yaml"), &cluster);
     }
     town.commit("Twenty clusters", &[]);
     town.until("the clusters are applied", &[], |name, status| {
-        if status.conditions.hold(ConditionType::Applied) { Ok(()) } else { Err(name.to_owned()) }
+        if status.conditions.hold(ConditionType::Applied) {
+            Ok(())
+        } else {
+            Err(format!("{name}: {:?}", rows::told(status)))
+        }
     })
     .await;
 
