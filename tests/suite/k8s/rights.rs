@@ -18,6 +18,23 @@ use crate::plane::{Parts, Plane, tail};
 /// Whose folders are applied.
 const CUSTOMER: &str = "acme";
 
+/// One kind of the OpenStack resource controller, as far as rights have to do with it.
+const SERVER_GROUPS: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servergroups.openstack.k-orc.cloud}
+spec:
+  group: openstack.k-orc.cloud
+  names: {kind: ServerGroup, listKind: ServerGroupList, plural: servergroups, singular: servergroup}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+
 #[test]
 fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let Some(plane) = Plane::start(Parts::Kinds) else { return };
@@ -53,6 +70,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
             ("kubeadmcontrolplane", "web-cp"),
             ("configmap", "notes"),
             ("secret", "login"),
+            ("servergroup", "web"),
         ])
     });
     finish_control_plane(&plane);
@@ -73,16 +91,20 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
 
     // Pruned, with a tombstone where one is needed.
     let base = |file: &str| repository.at(&format!("acme/web/base/{file}"));
-    for file in ["notes.yaml", "login.yaml", "check.yaml", "addons.yaml"] {
+    for file in ["notes.yaml", "login.yaml", "check.yaml", "addons.yaml", "group.yaml"] {
         std::fs::remove_file(base(file)).unwrap();
     }
-    repository.write("acme/web/capstan.yaml", "delete: [{kind: Secret, name: login}]\n");
+    repository.write(
+        "acme/web/capstan.yaml",
+        "delete: [{kind: Secret, name: login}, {kind: ServerGroup, name: web}]\n",
+    );
     repository.commit_all("Without what nobody needs");
     wait("what is gone from Git is deleted", &|| {
         !is_there("configmap", "notes")
             && !is_there("secret", "login")
             && !is_there("machinehealthcheck", "web")
             && !is_there("clusterresourceset", "web")
+            && !is_there("servergroup", "web")
     });
 
     // The whole cluster, and then its folder.
@@ -175,6 +197,7 @@ fn settle(plane: &Plane, repository: &TestRepository) {
         let text = object.to_string().replace("capstan.dev/sample", "example.com/sample");
         repository.write(&format!("acme/web/base/{}.yaml", words.join("-")), &text);
     }
+    plane.apply(SERVER_GROUPS);
     let more = [
         (
             "notes.yaml",
@@ -187,6 +210,10 @@ fn settle(plane: &Plane, repository: &TestRepository) {
         (
             "check.yaml",
             "{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: web, namespace: acme}, spec: {clusterName: web, selector: {matchLabels: {a: b}}, checks: {nodeStartupTimeoutSeconds: 600}}}",
+        ),
+        (
+            "group.yaml",
+            "{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: ServerGroup, metadata: {name: web, namespace: acme}, spec: {resource: {policy: anti-affinity}, cloudCredentialsRef: {secretName: login, cloudName: a}}}",
         ),
         (
             "addons.yaml",

@@ -414,7 +414,7 @@ fn check(world: &World) -> String {
     let annotations = check.annotations.iter().map(|annotation| {
         format!("{}:{}: {}: {}", annotation.path, annotation.line, annotation.title, annotation.message)
     });
-    let summary = check.summary.replace('`', "").replace('\\', "");
+    let summary = check.summary.replace(['`', '\\'], "");
     format!("{}\n{}\n{summary}", check.title, annotations.collect::<Vec<_>>().join("\n"))
 }
 

@@ -41,7 +41,7 @@ fn what_the_cloud_refuses_is_told_from_what_it_is_about_to_give() {
         other => format!("{other:?}"),
     };
     assert_eq!(
-        told(state(None, &[waits.clone()])),
+        told(state(None, std::slice::from_ref(&waits))),
         "provisioning OpenStackMachine org/m-1: NotReady: * OpenStackMachine status.initialization.provisioned is false"
     );
     let quota = machine(

@@ -125,12 +125,13 @@ async fn until_there(town: &Town, inside: &Plane, clusters: &[String], version: 
     let begun = Instant::now();
     let missing = town
         .wait(async || {
+            let wanted = version.to_string();
             let all = inside.kubectl(&["get", "configmaps", "-A", "-l", "of=services", "-o", "json"]);
             let all: Value = serde_json::from_str(&all).unwrap();
             let there = |name: &String| {
                 let own = all["items"].as_array().unwrap().iter();
                 own.filter(|map| map["metadata"]["namespace"] == **name)
-                    .filter(|map| map["data"]["version"] == version.to_string())
+                    .filter(|map| map["data"]["version"] == *wanted)
                     .count()
             };
             clusters.iter().filter(|name| there(name) < MAPS).cloned().collect()
@@ -286,6 +287,7 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     town.commit("Without services", &[]);
     let left = town
         .wait(async || {
+            let wanted = version.to_string();
             let all = inside.kubectl(&["get", "namespaces", "-o", "name"]);
             well.iter().filter(|name| all.contains(name.as_str())).cloned().collect()
         })
