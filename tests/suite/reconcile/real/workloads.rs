@@ -287,7 +287,6 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     town.commit("Without services", &[]);
     let left = town
         .wait(async || {
-            let wanted = version.to_string();
             let all = inside.kubectl(&["get", "namespaces", "-o", "name"]);
             well.iter().filter(|name| all.contains(name.as_str())).cloned().collect()
         })
