@@ -9,7 +9,7 @@ use crate::applying::RefusalKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The API of the cluster is not there yet.
-    WaitsForControlPlane,
+    ControlPlaneNotInitialized,
     /// A service that comes before it is not ready.
     WaitsForService,
     /// Machines roll, and its turn comes later.
@@ -54,7 +54,7 @@ impl Cause {
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::WaitsForControlPlane => "WaitsForControlPlane",
+            Self::ControlPlaneNotInitialized => "ControlPlaneNotInitialized",
             Self::WaitsForService => "WaitsForService",
             Self::WaitsForRollout => "WaitsForRollout",
             Self::WaitsForKubeconfig => "WaitsForKubeconfig",
@@ -80,7 +80,7 @@ impl Cause {
     /// How a service stands for that cause alone.
     pub const fn state(self) -> ServiceState {
         match self {
-            Self::WaitsForControlPlane
+            Self::ControlPlaneNotInitialized
             | Self::WaitsForService
             | Self::WaitsForRollout
             | Self::WaitsForKubeconfig => ServiceState::Waiting,

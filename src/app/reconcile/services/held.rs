@@ -92,7 +92,7 @@ impl Reconciliation<'_> {
             self.status.services.iter().find(|status| status.name == service.name.as_str())
         };
         // What nobody can see holds nothing up: the control plane that would come may be what brings the API back.
-        let unseen = [Cause::WaitsForControlPlane, Cause::WaitsForKubeconfig].map(Cause::as_str);
+        let unseen = [Cause::ControlPlaneNotInitialized, Cause::WaitsForKubeconfig].map(Cause::as_str);
         let holds = |service: &&Service| {
             status_of(service).is_some_and(|status| {
                 let is_seen = status.reason.as_deref().is_none_or(|reason| !unseen.contains(&reason));

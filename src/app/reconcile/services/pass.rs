@@ -72,7 +72,7 @@ impl Reconciliation<'_> {
             course,
             still,
             cluster: None,
-            workload: Err(Problem::plain(Cause::WaitsForControlPlane, "")),
+            workload: Err(Problem::plain(Cause::ControlPlaneNotInitialized, "")),
             version: String::new(),
             states: BTreeMap::new(),
             turn,
@@ -178,7 +178,7 @@ impl Pass<'_, '_> {
         let live = self.observed.live.get(&cluster);
         if !live.is_some_and(is_initialized) {
             let words = "its control plane has not come up yet";
-            self.workload = Err(Problem::of(Cause::WaitsForControlPlane, &cluster, words));
+            self.workload = Err(Problem::of(Cause::ControlPlaneNotInitialized, &cluster, words));
             return Ok(());
         }
         let (ports, now) = (self.of.request.ports, self.of.now);

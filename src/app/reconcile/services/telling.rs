@@ -97,7 +97,7 @@ impl ServicesFound {
 const fn is_of_all(cause: Cause) -> bool {
     matches!(
         cause,
-        Cause::WaitsForControlPlane
+        Cause::ControlPlaneNotInitialized
             | Cause::WaitsForKubeconfig
             | Cause::KubeconfigRefused
             | Cause::WorkloadUnreachable

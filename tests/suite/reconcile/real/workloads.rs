@@ -247,7 +247,7 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
         (ServiceState::Unknown, "WorkloadUnreachable"),
         (ServiceState::Unknown, "WorkloadCertificate"),
         (ServiceState::Failed, "Forbidden"),
-        (ServiceState::Waiting, "WaitsForControlPlane"),
+        (ServiceState::Waiting, "ControlPlaneNotInitialized"),
     ];
     let missing = town
         .wait(async || {
