@@ -2,7 +2,8 @@
 //! removed again, defaults and webhooks as functions, and a log of what was asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use capstan::app::ports::{
@@ -58,8 +59,24 @@ pub(crate) struct State {
     pub(crate) makes_before_write: Option<Value>,
     /// Why it does not answer.
     pub(crate) is_away: Option<String>,
+    /// Where there are some, requests take their time, and are counted.
+    pub(crate) crowds: Vec<Arc<Crowd>>,
     /// Changes an object just before it is deleted for real.
     pub(crate) touches_before_delete: Option<Touch>,
+}
+
+/// How many requests were under way at a time.
+#[derive(Default)]
+pub(crate) struct Crowd {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Crowd {
+    /// At most.
+    pub(crate) fn most(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
 }
 
 /// Changes an object.
@@ -149,6 +166,22 @@ impl FakeCluster {
         match self.state().is_away.clone() {
             Some(reason) => Err(LiveError::Unreachable { doing: doing.to_owned(), reason }),
             None => Ok(()),
+        }
+    }
+
+    /// A request takes its time, where that is wanted.
+    async fn linger(&self) {
+        let crowds = self.state().crowds.clone();
+        if crowds.is_empty() {
+            return;
+        }
+        for crowd in &crowds {
+            let now = crowd.now.fetch_add(1, Ordering::SeqCst) + 1;
+            crowd.most.fetch_max(now, Ordering::SeqCst);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        for crowd in &crowds {
+            crowd.now.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
@@ -381,6 +414,7 @@ impl ManagementCluster for FakeCluster {
     }
 
     async fn version(&self) -> Result<String, LiveError> {
+        self.linger().await;
         self.answers("asking for the version")?;
         Ok("v1.36.3".to_owned())
     }
@@ -391,6 +425,7 @@ impl ManagementCluster for FakeCluster {
     }
 
     async fn read(&self, _by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
+        self.linger().await;
         let id = object.id();
         let mut state = self.state();
         state.reads.insert(object.to_string());
@@ -404,6 +439,7 @@ impl ManagementCluster for FakeCluster {
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> Result<Vec<Value>, LiveError> {
+        self.linger().await;
         let has =
             |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
         let state = self.state();
@@ -434,6 +470,7 @@ impl ManagementCluster for FakeCluster {
         run: Run,
         _contested: Contested,
     ) -> Result<Value, LiveError> {
+        self.linger().await;
         let object = ApiObject::of(manifest).unwrap();
         let doing = format!("applying {object}");
         self.answers(&doing)?;

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::adopting::with_machines;
 use super::applying::{plain, sorted};
-use super::fake::FakeCluster;
+use super::fake::{Crowd, FakeCluster};
 use super::world::{World, id};
 
 /// Workload clusters by the text of their kubeconfigs.
@@ -322,6 +322,42 @@ async fn one_cluster_that_does_not_answer_costs_its_own_services_alone() {
     world.pass_time(16);
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
+}
+
+#[tokio::test]
+async fn no_more_requests_are_under_way_than_one_cluster_and_all_of_them_bear() {
+    let world = World::new();
+    let names: Vec<String> = (0..20).map(|number| format!("peu{number:02}")).collect();
+    let maps = (0..12).map(|number| {
+        format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{number}, namespace: kube-system}}\ndata: {{a: b}}\n")
+    });
+    let maps: String = maps.collect();
+    for name in &names {
+        plain(&world, name);
+        world.write(&format!("gauss/{name}/services/maps/maps.yaml"), &maps);
+        let list = "services:\n- {name: maps, from: {folder: services/maps}}\n";
+        world.write(&format!("gauss/{name}/capstan.yaml"), list);
+        world.reconcile(&format!("gauss/{name}")).await;
+    }
+    let of_all = Arc::<Crowd>::default();
+    let inside: Vec<(Arc<FakeCluster>, Arc<Crowd>)> = names
+        .iter()
+        .map(|name| {
+            let (workload, own) = (come_up(&world, name), Arc::<Crowd>::default());
+            workload.state().crowds = vec![Arc::clone(&own), Arc::clone(&of_all)];
+            (workload, own)
+        })
+        .collect();
+    let folders: Vec<String> = names.iter().map(|name| format!("gauss/{name}")).collect();
+    futures_util::future::join_all(folders.iter().map(|folder| world.reconcile(folder))).await;
+    for (workload, _) in &inside {
+        assert!(workload.object("ConfigMap", "m11").is_some());
+    }
+    let most: Vec<usize> = inside.iter().map(|(_, own)| own.most()).collect();
+    println!("at a time: {most:?}, of all {}", of_all.most());
+    // The bound of each is reached, and that of all holds below twenty times four.
+    assert!(most.iter().all(|most| *most == 4), "{most:?}");
+    assert_eq!(of_all.most(), 64);
 }
 
 #[tokio::test]
