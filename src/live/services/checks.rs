@@ -7,8 +7,10 @@
 //! | `kubernetesVersion` | the version that the cluster's API server reports: `v1.36.3` |
 //!
 //! *Bounds*: the language has no loop but over what is there. So what an expression may cost at most is counted before it
-//! is evaluated, from its own size and from the largest list among the facts; beyond the bound it is refused. What it
-//! makes longer by `+` is bounded by how often that stands there.
+//! is evaluated, from its own size and from the largest list among the facts; beyond the bound it is refused. So is what
+//! may hold too much text: by `+`, which may double it each time, or by copies that functions make.
+//!
+//! *Caveat*: within these bounds a debug build takes up to 11 MiB of stack, which threads of the reconciler have.
 //!
 //! *Guarantee*: no value of an object stands in what is said of an expression that cannot be evaluated.
 
@@ -24,12 +26,21 @@ use serde_json::Value;
 use super::cause::{Cause, Problem};
 use crate::live_objects::shortened;
 
+/// What nests without brackets, level by level. Fields, `&&` and `||` take so little room that a text as long as checks may be
+/// is none too long.
+const OPERATORS: [char; 10] = ['-', '*', '/', '%', '=', '<', '>', '!', '?', '['];
 /// So deep brackets may stand in one another: the parser is recursive.
 const DEEPEST: usize = 16;
+/// So many characters of operators may stand there: the parser and the evaluation are recursive in these, too.
+const MOST_OPERATORS: usize = 200;
 /// So often `+` may stand there.
 const MOST_ADDITIONS: usize = 8;
 /// Steps that an evaluation may take.
 const MOST_STEPS: u64 = 2_000_000;
+/// Bytes of text that an evaluation may make.
+const MOST_BYTES: u64 = 256 << 20;
+/// Functions that hand on no text of their own making.
+const MAKE_NO_TEXT: [&str; 7] = ["size", "contains", "startsWith", "endsWith", "matches", "has", "int"];
 /// Values that the facts may hold.
 const MOST_VALUES: usize = 200_000;
 
@@ -63,7 +74,7 @@ pub fn evaluate(checks: &[ServiceCheck], facts: Facts<'_>) -> Vec<Problem> {
             Err("the objects of the service are too large to be looked through".to_owned())
         } else {
             // A fault of the library's is this check's own trouble.
-            catch_unwind(AssertUnwindSafe(|| run(text, &context, size.largest)))
+            catch_unwind(AssertUnwindSafe(|| run(text, &context, &size)))
                 .unwrap_or_else(|_| Err("it cannot be evaluated".to_owned()))
         };
         let said = shortened(text);
@@ -77,7 +88,7 @@ pub fn evaluate(checks: &[ServiceCheck], facts: Facts<'_>) -> Vec<Problem> {
     checks.iter().enumerate().filter_map(one).collect()
 }
 
-fn run(text: &str, context: &Context<'_, '_>, largest: usize) -> Result<bool, String> {
+fn run(text: &str, context: &Context<'_, '_>, size: &Size) -> Result<bool, String> {
     let depth = text.chars().scan(0_usize, |depth, letter| {
         match letter {
             '(' | '[' | '{' => *depth += 1,
@@ -89,14 +100,28 @@ fn run(text: &str, context: &Context<'_, '_>, largest: usize) -> Result<bool, St
     if depth.max().unwrap_or(0) > DEEPEST {
         return Err(format!("brackets stand more than {DEEPEST} deep in one another"));
     }
-    if text.matches('+').count() > MOST_ADDITIONS {
+    if text.matches(OPERATORS).count() > MOST_OPERATORS {
+        return Err(format!("it has more than {MOST_OPERATORS} characters of operators"));
+    }
+    let additions = text.matches('+').count();
+    if additions > MOST_ADDITIONS {
         return Err(format!("it has more than {MOST_ADDITIONS} `+`"));
     }
     let program = Program::compile(text).map_err(|errors| first_line(&errors.to_string()))?;
-    let each = u64::try_from(largest.max(text.len())).unwrap_or(u64::MAX);
-    if steps(program.expression(), each) > MOST_STEPS {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let steps = steps(program.expression(), count(size.largest.max(text.len())));
+    if steps > MOST_STEPS {
         return Err(format!(
-            "it looks through lists within lists, and would take more than {MOST_STEPS} steps over {largest} items"
+            "it looks through lists within lists, and would take more than {MOST_STEPS} steps over {} items",
+            size.largest
+        ));
+    }
+    let longest = count(size.longest.max(text.len()));
+    if (additions > 0 || makes_text(&program)) && steps.saturating_mul(longest << additions) > MOST_BYTES {
+        return Err(format!(
+            "it may make more than {} MiB of text, as the longest among the objects has {longest} bytes: leave out `+` \
+             and conversions, or look at fewer objects",
+            MOST_BYTES >> 20
         ));
     }
     match program.execute(context) {
@@ -104,6 +129,14 @@ fn run(text: &str, context: &Context<'_, '_>, largest: usize) -> Result<bool, St
         Ok(other) => Err(format!("it gives a {}, and not true or false", other.type_of())),
         Err(error) => Err(reason(&error)),
     }
+}
+
+/// Whether an expression calls a function that may hand on a text of its own making. Operators, which are called by names
+/// that nobody can write, make none but by `+`.
+fn makes_text(program: &Program) -> bool {
+    let references = program.references();
+    let is_plain = |name: &str| name.contains(['_', '@', '!']) || MAKE_NO_TEXT.contains(&name);
+    references.functions().iter().any(|name| !is_plain(name))
 }
 
 /// What went wrong, without values.
@@ -184,6 +217,8 @@ struct Size {
     values: usize,
     /// The most items of a list, or entries of a map.
     largest: usize,
+    /// The most bytes of a text.
+    longest: usize,
 }
 
 /// A value of JSON as CEL has it: whole numbers are `int`, so that they compare with those that are written down.
@@ -200,7 +235,10 @@ fn bound(value: &Value, size: &mut Size) -> Cel {
             (None, Some(real)) => Cel::Float(real),
             (None, None) => Cel::Null,
         },
-        Value::String(text) => Cel::String(Arc::new(text.clone())),
+        Value::String(text) => {
+            size.longest = size.longest.max(text.len());
+            Cel::String(Arc::new(text.clone()))
+        }
         Value::Array(items) => {
             size.largest = size.largest.max(items.len());
             Cel::List(Arc::new(items.iter().map(|item| bound(item, size)).collect()))

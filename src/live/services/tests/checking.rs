@@ -74,3 +74,42 @@ fn what_would_take_long_is_refused_before_it_begins() {
     let huge: Vec<Value> = (0..40_000).map(|_| deployment(1)).collect();
     assert!(check("true", &huge).unwrap().1.contains("too large"));
 }
+
+#[test]
+fn text_that_doubles_is_refused_before_it_is_made() {
+    let map = json!({"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y".repeat(300_000)}});
+    let few = std::slice::from_ref(&map);
+    assert_eq!(check("objects.all(o, o.data.x.contains('y') && size(o.data.x) == 300000)", few), None);
+    assert_eq!(check("objects.exists(o, o.metadata.name + '' == 'a')", &[deployment(1)]), None);
+    let doubled =
+        "objects.map(o, o.data.x).map(t, t + t).map(t, t + t).map(t, t + t).map(t, t + t).size() == 1";
+    let copied = "objects.map(o, objects.map(p, bytes(p.data.x))).size() == 40";
+    for (expression, objects) in [(doubled, few), (copied, vec![map.clone(); 40].as_slice())] {
+        let (cause, words) = check(expression, objects).unwrap();
+        assert_eq!(cause, Cause::CheckInvalid);
+        assert!(words.contains("MiB of text"), "{words}");
+    }
+}
+
+#[test]
+fn what_nests_deep_is_refused_or_fits_into_a_thread_of_the_reconcilers() {
+    let deepest = format!("{}1{} == 1{}", "(".repeat(16), "-1".repeat(198), ")".repeat(16));
+    for (expression, is_refused) in [
+        (format!("cluster{}", ".a".repeat(2_000)), false),
+        (format!("true{}", "&&true".repeat(600)), false),
+        (deepest, false),
+        (format!("1{} == 1", "-1".repeat(2_000)), true),
+        (format!("{}true", "!".repeat(4_000)), true),
+        (format!("true{}", "==true".repeat(600)), true),
+        (format!("true{}", "?true:true".repeat(400)), true),
+        (format!("cluster{}", "[0]".repeat(1_300)), true),
+    ] {
+        let run = {
+            let expression = expression.clone();
+            move || check(&expression, &[])
+        };
+        let found = std::thread::Builder::new().stack_size(16 << 20).spawn(run).unwrap().join().unwrap();
+        let says = found.is_some_and(|(_, words)| words.contains("operators"));
+        assert_eq!(says, is_refused, "{expression}");
+    }
+}
