@@ -262,6 +262,7 @@ mod tests {
             kind: "Deployment".into(),
             plural: "deployments".into(),
             scope,
+            is_listed: true,
         }
     }
 

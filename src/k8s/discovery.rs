@@ -4,7 +4,7 @@
 //! Not kube's `Discovery`: it takes one preferred version for a whole group, and infrastructure providers share a group
 //! with versions of their own; one group without versions fails all; its requests go round [`super::rest`]'s bounds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, RwLock};
 
 use super::rest::{Call, Rest};
-use crate::app::ports::{ApiKind, As, LiveError, Scope};
+use crate::app::ports::{ApiKind, As, KindsInNamespaces, LiveError, Scope};
 
 /// The aggregated form: one answer for all groups (Kubernetes 1.30; 1.26 as v2beta1).
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -28,6 +28,8 @@ pub(super) struct Served {
     pub(super) kind: String,
     pub(super) plural: String,
     pub(super) scope: Scope,
+    /// Whether all objects can be read at once.
+    pub(super) is_listed: bool,
 }
 
 impl Served {
@@ -88,10 +90,22 @@ impl Discovery {
         let fresh = self.known.read().await.begun.is_some_and(|begun| begun >= asked);
         if !fresh {
             let begun = Instant::now();
-            let catalogue = self.read().await?;
+            let (catalogue, _) = self.read().await?;
             *self.known.write().await = Reading { catalogue, begun: Some(begun) };
         }
         Ok(self.remembered(kind).await)
+    }
+
+    /// The kinds that live in namespaces and can be listed, each in the version that comes first, read anew.
+    pub(super) async fn in_namespaces(&self) -> Result<KindsInNamespaces, LiveError> {
+        let (catalogue, unread) = self.read().await?;
+        let first = catalogue.into_values().filter_map(|versions| versions.into_iter().next());
+        let mut kinds: Vec<ApiKind> = first
+            .filter(|served| served.scope == Scope::Namespaced && served.is_listed)
+            .map(|served| ApiKind::of_version(&served.api_version(), served.kind.as_str()))
+            .collect();
+        kinds.sort();
+        Ok(KindsInNamespaces { kinds, unread })
     }
 
     /// Forgets a kind that did not answer as it was remembered.
@@ -107,8 +121,9 @@ impl Discovery {
         versions.iter().find(is_meant).cloned()
     }
 
-    async fn read(&self) -> Result<Catalogue, LiveError> {
-        let mut catalogue = Catalogue::new();
+    /// What is served, and the groups of which that is not known now: whoever serves them does not answer.
+    async fn read(&self) -> Result<(Catalogue, BTreeSet<String>), LiveError> {
+        let (mut catalogue, mut unread) = (Catalogue::new(), BTreeSet::new());
         for path in ["/api", "/apis"] {
             let call = Call::new("reading which kinds are served", &As::Reconciler, Method::GET, path)
                 .accept(AGGREGATED);
@@ -118,14 +133,14 @@ impl Discovery {
                     call.unreachable("it has no aggregated discovery: Kubernetes 1.30 or newer is needed")
                 );
             }
-            read_groups(&list, &mut catalogue);
+            read_groups(&list, &mut catalogue, &mut unread);
         }
-        Ok(catalogue)
+        Ok((catalogue, unread))
     }
 }
 
 /// Takes the kinds out of an `APIGroupDiscoveryList`. Groups and versions stand in the order of preference.
-fn read_groups(list: &Value, catalogue: &mut Catalogue) {
+fn read_groups(list: &Value, catalogue: &mut Catalogue, unread: &mut BTreeSet<String>) {
     let items =
         |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let text =
@@ -134,6 +149,9 @@ fn read_groups(list: &Value, catalogue: &mut Catalogue) {
         let name = text(&group, "/metadata/name").unwrap_or_default();
         for version in items(&group, "versions") {
             let Some(version_name) = text(&version, "/version") else { continue };
+            if version.get("freshness").and_then(Value::as_str) == Some("Stale") {
+                unread.insert(name.clone());
+            }
             for resource in items(&version, "resources") {
                 let (Some(plural), Some(kind)) =
                     (text(&resource, "/resource"), text(&resource, "/responseKind/kind"))
@@ -145,8 +163,9 @@ fn read_groups(list: &Value, catalogue: &mut Catalogue) {
                     _ => Scope::Cluster,
                 };
                 // A kind may answer under a second path (`bindings`); one that can be read is the object's own.
-                let readable = items(&resource, "verbs").iter().any(|verb| verb.as_str() == Some("get"));
-                if !readable {
+                let verbs = items(&resource, "verbs");
+                let has = |wanted: &str| verbs.iter().any(|verb| verb.as_str() == Some(wanted));
+                if !has("get") {
                     continue;
                 }
                 let served = Served {
@@ -155,6 +174,7 @@ fn read_groups(list: &Value, catalogue: &mut Catalogue) {
                     kind: kind.clone(),
                     plural,
                     scope,
+                    is_listed: has("list"),
                 };
                 catalogue.entry((name.clone(), kind)).or_default().push(Arc::new(served));
             }
@@ -178,7 +198,9 @@ mod tests {
         let list = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "cluster.x-k8s.io"},
             "versions": [resource("v1beta2"), resource("v1beta1")]}]});
         let mut catalogue = Catalogue::new();
-        read_groups(&list, &mut catalogue);
+        let mut unread = BTreeSet::new();
+        read_groups(&list, &mut catalogue, &mut unread);
+        assert_eq!(unread, BTreeSet::new());
         let versions = &catalogue[&("cluster.x-k8s.io".to_owned(), "Cluster".to_owned())];
         assert_eq!(versions.len(), 2);
         assert_eq!(
@@ -189,6 +211,16 @@ mod tests {
     }
 
     #[test]
+    fn a_group_whose_server_does_not_answer_is_told_as_unread() {
+        let list = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "metrics.k8s.io"},
+            "versions": [{"version": "v1beta1", "freshness": "Stale"}]}, {"metadata": {"name": "apps"},
+            "versions": [{"version": "v1", "freshness": "Current", "resources": []}]}]});
+        let (mut catalogue, mut unread) = (Catalogue::new(), BTreeSet::new());
+        read_groups(&list, &mut catalogue, &mut unread);
+        assert_eq!(unread, BTreeSet::from(["metrics.k8s.io".to_owned()]));
+    }
+
+    #[test]
     fn a_kind_without_namespaces_ignores_one() {
         let served = Served {
             group: String::new(),
@@ -196,6 +228,7 @@ mod tests {
             kind: "Namespace".into(),
             plural: "namespaces".into(),
             scope: Scope::Cluster,
+            is_listed: true,
         };
         assert_eq!(served.path(Some("my-org")), "/api/v1/namespaces");
     }

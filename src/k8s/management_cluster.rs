@@ -14,8 +14,8 @@ use super::discovery::Served;
 use super::rest::Call;
 use super::{delete, take_over, watch};
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, LiveChanges, LiveError, ManagementCluster,
-    ObjectPart, Post, Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
+    ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
 
 /// How many objects one page of a list holds.
@@ -189,6 +189,10 @@ impl ManagementCluster for KubeCluster {
 
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
         Ok(self.discovery.find(kind).await?.map(|served| served.scope))
+    }
+
+    async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError> {
+        self.discovery.in_namespaces().await
     }
 
     fn watch(&self, watched: Receiver<Watched>) -> LiveChanges {

@@ -306,6 +306,15 @@ impl LiveError {
     }
 }
 
+/// The kinds of which objects may lie in a namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KindsInNamespaces {
+    /// Each in the version that the API server prefers; ordered.
+    pub kinds: Vec<ApiKind>,
+    /// Groups whose kinds nobody knows now: whoever serves them does not answer.
+    pub unread: BTreeSet<String>,
+}
+
 /// The management cluster of the reconciler.
 ///
 /// # Guarantees
@@ -379,6 +388,8 @@ pub trait ManagementCluster: Send + Sync {
     /// Whether objects of a kind live in namespaces; `None` where the kind (in that version, if one is given)
     /// is not served. Never answers `None` from memory.
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError>;
+    /// Every kind that lives in namespaces and can be listed. Never from memory.
+    async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError>;
     /// Watches all objects of these kinds, whatever the channel holds of them at a time, through restarts of the
     /// API server: what changed meanwhile is told afterwards. A kind is watched in the whole management cluster
     /// with the reconciler's rights; one that it may not watch, in the namespaces that are named, as the service

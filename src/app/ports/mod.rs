@@ -55,8 +55,9 @@ pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
 pub use leadership::{Fence, Leadership, NamespacedLeadership, Term};
 pub use maintenance::{DatabaseCheck, DatabaseFinding, Transferred};
 pub use management_cluster::{
-    ApiKind, ApiObject, As, Change, Contested, Deleted, HeldRights, LiveChange, LiveChanges, LiveError,
-    ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope, ServiceAccount, Watched,
+    ApiKind, ApiObject, As, Change, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChange,
+    LiveChanges, LiveError, ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope,
+    ServiceAccount, Watched,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};

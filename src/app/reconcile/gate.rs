@@ -17,8 +17,8 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, Fence, HeldRights, LiveChanges, LiveError, ManagementCluster,
-    ObjectPart, Post, Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, Fence, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
+    ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
 
 /// A management cluster behind the gate.
@@ -190,6 +190,11 @@ impl ManagementCluster for Gate {
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
         let _place = self.place().await;
         self.live.scope(kind).await
+    }
+
+    async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError> {
+        let _place = self.place().await;
+        self.live.kinds_in_namespaces().await
     }
 
     fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges {

@@ -32,9 +32,8 @@ impl Made {
     /// Reads an object; `None` where it is not the controller's to make.
     pub(super) fn of(object: &RenderedObject) -> Option<Self> {
         let spec = object.value.get("spec").filter(|_| is_of_orc(&object.id.group))?;
-        let is_managed = text(spec, "/managementPolicy").is_none_or(|policy| policy == "managed");
         let name = text(spec, "/resource/name").unwrap_or(&object.id.name);
-        is_managed.then(|| Self { kind: object.id.kind.clone(), name: name.to_owned() })
+        is_managed(spec).then(|| Self { kind: object.id.kind.clone(), name: name.to_owned() })
     }
 }
 
@@ -42,7 +41,6 @@ impl Brought {
     /// Reads an object, and with whose credential it is made; `None` where it takes nothing, or the cloud has it.
     pub(super) fn of(object: &RenderedObject, live: &LiveObjects) -> Option<(Identity, Self)> {
         let spec = object.value.get("spec").filter(|_| is_of_orc(&object.id.group))?;
-        let is_managed = text(spec, "/managementPolicy").is_none_or(|policy| policy == "managed");
         let is_there = live.get(&object.id).and_then(|live| text(live, "/status/id")).is_some();
         let needs = match object.id.kind.as_str() {
             "SecurityGroup" => vec![(Resource::SecurityGroups, 1)],
@@ -56,8 +54,13 @@ impl Brought {
         };
         let identity = Identity::of_credentials(spec, object.id.namespace.as_deref())?;
         let what = format!("{} {}", object.id.kind, object.id.name);
-        (is_managed && !is_there).then_some((identity, Self { what, needs }))
+        (is_managed(spec) && !is_there).then_some((identity, Self { what, needs }))
     }
+}
+
+/// Whether the controller makes it, and does not look up one that is there.
+fn is_managed(spec: &Value) -> bool {
+    text(spec, "/managementPolicy").is_none_or(|policy| policy == "managed")
 }
 
 #[cfg(test)]

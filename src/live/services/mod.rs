@@ -44,9 +44,7 @@ pub use cloud::{CloudState, cloud_state, infrastructure_of, is_initialized};
 pub use health::{Health, health};
 pub use order::{defines, is_later, stage};
 pub use pods::{failing_pod, has_pods, selector_of};
-pub use removal::{
-    Held, LIVES_IN_NAMESPACES, OF_EVERY_NAMESPACE, defined_kind, held, is_namespace, is_vital,
-};
+pub use removal::{Held, defined_kind, held, is_fleeting, is_namespace, is_of_its_own, is_vital};
 pub use roles::{RoleFacts, RoleNeeds, needs_of, unmet};
 pub use state::ServiceState;
 pub use status::{ServiceStatus, Summary, SummaryState, summary};

@@ -7,22 +7,27 @@ use serde_json::Value;
 use crate::applying::appliers;
 use crate::live_objects::text;
 
-/// Kinds that are looked for in a namespace before it goes, each by the version of its API.
-pub const LIVES_IN_NAMESPACES: [(&str, &str); 10] = [
-    ("v1", "PersistentVolumeClaim"),
-    ("v1", "Pod"),
-    ("v1", "Service"),
-    ("v1", "Secret"),
-    ("v1", "ConfigMap"),
-    ("apps/v1", "Deployment"),
-    ("apps/v1", "DaemonSet"),
-    ("apps/v1", "StatefulSet"),
-    ("batch/v1", "Job"),
-    ("batch/v1", "CronJob"),
-];
+/// What every namespace has by itself: kind and name.
+const OF_EVERY_NAMESPACE: [(&str, &str); 2] =
+    [("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")];
 
-/// The ConfigMap that every namespace has by itself.
-pub const OF_EVERY_NAMESPACE: &str = "kube-root-ca.crt";
+/// Whether nobody would miss objects of a kind that are in nobody's inventory when their namespace goes: what is told, who
+/// leads, and what is measured of what runs.
+pub fn is_fleeting(group: &str, kind: &str) -> bool {
+    match group {
+        "events.k8s.io" | "coordination.k8s.io" | "metrics.k8s.io" | "discovery.k8s.io" => true,
+        "" => matches!(kind, "Event" | "Endpoints"),
+        _ => false,
+    }
+}
+
+/// Whether an object, by its metadata, is one of its own: what others own goes with these, and is not counted twice.
+pub fn is_of_its_own(object: &Value) -> bool {
+    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let named =
+        (text(object, "/kind").unwrap_or_default(), text(object, "/metadata/name").unwrap_or_default());
+    owners.is_none_or(Vec::is_empty) && !OF_EVERY_NAMESPACE.contains(&named)
+}
 
 /// Whether an object is one in which others lie.
 pub fn is_namespace(id: &ObjectId) -> bool {
@@ -40,6 +45,8 @@ pub enum Held {
     AlsoOf(Vec<String>),
     /// It is a namespace in which something is left.
     NotEmpty,
+    /// It is a namespace of which nobody can tell what is left in it: that API group does not answer.
+    Unread(String),
 }
 
 impl Held {
@@ -52,6 +59,9 @@ impl Held {
                 format!("{} applied it, too. Delete it there, or by hand", others.join(", "))
             }
             Self::NotEmpty => "something else lies in it. Delete that first".to_owned(),
+            Self::Unread(group) => {
+                format!("nobody can tell what lies in it while the API group {group} does not answer")
+            }
         }
     }
 }

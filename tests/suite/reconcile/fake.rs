@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use capstan::app::ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, LiveChanges, LiveError, ManagementCluster,
-    ObjectPart, Post, Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
+    ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
 use capstan_live::applying::Refusal;
 use capstan_model::object::FieldPath;
@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) makes_before_write: Option<Value>,
     /// Why it does not answer.
     pub(crate) is_away: Option<String>,
+    /// Groups whose server does not answer.
+    pub(crate) unread: BTreeSet<String>,
     /// Where there are some, requests take their time, and are counted.
     pub(crate) crowds: Vec<Arc<Crowd>>,
     /// Changes an object just before it is deleted for real.
@@ -621,6 +623,13 @@ impl ManagementCluster for FakeCluster {
             }
         }
         Ok(())
+    }
+
+    async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError> {
+        let kinds = self.state().kinds.clone();
+        let own = kinds.into_iter().filter(|(_, scope)| *scope == Scope::Namespaced);
+        let kinds = own.map(|((group, kind), _)| ApiKind::preferred(group, kind)).collect();
+        Ok(KindsInNamespaces { kinds, unread: self.state().unread.clone() })
     }
 
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {

@@ -30,6 +30,7 @@ mod real;
 mod removing_providers;
 mod rows;
 mod services;
+mod services_removal;
 mod set_preflight;
 mod status_store;
 mod trials;

@@ -11,7 +11,6 @@ use capstan::app::ports::{KubeconfigRefused, ManagementCluster, Scope, WorkloadC
 use capstan::app::reconcile::Ended;
 use capstan::app::reconcile::resources::{Adopt, ConditionType};
 use capstan_live::agent::Progress;
-use capstan_live::kept_tree::Standing;
 use capstan_live::services::ServiceState;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositoryName;
@@ -43,7 +42,7 @@ impl WorkloadClusters for FakeWorkloads {
 }
 
 /// The workload cluster of a cluster: its control plane has come up, and its kubeconfig is there.
-fn come_up(world: &World, name: &str) -> Arc<FakeCluster> {
+pub(super) fn come_up(world: &World, name: &str) -> Arc<FakeCluster> {
     world.live.change("Cluster", name, |cluster| {
         cluster["status"] = json!({"initialization": {"controlPlaneInitialized": true}});
     });
@@ -81,7 +80,7 @@ fn come_up(world: &World, name: &str) -> Arc<FakeCluster> {
     workload
 }
 
-const CILIUM: &str = "apiVersion: apps/v1
+pub(super) const CILIUM: &str = "apiVersion: apps/v1
 kind: DaemonSet
 metadata:
   name: cilium
@@ -91,7 +90,7 @@ spec:
   selector: {matchLabels: {k8s-app: cilium}}
 ";
 
-const INGRESS: &str = "apiVersion: apps/v1
+pub(super) const INGRESS: &str = "apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: ingress
@@ -99,7 +98,7 @@ spec:
   replicas: 1
 ";
 
-const SERVICES: &str = "services:
+pub(super) const SERVICES: &str = "services:
 - name: ingress
   from: {folder: services/ingress}
   after: [cilium]
@@ -109,19 +108,19 @@ const SERVICES: &str = "services:
 ";
 
 /// A cluster with a network, and an ingress after it.
-fn with_services(world: &World, name: &str) {
+pub(super) fn with_services(world: &World, name: &str) {
     plain(world, name);
     world.write(&format!("gauss/{name}/services/cilium/cilium.yaml"), CILIUM);
     world.write(&format!("gauss/{name}/services/ingress/ingress.yaml"), INGRESS);
     world.write(&format!("gauss/{name}/capstan.yaml"), SERVICES);
 }
 
-fn states(world: &World) -> Vec<(String, ServiceState)> {
+pub(super) fn states(world: &World) -> Vec<(String, ServiceState)> {
     let status = world.status("gauss-peu01");
     status.services.iter().map(|service| (service.name.clone(), service.state)).collect()
 }
 
-fn named<const N: usize>(wanted: [(&str, ServiceState); N]) -> Vec<(String, ServiceState)> {
+pub(super) fn named<const N: usize>(wanted: [(&str, ServiceState); N]) -> Vec<(String, ServiceState)> {
     wanted.map(|(name, state)| (name.to_owned(), state)).to_vec()
 }
 
@@ -185,90 +184,6 @@ async fn drift_inside_the_cluster_is_repaired_and_a_new_kubeconfig_taken_up() {
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), ["apply Deployment default/ingress"]);
     assert_eq!(*world.workloads.opened.lock().unwrap(), 2);
-}
-
-#[tokio::test]
-async fn what_is_switched_off_goes_and_what_others_have_stays() {
-    let world = World::new();
-    with_services(&world, "peu01");
-    let more = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared}\ndata: {a: b}\n";
-    world.write("gauss/peu01/services/ingress/more.yaml", more);
-    world.reconcile("gauss/peu01").await;
-    let workload = come_up(&world, "peu01");
-    world.reconcile("gauss/peu01").await;
-    workload.take_writes();
-    // A field of it becomes another's, too.
-    workload.put_by_kubectl(json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "shared", "namespace": "default"}, "data": {"a": "b", "c": "d"}}));
-
-    let off = SERVICES.replace("after: [cilium]", "enabled: false");
-    world.write("gauss/peu01/capstan.yaml", &off);
-    *world.standing.lock().unwrap() = Standing::Kept;
-    world.reconcile("gauss/peu01").await;
-    assert_eq!(workload.take_writes(), [""; 0], "not on the word of a tree that may be old");
-    *world.standing.lock().unwrap() = Standing::Confirmed;
-    world.reconcile("gauss/peu01").await;
-    assert_eq!(workload.take_writes(), ["delete Deployment default/ingress"]);
-    let ingress = world.status("gauss-peu01").services[0].clone();
-    assert_eq!((ingress.state, ingress.reason.as_deref()), (ServiceState::Removing, Some("ServiceKept")));
-    assert!(ingress.message.unwrap().starts_with("ConfigMap default/shared: it is kept: kubectl"));
-    assert_eq!(
-        world.condition("gauss-peu01", ConditionType::Ready),
-        "True Done",
-        "what is kept holds up nothing"
-    );
-
-    workload.remove("ConfigMap", "shared");
-    world.reconcile("gauss/peu01").await;
-    assert_eq!(states(&world), named([("cilium", ServiceState::Ready)]));
-
-    // No cluster can do without its network.
-    world.write("gauss/peu01/capstan.yaml", "services: []\n");
-    world.reconcile("gauss/peu01").await;
-    assert_eq!(workload.take_writes(), [""; 0]);
-    assert_eq!(states(&world), named([("cilium", ServiceState::Removing)]));
-    assert!(workload.object("DaemonSet", "cilium").is_some());
-}
-
-#[tokio::test]
-async fn an_object_that_a_service_brings_no_more_goes() {
-    let world = World::new();
-    with_services(&world, "peu01");
-    world.write(
-        "gauss/peu01/services/ingress/more.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {a: b}\n",
-    );
-    world.reconcile("gauss/peu01").await;
-    let workload = come_up(&world, "peu01");
-    world.reconcile("gauss/peu01").await;
-    assert!(workload.object("ConfigMap", "more").is_some());
-    workload.take_writes();
-    world.remove("gauss/peu01/services/ingress/more.yaml");
-    world.reconcile("gauss/peu01").await;
-    assert_eq!(workload.take_writes(), ["delete ConfigMap default/more"]);
-    assert_eq!(world.status("gauss-peu01").services[0].inventory.objects().len(), 1);
-}
-
-#[tokio::test]
-async fn what_passes_to_another_service_is_never_away() {
-    let world = World::new();
-    with_services(&world, "peu01");
-    let more = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, namespace: default}\ndata: {a: b}\n";
-    world.write("gauss/peu01/services/ingress/more.yaml", more);
-    world.reconcile("gauss/peu01").await;
-    let workload = come_up(&world, "peu01");
-    world.reconcile("gauss/peu01").await;
-    let uid = workload.object("ConfigMap", "more").unwrap()["metadata"]["uid"].clone();
-    workload.take_writes();
-    world.remove("gauss/peu01/services/ingress/more.yaml");
-    world.write("gauss/peu01/services/cilium/more.yaml", more);
-    world.reconcile("gauss/peu01").await;
-    world.reconcile("gauss/peu01").await;
-    assert_eq!(workload.take_writes(), [""; 0]);
-    assert_eq!(workload.object("ConfigMap", "more").unwrap()["metadata"]["uid"], uid);
-    let of = |at: usize| world.status("gauss-peu01").services[at].inventory.objects().len();
-    assert_eq!((of(0), of(1)), (1, 2));
-    assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::clouds::LoggedIn;
 use super::life::{Ended, Life, read_secret};
 use super::purpose::Purpose;
 use super::secret;
-use super::told::{Turn, remembered, say};
+use super::told::{Turn, remembered};
 use super::trouble::Trouble;
 use crate::app::ports::{As, ManagementCluster as _};
 use crate::app::reconcile::observation::Observation;
@@ -21,6 +21,7 @@ use crate::app::reconcile::provider_sets::applied_as;
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::reconciliation::Reconciliation;
 use crate::app::reconcile::resources::{ConditionStatus, ConditionType};
+use crate::app::reconcile::says::Says;
 
 /// The longest that credentials hold up the reconciliation of their cluster.
 const BOUND: Duration = Duration::from_secs(60);
@@ -115,7 +116,13 @@ impl Reconciliation<'_> {
             self.note(Note { tone: Tone::Warning, reason: "CredentialsFailed", message: message.clone() })
                 .await;
         }
-        say(&mut self.status.conditions, (self.now, self.record.generation), (status, reason, message));
+        self.say_of_credentials(status, reason, &message);
+    }
+
+    fn say_of_credentials(&mut self, status: ConditionStatus, reason: &str, message: &str) {
+        let (now, generation) = (self.now, self.record.generation);
+        let mut says = Says { conditions: &mut self.status.conditions, now, generation };
+        says.that(ConditionType::CredentialsPublished, status, reason, message);
     }
 
     async fn note(&self, note: Note) {
@@ -232,8 +239,7 @@ impl Reconciliation<'_> {
         let after =
             ends.map(|ends| format!(". What was made before is not renewed: the last ends at {ends}"));
         let message = format!("{why}{}", after.unwrap_or_default());
-        let told = (ConditionStatus::False, "CloudNotOpened", message);
-        say(&mut self.status.conditions, (self.now, self.record.generation), told);
+        self.say_of_credentials(ConditionStatus::False, "CloudNotOpened", &message);
     }
 
     /// When the last of what was made ends.

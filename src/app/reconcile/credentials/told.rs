@@ -6,12 +6,7 @@ use jiff::Timestamp;
 use super::asked::Subject;
 use super::purpose::Purpose;
 use super::trouble::Trouble;
-use crate::app::reconcile::resources::{
-    CloudCredentialsStatus, ConditionStatus, ConditionType, Conditions, PublishedSecret,
-};
-
-/// The longest message of a condition, in characters.
-const LONGEST: usize = 1024;
+use crate::app::reconcile::resources::{CloudCredentialsStatus, ConditionStatus, PublishedSecret};
 
 /// A cluster's two credentials at the end of a look, each with whether it was made in it.
 #[derive(Debug, Clone, Default)]
@@ -112,14 +107,4 @@ pub(super) fn remembered<'s>(
     name: &str,
 ) -> Option<&'s PublishedSecret> {
     status?.secrets.iter().find(|secret| secret.name == name)
-}
-
-/// Says it.
-pub(super) fn say(
-    conditions: &mut Conditions,
-    (now, generation): (Timestamp, i64),
-    (status, reason, message): (ConditionStatus, &'static str, String),
-) {
-    let message: String = message.chars().take(LONGEST).collect();
-    conditions.set(now, generation, ConditionType::CredentialsPublished, status, reason, message);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use capstan_live::applying::{Inventory, InventoryObject, is_applied_by_capstan};
 use capstan_live::services::{
-    Cause, Held, LIVES_IN_NAMESPACES, OF_EVERY_NAMESPACE, Problem, ServiceStatus, defined_kind, held,
-    is_namespace, is_vital, stage,
+    Cause, Held, Problem, ServiceStatus, defined_kind, held, is_fleeting, is_namespace, is_of_its_own,
+    is_vital, stage,
 };
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::Service;
@@ -205,9 +205,13 @@ async fn is_in_use(
     if !is_namespace(id) {
         return Ok(None);
     }
-    for (version, kind) in LIVES_IN_NAMESPACES {
-        let kind = ApiKind::of_version(version, kind);
-        let there = workload.live.list_metadata(&As::Reconciler, &kind, &id.name).await?;
+    // Whatever the cluster serves: what lies there goes with the namespace, of whatever kind it is.
+    let served = workload.live.kinds_in_namespaces().await?;
+    if let Some(group) = served.unread.into_iter().find(|group| !is_fleeting(group, "")) {
+        return Ok(Some(Held::Unread(group)));
+    }
+    for kind in served.kinds.iter().filter(|kind| !is_fleeting(&kind.group, &kind.kind)) {
+        let there = workload.live.list_metadata(&As::Reconciler, kind, &id.name).await?;
         let is_others = |object: &Value| {
             let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
             let own = ObjectId {
@@ -216,7 +220,7 @@ async fn is_in_use(
                 namespace: Some(id.name.clone()),
                 name: name.to_owned(),
             };
-            name != OF_EVERY_NAMESPACE && inventory.get(&own).is_none()
+            is_of_its_own(object) && inventory.get(&own).is_none()
         };
         if there.iter().any(is_others) {
             return Ok(Some(Held::NotEmpty));

@@ -147,7 +147,7 @@ pub(in crate::app::reconcile) struct Hindrance {
     pub(in crate::app::reconcile) passes: bool,
 }
 
-/// What keeps it, services before the cloud: `None` where nothing does.
+/// What keeps it, the cloud before services: `None` where nothing does.
 pub(in crate::app::reconcile) fn hindrance(
     found: &ServicesFound,
     services: &[ServiceStatus],
