@@ -18,8 +18,9 @@ pub(super) struct Remembered {
     pub(super) more: Option<bool>,
 }
 
-/// What nobody asked for in so long is not kept: of what is looked at each time, GitHub is asked every few minutes.
-const IDLE: Duration = Duration::from_secs(20 * 60);
+/// What nobody asked for in so long is not kept. Of what is looked at each time, GitHub is asked every three minutes, and of
+/// a campaign every five; answers about closed pull requests and older commits are never asked for again.
+const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_secs(60);
 
