@@ -15,6 +15,10 @@ impl Store {
         if ancestor == commit || self.commit(commit)?.is_some_and(|found| found.parents.contains(&ancestor)) {
             return Ok(true);
         }
+        // What a commit was made upon cannot reach it.
+        if self.commit(ancestor)?.is_some_and(|found| found.parents.contains(&commit)) {
+            return Ok(false);
+        }
         let mut command = self.command();
         command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), &commit.to_string()]);
         let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
