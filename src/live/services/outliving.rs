@@ -13,6 +13,9 @@ use crate::live_objects::{identity, is_terminating, text, uid};
 /// How long it may take until all of it is gone.
 pub const CLEANUP: SignedDuration = SignedDuration::from_mins(10);
 
+/// The kinds that are looked at, all of the core group: Services, claims, volumes.
+pub const OUTLIVING_KINDS: [&str; 3] = ["Service", "PersistentVolumeClaim", "PersistentVolume"];
+
 /// So many stand in a status.
 const MOST: usize = 100;
 
@@ -53,7 +56,7 @@ impl Outliving {
 
     /// Whether it is deleted where `cleanup` says so. A volume goes with its claim.
     pub fn may_be_deleted(&self) -> bool {
-        !self.is_going && self.kind != "PersistentVolume"
+        !self.is_going && self.kind != OUTLIVING_KINDS[2]
     }
 }
 

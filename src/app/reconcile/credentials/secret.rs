@@ -136,7 +136,6 @@ pub(super) fn inside(
     let manifest = json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "type": "Opaque",
         "metadata": {
             "name": id.name,
             "namespace": id.namespace,

@@ -7,7 +7,9 @@
 //!
 //! *Guarantees*: the time of the first look is written down before the first deletion; each deletion is of one UID.
 
-use capstan_live::services::{CleanupState, CleanupStatus, Outliving, is_initialized, outliving};
+use capstan_live::services::{
+    CleanupState, CleanupStatus, OUTLIVING_KINDS, Outliving, is_initialized, outliving,
+};
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
 use serde_json::Value;
@@ -121,8 +123,8 @@ async fn list(workload: &Workload) -> Result<Vec<Outliving>, LiveError> {
         let kind = ApiKind::of_version("v1", kind);
         workload.live.list(&As::Reconciler, &kind, None, &[]).await
     };
-    let (services, claims) = (all("Service").await?, all("PersistentVolumeClaim").await?);
-    Ok(outliving(&services, &claims, &all("PersistentVolume").await?))
+    let [services, claims, volumes] = OUTLIVING_KINDS;
+    Ok(outliving(&all(services).await?, &all(claims).await?, &all(volumes).await?))
 }
 
 /// What is said of it.
