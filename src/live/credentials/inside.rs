@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::live_objects::{annotation, is_terminating, text};
 
 /// The annotation of a pod, and of what pods are made from, that says which credential it began with.
-pub const BEGAN_WITH: &str = "capstan.dev/cloud-credential";
+const BEGAN_WITH: &str = "capstan.dev/cloud-credential";
 
 /// Clocks of API servers and of whoever writes the Secret may be so far apart.
 const APART: SignedDuration = SignedDuration::from_mins(1);
 
 /// Whether a pod of this `spec` is given a Secret of that name.
-pub fn is_given(spec: &Value, secret: &str) -> bool {
+fn is_given(spec: &Value, secret: &str) -> bool {
     let volumes = items(spec, "/volumes").any(|volume| {
         text(volume, "/secret/secretName") == Some(secret)
             || items(volume, "/projected/sources").any(|source| text(source, "/secret/name") == Some(secret))

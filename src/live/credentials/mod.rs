@@ -19,5 +19,5 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use inside::{BEGAN_WITH, begin_with, is_given, is_taken_up};
+pub use inside::{begin_with, is_taken_up};
 pub use step::{Consumer, Facts, HandedOut, Issued, Step, Wish, Written, WrittenState, next_step, renewal};

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::live_objects::{identity, is_terminating, text, uid};
 
 /// How long it may take until all of it is gone.
-pub const CLEANUP: SignedDuration = SignedDuration::from_mins(10);
+const CLEANUP: SignedDuration = SignedDuration::from_mins(10);
 
 /// The kinds that are looked at, all of the core group: Services, claims, volumes.
 pub const OUTLIVING_KINDS: [&str; 3] = ["Service", "PersistentVolumeClaim", "PersistentVolume"];

@@ -38,6 +38,7 @@ pub struct ServiceStatus {
     pub message: Option<String>,
     /// The objects of base that bring it, where no folder does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub objects: Vec<ServiceObject>,
     /// What was applied for it inside the cluster and may be deleted again; written before anything is applied.
     #[serde(default, skip_serializing_if = "is_empty")]
