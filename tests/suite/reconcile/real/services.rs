@@ -122,7 +122,8 @@ impl Life {
             self.town.reconciler.start();
         }
         self.town.ask();
-        let missing = self.town.wait(async || is_so(self).await.err().into_iter().collect()).await;
+        let this = &*self;
+        let missing = this.town.wait(async || is_so(this).await.err().into_iter().collect()).await;
         let log = || tail(&self.town.reconciler.log(), 30);
         assert!(missing.is_empty(), "seed {}: {what}: {missing:?}\n{}", self.seed, log());
     }
@@ -168,14 +169,14 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     let extra = (0..3).map(|at| format!("extra-{at} 1"));
     let rest = || ["cilium".to_owned(), "web".to_owned()];
     let all: Vec<String> = of_app(1).into_iter().chain(extra).chain(rest()).collect();
-    life.part("Services", async |life| {
+    life.part("Services", async |life: &Life| {
         life.stands(&[("cilium", ready), ("app", ready), ("extra", ready)], all.clone()).await
     })
     .await;
 
     write(&life.town, "services/app/app.yaml", &maps("app", 2));
     let moved: Vec<String> = of_app(2).into_iter().chain(all[3..].iter().cloned()).collect();
-    life.part("Another version of one", async |life| {
+    life.part("Another version of one", async |life: &Life| {
         life.stands(&[("cilium", ready), ("app", ready), ("extra", ready)], moved.clone()).await
     })
     .await;
@@ -183,13 +184,13 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     let off = LIST.replace("services/extra}, after: [app]", "services/extra}, enabled: false");
     write(&life.town, "capstan.yaml", &off);
     let without: Vec<String> = of_app(2).into_iter().chain(rest()).collect();
-    life.part("One switched off", async |life| {
+    life.part("One switched off", async |life: &Life| {
         life.stands(&[("cilium", ready), ("app", ready)], without.clone()).await
     })
     .await;
 
     write(&life.town, "capstan.yaml", "delete: cluster\ncleanup: true\n");
-    life.part("The cluster goes", async |life| {
+    life.part("The cluster goes", async |life: &Life| {
         let statuses = life.town.statuses().await;
         let status = statuses.get(&format!("{CUSTOMER}-{NAME}")).unwrap();
         let left = life.town.plane.try_kubectl(&["get", "cluster", NAME, "-n", CUSTOMER], "");
