@@ -1,7 +1,8 @@
 //! 1,000 clusters of 4 objects on a real API server that nobody else works on: the first apply, a pass in which nothing
 //! is to be done, and a commit that changes 10 of them; then the same with Flux's kustomize-controller on a second API
-//! server like the first. `cargo bench --bench reconcile [-- [CLUSTERS] [alone | wide]]`: `alone` leaves Flux out,
-//! `wide` measures it once more with 20 reconciliations at a time.
+//! server like the first. `cargo bench --bench reconcile [-- [CLUSTERS] [alone | wide | services]]`: `alone` leaves Flux
+//! out, `wide` measures it once more with 20 reconciliations at a time, `services` measures [services](inside) inside 100
+//! clusters instead.
 //!
 //! Each cluster is a `Cluster` and three ConfigMaps; Cluster API's kinds are served, its controllers do not run, so
 //! what is measured is the reconciler and the API server. Times are from the order (the start of the process, the
@@ -17,6 +18,7 @@
 )]
 
 mod flux;
+mod inside;
 #[path = "../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod plane;
@@ -52,16 +54,19 @@ const FEW: &str = "a commit changes 10";
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    let clusters: usize = asked.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000);
+    let number = asked.iter().find_map(|argument| argument.parse::<usize>().ok());
+    if asked.iter().any(|argument| argument == "services") {
+        println!("{}", head());
+        inside::measure(number.unwrap_or(100));
+        return;
+    }
+    let clusters = number.unwrap_or(1_000);
     println!(
         "{clusters} clusters of 4 objects, each program on an API server without other clients; load of this machine \
          at the start {}",
         load()
     );
-    println!(
-        "{:<24}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
-        "", "wall s", "requests", "reads", "dry runs", "writes", "peak MiB"
-    );
+    println!("{}", head());
     let Some(ours) = measure_capstan(clusters) else { return };
     if asked.iter().any(|argument| argument == "alone") {
         return;
@@ -90,6 +95,14 @@ fn main() {
             );
         }
     }
+}
+
+/// What stands above the figures.
+fn head() -> String {
+    format!(
+        "{:<24}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "", "wall s", "requests", "reads", "dry runs", "writes", "peak MiB"
+    )
 }
 
 /// One row of a table.

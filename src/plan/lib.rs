@@ -27,7 +27,7 @@
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
 //! | [`services`] | what runs inside a cluster, from release to release | `layout`, `merge`, `release`, `settings`, `upgrade` |
 //! | [`inventory`] | what the inventory says of each cluster, and releases under its values | `merge`, `release`, `settings`, `upgrade` |
-//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `inventory`, `layout`, `merge`, `provider_set`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
+//! | [`policy`] | rules, one a file, and their catalogue | `boundary`, `cluster`, `flux`, `inventory`, `layout`, `merge`, `provider_set`, `release`, `services`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`creation`] | a new cluster, made from a release | `flux`, `layout`, `merge`, `settings`, `substitution`, `upgrade` |
 //! | [`retirement`] | a cluster that is to go: its tombstone, and what goes with it | `upgrade` |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |

@@ -1,11 +1,14 @@
 //! What the check says of services inside a cluster: which are switched, and what changes of each.
 
-use super::markdown::{Page, code, code_cell};
+use super::markdown::{Page, code, code_cell, prose};
 use super::tables;
 use capstan_model::wording::count;
 use capstan_plan::settings::ServiceRole;
 use capstan_plan::upgrade::Change;
 use serde::{Deserialize, Serialize};
+
+/// The longest of what is told of one besides, in characters.
+const TOLD: usize = 1_200;
 
 /// What becomes of one service between two trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +21,9 @@ pub struct JudgedService {
     pub is_on: Option<bool>,
     /// Difference of its rendered objects.
     pub changes: Vec<Change>,
+    /// What whoever merges that should know besides, in sentences.
+    #[serde(default)]
+    pub told: Vec<String>,
 }
 
 impl JudgedService {
@@ -35,7 +41,9 @@ impl JudgedService {
         };
         let changes = (!self.changes.is_empty()).then(|| count(self.changes.len(), "change", "changes"));
         let said: Vec<&str> = switched.into_iter().chain(changes.as_deref()).collect();
-        format!("- {name} ({}): {}\n", self.role, said.join(", "))
+        let told: String =
+            self.told.iter().map(|told| format!(". **Note:** {}", prose(told, TOLD))).collect();
+        format!("- {name} ({}): {}{told}\n", self.role, said.join(", "))
     }
 }
 

@@ -19,6 +19,7 @@ mod plane;
 
 #[expect(dead_code, reason = "the tests use more of it")]
 mod live;
+mod services;
 mod story;
 
 use live::ground::{Capstan, Ground};
@@ -39,7 +40,7 @@ fn main() {
         );
         return;
     };
-    let town = Town::start(&ground, &clusters, &[]);
+    let town = Town::start(&ground, &clusters, &[services::cluster()]);
     story::tell(&town, &clusters);
     if !once {
         story::invite(&town);

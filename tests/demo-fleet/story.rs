@@ -24,6 +24,7 @@ pub(super) fn tell(town: &Town<'_>, clusters: &[Sample]) {
     canary(town, &clusters[0], proposals[0]);
     everybody(town, &clusters[1..], &proposals[1..]);
     drift(town, &clusters[2]);
+    crate::services::tell(town);
     let truths = town.ground.truths();
     let machines: usize = truths.iter().map(|truth| truth.replaced()).sum();
     assert!(truths.iter().all(|truth| truth.holds()), "a prediction did not come true: {truths:?}");
@@ -171,7 +172,7 @@ fn drift(town: &Town<'_>, cluster: &Sample) {
 /// What can be done while everything goes on.
 pub(super) fn invite(town: &Town) {
     let kubeconfig = town.ground.plane.admin_kubeconfig();
-    heading(7, "Now you: all of this goes on until Ctrl-C");
+    heading(8, "Now you: all of this goes on until Ctrl-C");
     say(&format!(
         "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A",
         town.forge.url(),
@@ -226,15 +227,15 @@ fn machines_line(machines: &[Machine]) -> String {
 }
 
 /// Without the marks of Markdown.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.replace("**", "").replace("<br>", " ").replace(['`', '\\', '\u{200b}'], "").trim().to_owned()
 }
 
-fn heading(number: u32, text: &str) {
+pub(super) fn heading(number: u32, text: &str) {
     say(&format!("\n{number}. {text}"));
 }
 
 #[expect(clippy::print_stdout, reason = "a demo tells")]
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     println!("{text}");
 }

@@ -7,7 +7,9 @@ use capstan_model::target::TargetKind;
 use capstan_plan::cluster::services_not_claimed;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::release::Release;
-use capstan_plan::services::{ReleaseServices, ServiceFacts, ServicesStep, plan_services};
+use capstan_plan::services::{
+    ReleaseServices, ServiceFacts, ServicesStep, judge_coming_kubernetes, plan_services,
+};
 use capstan_plan::upgrade::{Planned, Request};
 
 use super::contents::Contents;
@@ -67,6 +69,7 @@ impl Step<'_> {
         let new = contents.sources().services_of(contents.releases(), release, contents.schemas())?;
         let old = self.old_services(contents, planned.upgrade.from.as_ref())?;
         if new.is_empty() && old.as_ref().is_none_or(|old| old.is_empty()) {
+            self.judge_coming(release, request, planned);
             return Ok(());
         }
         let releases: Vec<&ReleaseServices> = old.as_deref().into_iter().chain([&*new]).collect();
@@ -79,6 +82,19 @@ impl Step<'_> {
             settings: request.settings,
             schemas: request.schemas,
         };
-        Ok(plan_services(&step, planned)?)
+        plan_services(&step, planned)?;
+        self.judge_coming(release, request, planned);
+        Ok(())
+    }
+
+    /// Tells of services that do not allow the minor of Kubernetes that comes.
+    fn judge_coming(self, release: &Release, request: &Request<'_>, planned: &mut Planned) {
+        let Reading { cluster, standing, .. } = &self.offered.reading;
+        let Some(coming) = standing.brought_by(release) else { return };
+        if cluster.kubernetes.as_ref().is_some_and(|now| now.minor() == coming.minor()) {
+            return;
+        }
+        let overlay = cluster.overlay_settings.as_ref().map(|overlay| overlay.services.as_slice());
+        judge_coming_kubernetes(request.cluster, planned, overlay.unwrap_or_default(), coming);
     }
 }

@@ -52,6 +52,15 @@ impl Fleet {
         Ok(ClusterServices { services: with_overlay(&settings.services, &overlay), file })
     }
 
+    /// Whether what outlives a cluster in its cloud is deleted before it.
+    ///
+    /// # Errors
+    /// A `capstan.yaml` that cannot be read.
+    pub fn cleans_up(&self, id: &ClusterId) -> Result<bool, Refused> {
+        let settings = Cluster::settings_of(self.tree().as_ref(), self.folder(id)?)?;
+        Ok(settings.is_some_and(|settings| settings.cleanup))
+    }
+
     /// What a service's folder renders to, with what the overlay has for it.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_campaign::membership::Candidate;
-use capstan_kustomize::render::{self, FieldDifference, Folders, Rendered};
+use capstan_kustomize::render::{self, FieldDifference, Folders, Rendered, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
@@ -212,7 +212,11 @@ impl Generator {
                     }
                     None => rollout::rollouts(&was.objects, kept, applied, &elsewhere),
                 },
-                services: if claimed { services(old, new, cluster) } else { Vec::new() },
+                services: if claimed {
+                    services(old, new, cluster, [&was.objects, &is.objects])
+                } else {
+                    Vec::new()
+                },
                 before: validate(old, None, settings, scope, today),
                 after: validate(new, Some(old), settings, scope, today),
             };
@@ -372,7 +376,12 @@ fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
 }
 
 /// What becomes of what runs inside a cluster.
-fn services(old: Snapshot<'_>, new: Snapshot<'_>, cluster: &ClusterId) -> Vec<JudgedService> {
+fn services(
+    old: Snapshot<'_>,
+    new: Snapshot<'_>,
+    cluster: &ClusterId,
+    base: [&[RenderedObject]; 2],
+) -> Vec<JudgedService> {
     let [before, after] = [old, new].map(|snapshot| {
         let folder = snapshot.layout.target(cluster.as_str())?;
         Some(ClusterState { tree: snapshot.tree, folder })
@@ -382,8 +391,9 @@ fn services(old: Snapshot<'_>, new: Snapshot<'_>, cluster: &ClusterId) -> Vec<Ju
         role: service.role,
         is_on: service.is_on,
         changes: service.differences.into_iter().map(|difference| change(difference, cluster)).collect(),
+        told: service.told,
     };
-    compare_services(before, after).into_iter().map(judged).collect()
+    compare_services(before, after, base).into_iter().map(judged).collect()
 }
 
 /// The components that a provider set has not at hand and nobody asked for; none of a cluster.

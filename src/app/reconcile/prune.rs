@@ -56,6 +56,9 @@ impl Reconciliation<'_> {
         if self.status.cloud_credentials.is_some() && !self.status.inventory.objects().is_empty() {
             self.publish_credentials(observed).await;
         }
+        if let Some(waits) = self.clean_up(observed).await? {
+            return Ok(Ended::Waiting(waits));
+        }
         let round = self.round(observed);
         let is_over = round.is_over();
         let ended = self.perform_deletions(observed, round).await?;

@@ -302,6 +302,7 @@ impl<'a> Reconciliation<'a> {
             }
             return self.remove_cluster(&observed).await;
         }
+        self.status.cleanup = None;
         self.judge(&observed);
         self.look_at_cloud(&observed).await;
         if self.is_suspended() {

@@ -33,6 +33,8 @@ pub(super) struct Wanted {
     pub(super) home: Home,
     /// What may be deleted.
     pub(super) tombstones: Deletion,
+    /// With the whole cluster: whether what outlives it in its cloud goes first.
+    pub(super) cleanup: bool,
     /// With whose rights it is applied.
     pub(super) by: As,
     /// Objects that another folder renders too, and that nobody had applied when the commit was opened.
@@ -52,7 +54,7 @@ pub(super) async fn read(
     }
     let (fleet, of) = (Arc::clone(&revision.fleet), id.clone());
     let rendered = where_blocking_is_allowed(move || render(&fleet, &of)).await;
-    let (mut rendered, tombstones) = rendered.map_err(Unwanted::Refused)?;
+    let (mut rendered, tombstones, cleanup) = rendered.map_err(Unwanted::Refused)?;
     if let Some(reason) = provider_sets::by(revision.fleet.settings(), id)
         .and_then(|_| provider_sets::refuse_tombstones(&tombstones))
     {
@@ -86,7 +88,7 @@ pub(super) async fn read(
     provider_sets::note_components(&revision.fleet, id, &mut rendered.objects)
         .map_err(|refused| Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]))?;
     let by = applier(account, &home)?;
-    Ok(Wanted { rendered, home, tombstones, by, disputed })
+    Ok(Wanted { rendered, home, tombstones, cleanup, by, disputed })
 }
 
 /// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some are nobody's folder's.
@@ -119,10 +121,11 @@ fn applier(account: &ServiceAccountSpec, home: &Home) -> Result<As, Unwanted> {
 }
 
 /// Renders a folder, or says why not.
-fn render(fleet: &Fleet, id: &ClusterId) -> Result<(Rendered, Deletion), Vec<Reason>> {
+fn render(fleet: &Fleet, id: &ClusterId) -> Result<(Rendered, Deletion, bool), Vec<Reason>> {
     let failed = |refused| vec![Reason::of_refused("RenderFailed", refused)];
     let tombstones = fleet.tombstones(id).map_err(failed)?;
+    let cleanup = fleet.cleans_up(id).map_err(failed)?;
     let rendered = fleet.render(id).map_err(failed)?;
     let unusable = unusable(fleet, id, &rendered);
-    if unusable.is_empty() { Ok((rendered, tombstones)) } else { Err(unusable) }
+    if unusable.is_empty() { Ok((rendered, tombstones, cleanup)) } else { Err(unusable) }
 }

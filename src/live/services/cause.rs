@@ -26,6 +26,8 @@ pub enum Cause {
     ServiceNotRendered,
     /// Another service of the cluster has the object.
     TwoServices,
+    /// Another network of pods is there, and nobody said that it may be switched.
+    CniSwitchRefused,
     /// Others applied the object.
     AdoptionNeeded,
     /// The API of the cluster refuses an object.
@@ -63,6 +65,7 @@ impl Cause {
             Self::WorkloadCertificate => "WorkloadCertificate",
             Self::ServiceNotRendered => "ServiceNotRendered",
             Self::TwoServices => "TwoServices",
+            Self::CniSwitchRefused => "CniSwitchRefused",
             Self::AdoptionNeeded => "AdoptionNeeded",
             Self::Refused(kind) => kind.as_str(),
             Self::ObjectMissing => "ObjectMissing",
@@ -88,6 +91,7 @@ impl Cause {
             Self::KubeconfigRefused
             | Self::ServiceNotRendered
             | Self::TwoServices
+            | Self::CniSwitchRefused
             | Self::AdoptionNeeded
             | Self::ObjectFailed
             | Self::CheckInvalid => ServiceState::Failed,

@@ -10,13 +10,15 @@
 //! | `state` | how a service stands, in one word |
 //! | `conditions` | conditions of the present generation |
 //! | `status` | what stands in the status of a ManagedCluster, and what becomes of it |
+//! | `network` | whether a network of pods would take the place of another one |
 //! | `turn` | whether a service may begin, and whether it may change while machines roll |
 //! | `health` | how one object stands, by what its controller says of its present generation |
 //! | `pods` | what keeps the pods of a workload from running |
-//! | `checks` | `checks` of settings, evaluated within bounds |
+//! | `checks` | what `checks` of settings say |
 //! | `roles` | what is true of a cluster once a service of a role is well |
 //! | `order` | in which order objects of a service are applied, and taken away |
 //! | `removal` | what of a service may go from a cluster |
+//! | `outliving` | what a cluster leaves in its cloud when it is deleted |
 //! | `cloud` | whether the cloud gives what the cluster asks of it |
 //! | `warnings` | what Events warn of |
 //!
@@ -27,7 +29,9 @@ mod checks;
 mod cloud;
 mod conditions;
 mod health;
+mod network;
 mod order;
+mod outliving;
 mod pods;
 mod removal;
 mod roles;
@@ -39,12 +43,14 @@ mod turn;
 mod warnings;
 
 pub use cause::{Cause, Problem};
-pub use checks::{Facts as CheckFacts, evaluate};
+pub use checks::evaluate;
 pub use cloud::{CloudState, cloud_state, infrastructure_of, is_initialized};
 pub use health::{Health, health};
+pub use network::{networks_there, refused_network};
 pub use order::{defines, is_later, stage};
+pub use outliving::{CleanupState, CleanupStatus, OUTLIVING_KINDS, Outliving, outliving};
 pub use pods::{failing_pod, has_pods, selector_of};
-pub use removal::{Held, defined_kind, held, is_fleeting, is_namespace, is_of_its_own, is_vital};
+pub use removal::{Held, defined_kind, held, is_fleeting, is_namespace, is_of_its_own};
 pub use roles::{RoleFacts, RoleNeeds, needs_of, unmet};
 pub use state::ServiceState;
 pub use status::{ServiceStatus, Summary, SummaryState, summary};

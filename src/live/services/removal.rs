@@ -1,7 +1,6 @@
 //! What of a service may go from a cluster.
 
 use capstan_model::object::ObjectId;
-use capstan_plan::settings::ServiceRole;
 use serde_json::Value;
 
 use crate::applying::appliers;
@@ -80,9 +79,4 @@ pub fn held(id: &ObjectId, live: &Value) -> Option<Held> {
 pub fn defined_kind(definition: &Value) -> Option<(String, String)> {
     let of = |pointer: &str| text(definition, pointer).map(str::to_owned);
     Some((of("/spec/group")?, of("/spec/names/kind")?))
-}
-
-/// Whether a cluster cannot do without a service of that role, so that it is not taken away by being switched off.
-pub fn is_vital(role: ServiceRole) -> bool {
-    matches!(role, ServiceRole::Cni | ServiceRole::Ccm | ServiceRole::Csi)
 }

@@ -1,6 +1,6 @@
 //! How services stand, as it is written down, and what becomes of that.
 
-use capstan_plan::settings::ServiceRole;
+use capstan_plan::settings::{ServiceObject, ServiceRole};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,10 @@ pub struct ServiceStatus {
     /// Why it is not ready, in a sentence or two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The objects of base that bring it, where no folder does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub objects: Vec<ServiceObject>,
     /// What was applied for it inside the cluster and may be deleted again; written before anything is applied.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub inventory: Inventory,
@@ -56,6 +60,7 @@ impl ServiceStatus {
             version: None,
             reason: None,
             message: None,
+            objects: Vec::new(),
             inventory: Inventory::default(),
         }
     }

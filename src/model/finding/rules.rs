@@ -30,6 +30,8 @@ entries! {
     CAMPAIGN_WAVES: "campaign-waves", Warning, Free;
     CHART_STAYS: "chart-stays", Warning, Free;
     CLUSTER_OUTSIDE: "cluster-outside", Warning, Free;
+    CLUSTER_RESOURCE_SET_STAYS: "cluster-resource-set-stays", Warning, Free;
+    CNI_SWITCH: "cni-switch", Error, Never;
     COMPONENT_DOWNGRADE: "component-downgrade", Error, Free;
     CONTRACT_MISMATCH: "contract-mismatch", Warning, Free;
     CONTROL_PLANE_REPLICAS_EVEN: "control-plane-replicas-even", Error, Free;
@@ -104,6 +106,7 @@ entries! {
     ROLLOUT_WITHOUT_CHANGE: "rollout-without-change", Warning, Free;
     SECRET_IN_CLEAR_TEXT: "secret-in-clear-text", Error, Free;
     SECRET_VARIABLE: "secret-variable", Warning, Free;
+    SERVICE_KUBERNETES: "service-kubernetes", Error, Free;
     SERVICES_NOT_CLAIMED: "services-not-claimed", Warning, Free;
     SPLIT_ROLLOUT: "split-rollout", Warning, Free;
     STEP_GROUP_SPLIT: "step-group-split", Error, Never;

@@ -2,11 +2,11 @@
 
 use crate::layout::{ReleaseFolder, TargetFolder};
 use crate::settings::{
-    ClusterSettings, OverlaySettings, ReleaseSettings, ServiceFolder, judge_optional_services,
-    judge_services, services_place,
+    ClusterSettings, Deletion, OverlaySettings, ReleaseSettings, Service, ServiceFolder,
+    judge_optional_services, judge_services, service_place, services_place,
 };
 use capstan_model::finding::{Finding, rules};
-use capstan_model::tree::{Tree, TreeEntry};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 
 /// What is wrong with those of a cluster, with their places.
 pub(super) fn of_cluster(
@@ -23,6 +23,7 @@ pub(super) fn of_cluster(
         && let Some(text) = text(tree, entry)
     {
         findings.extend(judge_services((&entry.path, &text), (services, &settings.owners), &has));
+        findings.extend(still_on((&entry.path, &text), &settings.delete, services));
     }
     if let (Some(entry), Some(overlay)) = (&folder.overlay_settings, overlay)
         && !overlay.services.is_empty()
@@ -31,6 +32,20 @@ pub(super) fn of_cluster(
         findings.extend(judge_optional_services((&entry.path, &text), &overlay.services, services));
     }
     findings
+}
+
+/// Tombstones of services that are on.
+fn still_on((path, text): (&RepoPath, &str), delete: &Deletion, services: &[Service]) -> Vec<Finding> {
+    let on = services.iter().filter(|service| service.enabled && delete.names_service(service.name.as_str()));
+    let finding = |service: &Service| {
+        let at = services.iter().position(|other| other.name == service.name).unwrap_or_default();
+        let message = format!(
+            "`delete` names the service {}, which is on: take one of the two out; nothing is deleted until then",
+            service.name
+        );
+        Finding::new(rules::RENDERED_TOMBSTONE, message).place(service_place((path, text), at, None))
+    };
+    on.map(finding).collect()
 }
 
 /// What is wrong with those of a release, with their places.

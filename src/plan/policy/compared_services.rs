@@ -9,7 +9,11 @@ use capstan_model::tree::Tree;
 use super::folders_of_service;
 use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
-use crate::settings::{Service, ServiceFolder, ServiceRole, ServiceSource, with_overlay};
+use crate::services::{Network, NetworkSwitch, network_among, network_switch};
+use crate::settings::{
+    Deletion, Service, ServiceFolder, ServiceRole, ServiceSource, Tombstone, service_place, with_overlay,
+};
+use capstan_model::finding::Place;
 
 /// The folder of a cluster in one of the trees.
 #[derive(Clone, Copy)]
@@ -31,12 +35,16 @@ pub struct ServiceDifference {
     pub is_on: Option<bool>,
     /// What its folder renders otherwise.
     pub differences: Vec<FieldDifference>,
+    /// What whoever merges that should know besides, in sentences.
+    pub told: Vec<String>,
 }
 
 /// What becomes of services between two trees, in the order of their roles and names; `None` is a cluster that is not there.
+/// `base` are the objects that base renders, before and after.
 pub fn compare_services(
     before: Option<ClusterState<'_>>,
     after: Option<ClusterState<'_>>,
+    base: [&[RenderedObject]; 2],
 ) -> Vec<ServiceDifference> {
     let [was, is] = [before, after].map(|state| state.map(declared).unwrap_or_default());
     let folders: BTreeSet<&ServiceFolder> = [before, after]
@@ -54,6 +62,7 @@ pub fn compare_services(
                 role: service.map_or(ServiceRole::Other, |service| service.role),
                 is_on: None,
                 differences,
+                told: Vec::new(),
             });
         }
     }
@@ -71,11 +80,94 @@ pub fn compare_services(
                 role: service.role,
                 is_on: Some(now),
                 differences: Vec::new(),
+                told: Vec::new(),
             }),
         }
     }
+    tell(&mut found, &was, after, switched(before, after, base).map(|(switch, _)| switch));
     found.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     found
+}
+
+/// What comes of a switched network, and of a service that goes without its objects.
+fn tell(
+    found: &mut [ServiceDifference],
+    was: &[Service],
+    after: Option<ClusterState<'_>>,
+    switch: Option<NetworkSwitch>,
+) {
+    let settings = after.and_then(|state| Cluster::settings_of(state.tree, state.folder).ok().flatten());
+    let delete = settings.map(|settings| settings.delete).unwrap_or_default();
+    for one in found.iter_mut().filter(|one| one.is_on == Some(false)) {
+        let in_folder = was.iter().any(|service| {
+            service.name.as_str() == one.name && matches!(service.from, ServiceSource::Folder(_))
+        });
+        if in_folder && one.role.is_vital() && delete != Deletion::Cluster && !delete.names_service(&one.name)
+        {
+            one.told.push(format!(
+                "what it brought stays inside the cluster until `delete` in its capstan.yaml names it: `{}`",
+                Tombstone::of_service(&one.name)
+            ));
+        }
+    }
+    // What is refused is a finding.
+    if let Some(switch) = switch.filter(|switch| !switch.is_refused())
+        && let Some(network) =
+            found.iter_mut().find(|one| one.role == ServiceRole::Cni && one.is_on != Some(false))
+    {
+        network.told.push(switch.words());
+    }
+}
+
+/// Whether the network of a cluster's pods becomes another one, and where that stands.
+pub(super) fn switched(
+    before: Option<ClusterState<'_>>,
+    after: Option<ClusterState<'_>>,
+    base: [&[RenderedObject]; 2],
+) -> Option<(NetworkSwitch, Option<Place>)> {
+    let (before, after) = (before?, after?);
+    let (was, is) = (declared(before), declared(after));
+    let (old, new) = (network_among(&was)?, network_among(&is)?);
+    let folder = |state: ClusterState<'_>, service: &Service| match &service.from {
+        ServiceSource::Folder(folder) => {
+            let (own, overlay) = state.folder.service_folders(folder);
+            Some((state.tree.folder_id(&own), state.tree.folder_id(&overlay)))
+        }
+        ServiceSource::Objects(_) => None,
+    };
+    // Most pull requests leave it alone.
+    if old.name == new.name
+        && old.from == new.from
+        && folder(before, old).is_some_and(|id| Some(id) == folder(after, new))
+    {
+        return None;
+    }
+    let network = |state: ClusterState<'_>, service: &Service, base: &[RenderedObject]| {
+        let name = service.name.as_str();
+        let rendered = match &service.from {
+            ServiceSource::Folder(folder) => {
+                render(state.tree, &folders_of_service(state.folder, folder)).ok()?.objects
+            }
+            ServiceSource::Objects(named) => {
+                let means = |object: &&RenderedObject| {
+                    named
+                        .iter()
+                        .any(|one| object.id.kind == one.kind.as_str() && object.id.name == one.name.as_str())
+                };
+                base.iter().filter(means).cloned().collect()
+            }
+        };
+        Some(Network::of_values(name, rendered.iter().map(|object| &object.value)))
+    };
+    let (was, becomes) = (network(before, old, base[0])?, network(after, new, base[1])?);
+    let switch = network_switch(&was, &becomes, new.force.as_ref())?;
+    let at = is.iter().position(|service| service.name == new.name);
+    let entry = after.folder.settings.as_ref();
+    let place = entry.zip(at).and_then(|(entry, at)| {
+        let text = String::from_utf8(after.tree.read(entry).ok()?.to_vec()).ok()?;
+        Some(service_place((&entry.path, &text), at, None))
+    });
+    Some((switch, place))
 }
 
 /// The services of a cluster as its overlay has them; none where its settings cannot be read, which a finding says.

@@ -34,6 +34,7 @@ mod chart_stays;
 mod clear_text;
 mod cluster_api;
 mod cluster_outside;
+mod cluster_resource_set_stays;
 mod compared_services;
 mod component_downgrade;
 mod contract_mismatch;

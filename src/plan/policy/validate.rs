@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
+use super::compared_services::{ClusterState, switched};
 use super::deletions::Deletions;
 use super::facts::{Facts, Occasion};
 use super::file_not_listed::unlisted;
@@ -24,7 +25,8 @@ use crate::provider_set::{
     workloads_of,
 };
 use crate::release::{Catalogue, Watched};
-use crate::settings::{REPOSITORY_FILE, RepositorySettings, ServiceFolder, campaign_candidate};
+use crate::services::refuse_kubernetes;
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, ServiceFolder, campaign_candidate, with_overlay};
 use capstan_campaign::membership::Candidate;
 use capstan_inventory::examples;
 use capstan_inventory::survey::{Elsewhere, Survey};
@@ -339,6 +341,13 @@ impl Checked<'_> {
                 if applied_by(settings, folder) == AppliedBy::Others {
                     let not_claimed = services_not_claimed(now.tree, folder, cluster.settings.as_ref());
                     self.verdicts.extend(not_claimed);
+                } else if let (Some(version), Some(own)) = (&cluster.kubernetes, &cluster.settings) {
+                    let overlay =
+                        cluster.overlay_settings.as_ref().map(|overlay| overlay.services.as_slice());
+                    let services = with_overlay(&own.services, overlay.unwrap_or_default());
+                    let path = folder.settings_path();
+                    let text = text_of(now.tree, &path);
+                    self.verdicts.extend(refuse_kubernetes(&services, version, (&path, &text)));
                 }
                 cluster.settings
             }
@@ -390,6 +399,9 @@ impl Checked<'_> {
             self.provider_set(now, before, folder, settings, &after);
         }
         self.services(now.tree, folder, &read, severities);
+        if let (AppliedBy::Reconciler, Some(old)) = (applied_by(settings, folder), &old) {
+            self.network(now, before, folder, [&old.objects, &after.objects]);
+        }
         let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
         self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
     }
@@ -407,6 +419,25 @@ impl Checked<'_> {
                 Ok(rendered) => self.judged.extend(lost_patches(&rendered, severities)),
                 Err(error) => self.failed(&error),
             }
+        }
+    }
+
+    /// Whether its network of pods becomes another one, of which nobody said that it may.
+    fn network(
+        &mut self,
+        now: Snapshot<'_>,
+        before: Option<Snapshot<'_>>,
+        folder: &TargetFolder,
+        base: [&[RenderedObject]; 2],
+    ) {
+        let was = before.and_then(|before| {
+            let folder = before.layout.target(folder.id.as_str())?;
+            Some(ClusterState { tree: before.tree, folder })
+        });
+        let is = Some(ClusterState { tree: now.tree, folder });
+        let Some((switch, place)) = switched(was, is, base) else { return };
+        if switch.is_refused() {
+            self.findings.push(Finding::new(rules::CNI_SWITCH, switch.words()).maybe_place(place));
         }
     }
 

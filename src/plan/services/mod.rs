@@ -13,14 +13,18 @@
 //! | `declared` | the lists of `capstan.yaml`, three ways |
 //! | `folder` | one folder, three ways |
 //! | `edits` | what somebody edited by hand, and what of it stays |
+//! | `checks` | `checks` of settings, evaluated within bounds |
+//! | `network` | which network of pods a service is, and whether another one takes its place |
 //! | `version` | which version of a service its objects are |
 //! | `plan` | all of them together |
 //!
 //! Deliberately absent: rendering, and what the reconciler does with any of it.
 
+mod checks;
 mod declared;
 mod edits;
 mod folder;
+mod network;
 mod plan;
 mod release;
 mod step;
@@ -28,7 +32,9 @@ mod step;
 mod tests;
 mod version;
 
-pub use plan::{bring_services, plan_services};
+pub use checks::{CheckFacts, CheckFailed, CheckFailure, NotAllowed, evaluate_checks, not_allowing};
+pub use network::{Network, NetworkSwitch, network_among, network_switch};
+pub use plan::{bring_services, judge_coming_kubernetes, plan_services, refuse_kubernetes};
 pub use release::ReleaseServices;
 pub use step::{ServiceFacts, ServicesStep};
 pub use version::version_of_values;

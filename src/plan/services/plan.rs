@@ -2,18 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::checks::{NotAllowed, not_allowing};
 use super::declared::{EntryChange, merge_declared};
 use super::edits::Objects;
 use super::folder::{FolderPlan, objects_of, plan_folder};
+use super::network::{Network, network_among, network_switch};
 use super::release::ReleaseServices;
 use super::step::ServicesStep;
 use super::version::version_of;
 use crate::merge::ClusterFacts;
-use crate::settings::{ClusterSettings, FOLDER_FILE, Service, ServiceFolder, ServiceRole, ServiceSource};
+use crate::settings::{
+    ClusterSettings, FOLDER_FILE, OptionalService, Service, ServiceFolder, ServiceObject, ServiceRole,
+    ServiceSource, Tombstone, service_place, with_overlay,
+};
 use crate::upgrade::{MergeSettings, Planned, Provenance, ServiceChange, ServiceCourse, Upgrade};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::FileError;
+use capstan_model::finding::{FileError, Finding, Place, rules};
+use capstan_model::tree::RepoPath;
+use capstan_model::version::KubernetesVersion;
 
 /// Adds to an upgrade what it does to services.
 ///
@@ -22,17 +29,21 @@ use capstan_model::finding::FileError;
 pub fn plan_services(step: &ServicesStep<'_>, planned: &mut Planned) -> Result<(), FileError> {
     let before = declared(step.cluster.record.as_ref().map(crate::merge::SourceFile::text));
     let entries = merge_declared(step, planned)?;
-    let after = declared(settings_after(step, planned));
+    let after = declared(record_after(step.cluster, planned));
     let mut changes = by_objects(step, planned, &before, &after);
     let of = |release: &ReleaseServices| release.folders.keys().cloned().collect::<BTreeSet<_>>();
     let mut folders = of(step.new);
     folders.extend(step.old.map(of).unwrap_or_default());
+    let mut networks = Networks::new(step, planned, &before, &after);
     for folder in folders {
         let Some(plan) = plan_folder(step, &folder)? else { continue };
+        networks.take(&folder, &plan);
         let service = service_in(&after, &folder).or_else(|| service_in(&before, &folder));
         changes.extend(told(&folder, service, &plan));
         join(planned, service.map_or(folder.name(), |service| service.name.as_str()), plan);
     }
+    networks.judge(step, planned);
+    stays_inside(&before, &after, planned);
     by_entries(&mut changes, entries, &before, &after);
     changes.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     planned.upgrade.services = changes;
@@ -59,18 +70,130 @@ pub fn bring_services(
     Ok(planned)
 }
 
+/// The network of pods before and after, as far as services name it.
+struct Networks<'s> {
+    services: [Option<&'s Service>; 2],
+    found: [Option<Network>; 2],
+}
+
+impl<'s> Networks<'s> {
+    /// By what the folders have and the objects of base; what becomes of folders is [taken](Self::take) besides.
+    fn new(step: &ServicesStep<'_>, planned: &Planned, before: &'s [Service], after: &'s [Service]) -> Self {
+        let services = [network_among(before), network_among(after)];
+        let base = || [&[][..], &planned.intended].map(|changed| objects_of(&step.cluster.base, changed));
+        let is_in_base = |service: &Service| matches!(service.from, ServiceSource::Objects(_));
+        let base =
+            if services.iter().flatten().any(|one| is_in_base(one)) { base() } else { Default::default() };
+        let found = [0, 1].map(|at| {
+            let service = services[at]?;
+            let objects = match &service.from {
+                ServiceSource::Objects(named) => among(&base[at], named),
+                ServiceSource::Folder(folder) => {
+                    let own = step.services.iter().find(|one| one.folder == *folder);
+                    own.map(|own| objects_of(&own.base, &[])).unwrap_or_default()
+                }
+            };
+            Some(Network::of(service.name.as_str(), objects.values()))
+        });
+        Self { services, found }
+    }
+
+    /// What becomes of a folder.
+    fn take(&mut self, folder: &ServiceFolder, plan: &FolderPlan) {
+        for (at, objects) in [&plan.before, &plan.after].into_iter().enumerate() {
+            let is_it =
+                |service: &&Service| matches!(&service.from, ServiceSource::Folder(own) if own == folder);
+            if let Some(service) = self.services[at].filter(is_it) {
+                self.found[at] = Some(Network::of(service.name.as_str(), objects.values()));
+            }
+        }
+    }
+
+    /// Refuses a switch of which nobody said that it may be; one that may be is told.
+    fn judge(self, step: &ServicesStep<'_>, planned: &mut Planned) {
+        let [Some(was), Some(is)] = &self.found else { return };
+        let force = self.services[1].and_then(|service| service.force.as_ref());
+        let Some(switch) = network_switch(was, is, force) else { return };
+        if switch.is_refused() {
+            let place = step.cluster.id.folder().join(FOLDER_FILE).ok().map(Place::whole);
+            planned.upgrade.findings.push(Finding::new(rules::CNI_SWITCH, switch.words()).maybe_place(place));
+            planned.upgrade.blocked.push(format!("With this upgrade {}.", switch.words()));
+        } else {
+            planned.upgrade.notes.push(format!("With this upgrade {}.", switch.words()));
+        }
+    }
+}
+
+/// Tells of services that a cluster cannot do without that their objects outlive them inside the cluster.
+fn stays_inside(before: &[Service], after: &[Service], planned: &mut Planned) {
+    let is_on = |services: &[Service], name: &str| {
+        services.iter().any(|service| service.enabled && service.name.as_str() == name)
+    };
+    for service in before.iter().filter(|service| service.enabled && service.role.is_vital()) {
+        let name = service.name.as_str();
+        if !is_on(after, name) && matches!(service.from, ServiceSource::Folder(_)) {
+            planned.upgrade.notes.push(format!(
+                "What service {name} ({}) brought stays inside the cluster until `delete` in its capstan.yaml names it: `{}`.",
+                service.role,
+                Tombstone::of_service(name)
+            ));
+        }
+    }
+}
+
+/// That services do not allow a version of Kubernetes, each with the place of its check in a `capstan.yaml`.
+pub fn refuse_kubernetes(
+    services: &[Service],
+    version: &KubernetesVersion,
+    (path, text): (&RepoPath, &str),
+) -> Vec<Finding> {
+    let finding = |one: NotAllowed<'_>| {
+        let message = format!(
+            "the service {} does not allow Kubernetes {version}: its check `{}` is false then. Take a version of it that does \
+             first, or correct the check",
+            one.name, one.text
+        );
+        let place = service_place((path, text), one.service, Some(one.check));
+        Finding::new(rules::SERVICE_KUBERNETES, message).place(place)
+    };
+    not_allowing(services, version).into_iter().map(finding).collect()
+}
+
+/// Adds to an upgrade to another minor of Kubernetes which services, as they are then, do not allow it. `overlay` is what
+/// the cluster's overlay says of them.
+pub fn judge_coming_kubernetes(
+    cluster: &ClusterFacts,
+    planned: &mut Planned,
+    overlay: &[OptionalService],
+    coming: &KubernetesVersion,
+) {
+    let Some(text) = record_after(cluster, planned).map(str::to_owned) else { return };
+    let Ok(path) = cluster.id.folder().join(FOLDER_FILE) else { return };
+    let after = with_overlay(&declared(Some(&text)), overlay);
+    planned.upgrade.findings.extend(refuse_kubernetes(&after, coming, (&path, &text)));
+}
+
 /// The services that a `capstan.yaml` names; none where it says what no settings can say, which is told elsewhere.
 fn declared(text: Option<&str>) -> Vec<Service> {
     let read = text.and_then(|text| ClusterSettings::read(&Default::default(), text).ok());
     read.map(|settings| settings.services).unwrap_or_default()
 }
 
-fn settings_after<'p>(step: &ServicesStep<'p>, planned: &'p Planned) -> Option<&'p str> {
-    let path = step.cluster.id.folder().join(FOLDER_FILE).ok()?;
+fn record_after<'p>(cluster: &'p ClusterFacts, planned: &'p Planned) -> Option<&'p str> {
+    let path = cluster.id.folder().join(FOLDER_FILE).ok()?;
     match planned.intended.iter().find(|change| change.path == path) {
         Some(change) => change.after.as_deref(),
-        None => step.cluster.record.as_ref().map(crate::merge::SourceFile::text),
+        None => cluster.record.as_ref().map(crate::merge::SourceFile::text),
     }
+}
+
+/// The objects of base that a service names.
+fn among(all: &Objects, named: &[ServiceObject]) -> Objects {
+    let means = |kind: &str, name: &str| {
+        named.iter().any(|object| object.kind.as_str() == kind && object.name.as_str() == name)
+    };
+    let own = all.iter().filter(|(id, _)| means(&id.kind, &id.name));
+    own.map(|(id, node)| (id.clone(), node.clone())).collect()
 }
 
 fn service_in<'s>(services: &'s [Service], folder: &ServiceFolder) -> Option<&'s Service> {
@@ -110,14 +233,7 @@ fn by_objects(
     let gone = before.iter().filter(|service| !after.iter().any(|other| other.name == service.name));
     for service in after.iter().chain(gone) {
         let ServiceSource::Objects(named) = &service.from else { continue };
-        let of = |all: &Objects| -> Objects {
-            let means = |kind: &str, name: &str| {
-                named.iter().any(|object| object.kind.as_str() == kind && object.name.as_str() == name)
-            };
-            let own = all.iter().filter(|(id, _)| means(&id.kind, &id.name));
-            own.map(|(id, node)| (id.clone(), node.clone())).collect()
-        };
-        let (was, is) = (of(&was), of(&is));
+        let (was, is) = (among(&was, named), among(&is, named));
         let course = match (was.is_empty(), is.is_empty()) {
             (true, true) => continue,
             (true, false) => ServiceCourse::Add,

@@ -368,3 +368,66 @@ fn an_overlay_changes_a_service_in_a_folder_of_its_name_and_not_base() {
     let rendered = capstan_kustomize::render::render(&tree, &folders).unwrap();
     assert_eq!(rendered.objects[0].value["data"]["a"], "two");
 }
+
+/// A release that brings another network.
+fn switched(new_entry: &str) -> Planned {
+    let (cilium, calico) =
+        (agent("v1.15.3", ""), agent("v3.30.1", "").replace("name: cilium", "name: calico-node"));
+    let old: &[(&str, &str)] = &[("services/cilium/agent.yaml", &cilium), ("capstan.yaml", ENTRY)];
+    upgraded(old, &[("services/calico/agent.yaml", &calico), ("capstan.yaml", new_entry)], old)
+}
+
+#[test]
+fn a_release_that_switches_the_network_is_refused_unless_its_entry_forces_it() {
+    let entry = "services:\n  - {name: calico, role: cni, from: {folder: services/calico}}\n";
+    let Upgrade { findings, blocked, .. } = switched(entry).upgrade;
+    let [found] = findings.as_slice() else { panic!("{findings:?}") };
+    assert_eq!(found.rule.id(), "cni-switch");
+    assert!(
+        found
+            .message
+            .starts_with("the network of pods is switched from `cilium` to `calico`: that is refused."),
+        "{}",
+        found.message
+    );
+    assert_eq!(blocked.len(), 1, "{blocked:?}");
+
+    let force = "force: {from: cilium, to: calico, reason: tried in dev}";
+    let forced = entry.replace("services/calico}}", &format!("services/calico}}, {force}}}"));
+    let Upgrade { findings, blocked, notes, .. } = switched(&forced).upgrade;
+    assert!(findings.is_empty() && blocked.is_empty(), "{findings:?} {blocked:?}");
+    let told = "With this upgrade the network of pods is switched from `cilium` to `calico`, as `force` says (tried in dev). Pods keep the network that they were started in until they are made anew;";
+    assert!(notes[0].starts_with(told), "{notes:?}");
+    assert_eq!(
+        notes[1],
+        "What service cilium (cni) brought stays inside the cluster until `delete` in its capstan.yaml names it: `- {group: capstan.dev, kind: Service, name: cilium}`."
+    );
+}
+
+/// What runs is the same: neither another name nor another way to bring it is a switch.
+#[test]
+fn a_network_under_another_name_is_the_same_one() {
+    let network =
+        |name: &str, parts: &[&str]| Network::new(name, parts.iter().map(|part| (*part).to_owned()));
+    for (was, is, expected) in [
+        (network("cilium", &["cilium", "cilium-operator"]), network("cni", &["cilium"]), None),
+        (network("cni", &["cilium"]), network("cni", &["calico-node"]), Some(("cni", "cni"))),
+        (network("cni", &[]), network("cni", &["calico-node"]), None),
+        (network("old", &[]), network("new", &["cilium"]), Some(("old", "new"))),
+    ] {
+        let found = network_switch(&was, &is, None);
+        assert_eq!(found.is_some(), expected.is_some(), "{was:?} {is:?}");
+        if let Some((found, (from, to))) = found.zip(expected) {
+            let force = format!("force: {{from: {from}, to: {to}, reason: …}}");
+            assert!(found.is_refused() && found.words().contains(&force), "{}", found.words());
+        }
+    }
+    let chart = serde_json::json!({"apiVersion": "addons.cluster.x-k8s.io/v1alpha1", "kind": "HelmChartProxy",
+        "metadata": {"name": "network"}, "spec": {"chartName": "cilium"}});
+    let charted = Network::of_values("network", [&chart].into_iter());
+    assert_eq!(
+        network_switch(&charted, &network("cilium", &["cilium"]), None),
+        None,
+        "a chart becomes a folder"
+    );
+}

@@ -76,7 +76,7 @@ fn tag(image: &str) -> Option<&str> {
     (!tag.contains('/') && !tag.contains('$')).then_some(tag)
 }
 
-fn text<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
+pub(super) fn text<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
     let found = path.iter().try_fold(node, |node, key| node.get(key))?;
     let Scalar { text, .. } = found.as_scalar()?;
     Some(text.as_str()).filter(|text| !text.is_empty() && !text.contains("${"))

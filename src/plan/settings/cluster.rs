@@ -48,6 +48,8 @@ pub struct ClusterSettings {
     pub variables: BTreeMap<String, String>,
     /// Tombstones: what may be deleted from the live cluster.
     pub delete: Deletion,
+    /// With `delete: cluster`: whether what outlives the cluster in its cloud is deleted inside it first.
+    pub cleanup: bool,
     /// What runs inside the cluster beside what people bring there.
     pub services: Vec<Service>,
     /// Who is given a key of the cluster.
@@ -171,7 +173,22 @@ pub struct Tombstone {
     pub name: String,
 }
 
+/// The group and kind by which a tombstone names a service of the cluster, whose objects lie inside it.
+const SERVICE: (&str, &str) = ("capstan.dev", "Service");
+
 impl Tombstone {
+    /// The service that it names; `None` where it names an object.
+    pub fn service(&self) -> Option<&str> {
+        let of = (self.group.as_deref().unwrap_or_default(), self.kind.as_str());
+        (of == SERVICE).then_some(self.name.as_str())
+    }
+
+    /// The tombstone of a service, as it is written.
+    pub fn of_service(name: &str) -> String {
+        let (group, kind) = SERVICE;
+        format!("- {{group: {group}, kind: {kind}, name: {name}}}")
+    }
+
     /// Whether it means that object. Without a namespace it means one in `home` (`None`: in any), or one that has
     /// no namespace.
     pub fn means(&self, id: &ObjectId, home: Option<&str>) -> bool {
@@ -183,6 +200,13 @@ impl Tombstone {
             && self.name == id.name
             && self.group.as_ref().is_none_or(|group| *group == id.group)
             && namespace
+    }
+}
+
+impl Deletion {
+    /// Whether a tombstone names that service of the cluster.
+    pub fn names_service(&self, name: &str) -> bool {
+        matches!(self, Self::Objects(tombstones) if tombstones.iter().any(|one| one.service() == Some(name)))
     }
 }
 

@@ -73,9 +73,9 @@ pub use schema::json_schema;
 pub use service_findings::{judge_optional_services, judge_services, service_place, services_place};
 pub use service_order::{NoOrder, order as service_order, waited_for, with_overlay};
 pub use services::{
-    CloudName, ObjectKind, ObjectName, OptionalService, Owner, OwnerName, PublicKey, SERVICES_FOLDER,
-    Service, ServiceCheck, ServiceFolder, ServiceName, ServiceObject, ServiceRole, ServiceSource,
-    ServiceTurn,
+    CloudName, ForceReason, ForcedSwitch, ObjectKind, ObjectName, OptionalService, Owner, OwnerName,
+    PublicKey, SERVICES_FOLDER, Service, ServiceCheck, ServiceFolder, ServiceName, ServiceObject,
+    ServiceRole, ServiceSource, ServiceTurn,
 };
 pub use title::{TitleField, TitleTemplate};
 

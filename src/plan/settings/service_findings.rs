@@ -59,6 +59,9 @@ pub fn judge_services(
         {
             findings.push(file.at(index, "role", two_networks(other, one)));
         }
+        if let Some(message) = useless_force(one) {
+            findings.push(file.at(index, "force", message));
+        }
         findings.extend(source(file, index, services, has_folder));
         for (at, wanted) in one.after.iter().enumerate() {
             let known: Vec<&str> = services.iter().map(|other| other.name.as_str()).collect();
@@ -179,6 +182,23 @@ fn two_networks(one: &Service, other: &Service) -> String {
         "`{}` and `{}` are both of role cni, and a cluster has one network: take one out, or let `enabled: false` say that it is not there",
         one.name, other.name
     )
+}
+
+/// A `force` that allows nothing.
+fn useless_force(one: &Service) -> Option<String> {
+    let force = one.force.as_ref()?;
+    if one.role != ServiceRole::Cni {
+        return Some(format!(
+            "`force` allows the network of pods to be switched, and `{}` is of role {}: take it out",
+            one.name, one.role
+        ));
+    }
+    (force.to != one.name).then(|| {
+        format!(
+            "`force` stands at the network that is switched to: write `to: {}`, or move it to `{}`",
+            one.name, force.to
+        )
+    })
 }
 
 /// What is wrong with where a service's objects stand.

@@ -73,7 +73,7 @@ fn what_a_service_cannot_say_is_told_with_its_place() {
         ("services:\n- {name: a}\n", "gauss/peu01/capstan.yaml:2:3: `services[0]` lacks the key `from`"),
         (
             "services:\n- {name: a, from: {folder: services/a}, version: 1}\n",
-            "gauss/peu01/capstan.yaml:2:41: unknown key `version` in `services[0]`; known: name, role, from, enabled, optional, after, when, checks",
+            "gauss/peu01/capstan.yaml:2:41: unknown key `version` in `services[0]`; known: name, role, from, enabled, optional, after, when, checks, force",
         ),
         (
             "owners:\n- {name: ada, key: \"\"}\n",
@@ -108,6 +108,17 @@ fn services_that_cannot_be_meant_together_are_findings() {
         (
             list(&[folder("a", ", after: [a]")]),
             vec!["2: `a` begins after `a`: none of them would ever begin"],
+        ),
+        (
+            list(&[
+                folder("a", ", role: cni, force: {from: old, to: a, reason: tried}"),
+                folder("b", ", force: {from: old, to: b, reason: tried}"),
+                folder("c", ", role: cni, enabled: false, force: {from: a, to: d, reason: tried}"),
+            ]),
+            vec![
+                "3: `force` allows the network of pods to be switched, and `b` is of role other: take it out",
+                "4: `force` stands at the network that is switched to: write `to: c`, or move it to `d`",
+            ],
         ),
         // The roles have an order too.
         (

@@ -53,6 +53,13 @@ text_type!(
 );
 
 text_type!(
+    /// Why something is done that nobody should do without a reason, on one line.
+    ForceReason,
+    |text| text.trim() == text && (1..=500).contains(&text.chars().count()) && !text.chars().any(char::is_control),
+    "a reason (1 to 500 characters on one line, no blank at its ends)"
+);
+
+text_type!(
     /// The kind of an object.
     ObjectKind,
     |text| {
@@ -145,10 +152,29 @@ pub struct Service {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub checks: Vec<ServiceCheck>,
+    /// Of role cni: that it may take the place of another network, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<ForcedSwitch>,
 }
 
 const fn yes() -> bool {
     true
+}
+
+/// That one network of pods may take the place of another. It names both, so that it allows no other switch where it is
+/// left standing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForcedSwitch {
+    /// The service that the network is now.
+    #[schemars(with = "String")]
+    pub from: ServiceName,
+    /// The service that it is to be: the one that says so.
+    #[schemars(with = "String")]
+    pub to: ServiceName,
+    /// Why.
+    #[schemars(with = "String")]
+    pub reason: ForceReason,
 }
 
 /// What a service is for. The first four begin in this order.
@@ -168,6 +194,13 @@ pub enum ServiceRole {
     /// Anything else.
     #[default]
     Other,
+}
+
+impl ServiceRole {
+    /// Whether a cluster cannot do without a service of that role, so that it does not go by being switched off.
+    pub const fn is_vital(self) -> bool {
+        matches!(self, Self::Cni | Self::Ccm | Self::Csi)
+    }
 }
 
 impl fmt::Display for ServiceRole {

@@ -18,6 +18,7 @@ managementClusters:
 const PEU01: &str = "gauss/peu01";
 const AGENT: &str = "gauss/peu01/services/cilium/agent.yaml";
 const RECORD: &str = "gauss/peu01/capstan.yaml";
+const PEU01_POOL: &str = "gauss/peu01/base/machinepool.yaml";
 
 const ENTRIES: &str = "\
 services:
@@ -257,5 +258,93 @@ async fn of_a_cluster_that_nobody_claims_services_are_told_once_and_left_alone()
     let warning =
         ("gauss/peu02/capstan.yaml".to_owned(), 2, "warning".to_owned(), "services-not-claimed".to_owned());
     assert_eq!(told, [warning]);
+    town.done();
+}
+
+fn node(name: &str) -> String {
+    agent("v3.30.1").replace("name: cilium", &format!("name: {name}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_switched_network_fails_the_check_unless_it_is_forced_and_then_says_what_it_does() {
+    let town = town(SETTINGS).await;
+    let calico = |more: &str| {
+        let list = ENTRIES
+            .replace("cilium", "calico")
+            .replace("services/calico}}", &format!("services/calico}}{more}}}"));
+        vec![
+            Edit::write(RECORD.to_owned(), format!("release: aws/v21.0.0\n{list}")),
+            Edit::write("gauss/peu01/services/calico/node.yaml".to_owned(), node("calico-node")),
+            Edit::remove(AGENT.to_owned()),
+        ]
+    };
+    let refused = town.open("ada", "switch", &calico(""));
+    town.settle().await;
+    let check = town.check(refused);
+    assert_eq!(check.conclusion.as_deref(), Some("failure"), "{} {}", check.title, check.summary);
+    assert_eq!(
+        annotated(&town, refused),
+        [(RECORD.to_owned(), 3, "failure".to_owned(), "cni-switch".to_owned())]
+    );
+    assert!(check.summary.contains("`force: {from: cilium, to: calico, reason: …}`"), "{}", check.summary);
+
+    let forced = town.open("ada", "forced", &calico(", force: {from: cilium, to: calico, reason: empty}"));
+    town.settle().await;
+    let check = town.check(forced);
+    assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
+    for said in [
+        "- `calico` (cni): it comes, 1 change. **Note:** the network of pods is switched from `cilium` to `calico`, as `force` says (empty). Pods keep the network",
+        "- `cilium` (cni): it goes, 1 change. **Note:** what it brought stays inside the cluster until `delete` in its capstan.yaml names it: `- {group: capstan.dev, kind: Service, name: cilium}`",
+    ] {
+        assert!(check.summary.contains(said), "{said}: {}", check.summary);
+    }
+    // No setting turns it off.
+    let off = town.open(
+        "ada",
+        "off",
+        &[Edit::write(".capstan.yaml".to_owned(), format!("{SETTINGS}policy: {{cni-switch: off}}\n"))],
+    );
+    town.settle().await;
+    assert_eq!(town.check(off).conclusion.as_deref(), Some("failure"), "{}", town.check(off).summary);
+    assert!(
+        town.check(off).summary.contains("`cni-switch` is always an error"),
+        "{}",
+        town.check(off).summary
+    );
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_does_not_allow_the_coming_minor_holds_the_upgrade_back() {
+    let mut files = sample::repository(SETTINGS, &[PEU01]);
+    let allows = |minors: &str| {
+        ENTRIES.replace(
+            "from: {folder: services/cilium}}",
+            &format!("from: {{folder: services/cilium}}, checks: [\"{minors}.exists(m, kubernetesVersion.startsWith(m))\"]}}"),
+        )
+    };
+    let record = format!("release: aws/v21.0.0\n{}", allows("['v1.20.', 'v1.21.']"));
+    files.extend(services(PEU01, &record, &agent("v1.15.3"), &metrics("v0.7.2")));
+    let town = Town::with(&files, None).await;
+    town.push("main", &[sample::release("v22.0.0", "v1.22.5")]);
+    town.settle().await;
+    let pull = town.open_pulls().remove(0);
+    assert!(pull.draft, "a person looks first");
+    let held = "the service cilium does not allow Kubernetes v1.22.5: its check";
+    assert!(pull.body.contains(held), "{}", pull.body);
+    let check = town.check(pull.number);
+    assert_eq!(check.conclusion.as_deref(), Some("failure"), "{} {}", check.title, check.summary);
+    assert_eq!(
+        annotated(&town, pull.number),
+        [(RECORD.to_owned(), 3, "failure".to_owned(), "service-kubernetes".to_owned())]
+    );
+
+    // A version that allows it lets it go on.
+    let record = format!("release: aws/v21.0.0\n{}", allows("['v1.21.', 'v1.22.']"));
+    town.push("main", &[Edit::write(RECORD.to_owned(), record)]);
+    town.settle().await;
+    let pull = town.open_pulls().remove(0);
+    assert!(!pull.draft && !pull.body.contains("does not allow Kubernetes"), "{}", pull.body);
+    assert!(town.file(&pull.head_branch, PEU01_POOL).contains("version: v1.22.5"));
     town.done();
 }

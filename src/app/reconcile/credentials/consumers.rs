@@ -22,19 +22,20 @@ const RECONCILIATION: SignedDuration = SignedDuration::from_mins(2);
 /// (`--sync-period`). One that was away for all that time reads it when it comes back.
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
 
-/// Who works with the credential of a Secret.
+/// Who works with the credential of a Secret; `seen_on` is what was seen inside of the cluster.
 pub(super) async fn consumers(
     live: &dyn ManagementCluster,
     subject: &Subject,
     purpose: Purpose,
-    found: &Found,
+    (found, seen_on): (&Found, Option<&String>),
     now: Timestamp,
 ) -> Result<Vec<Consumer>, LiveError> {
     match purpose {
         Purpose::ClusterApi => of_provider(live, subject, &found.written, now).await,
         Purpose::Controllers => Ok(vec![Consumer {
             what: format!("the cloud's controller and storage driver in {}", subject.cluster),
-            on: found.in_use.clone(),
+            // What somebody says counts before what was seen.
+            on: found.in_use.clone().or_else(|| seen_on.cloned()),
         }]),
     }
 }

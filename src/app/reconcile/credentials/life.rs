@@ -37,6 +37,8 @@ pub(super) struct Life<'a> {
     pub(super) now: Timestamp,
     /// Ids that a Secret is remembered to have held.
     pub(super) remembered: BTreeSet<String>,
+    /// The one that everybody inside of the cluster was seen to work with.
+    pub(super) seen_on: Option<String>,
     /// Whether to stop before the next effect.
     pub(super) is_over: &'a (dyn Fn() -> bool + Sync),
 }
@@ -147,7 +149,7 @@ impl Life<'_> {
         let consumers = match &found {
             // Who works with what matters where there is an old one.
             Some(found) if !found.written.previous.is_empty() => {
-                consumers(live, self.subject, self.purpose, found, self.now).await?
+                consumers(live, self.subject, self.purpose, (found, self.seen_on.as_ref()), self.now).await?
             }
             _ => Vec::new(),
         };

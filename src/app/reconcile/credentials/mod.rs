@@ -11,9 +11,9 @@
 //! wait, and the others nothing: for a while nobody asks it again. No byte of a credential stands in a log line, message
 //! or status.
 //!
-//! *Caveat*: what the cloud's controller inside of the cluster works with nobody can see from here. So the credential
-//! that it had is kept until it ends, or until somebody says by an annotation which one is worked with
-//! ([`secret::IN_USE`]).
+//! *Caveat*: what works with a credential inside of the cluster is seen where a service of role ccm or csi is declared
+//! ([`inside`]). Otherwise the credential that it had is kept until it ends, or until somebody says by an annotation which
+//! one is worked with ([`secret::IN_USE`]).
 //!
 //! | file | |
 //! |---|---|
@@ -21,6 +21,7 @@
 //! | `purpose` | the two credentials: names of their Secrets, and what lies in them |
 //! | `secret` | what a Secret says of its credential |
 //! | `consumers` | who works with it |
+//! | `inside` | the credential of the controllers, inside of their cluster |
 //! | `clouds` | logins, and clouds that are away |
 //! | `life` | facts, decision, effect, of one credential |
 //! | `told` | condition and status |
@@ -29,6 +30,7 @@
 mod asked;
 mod clouds;
 mod consumers;
+mod inside;
 mod life;
 mod pass;
 mod purpose;
@@ -38,3 +40,5 @@ mod trouble;
 
 pub(super) use asked::{Asked, asked, bears_mark, reserved};
 pub use clouds::CloudCredentials;
+pub(super) use inside::{Brought, SECRET as SECRET_INSIDE, id_inside};
+pub(super) use secret::Inside;

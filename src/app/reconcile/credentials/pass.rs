@@ -186,6 +186,8 @@ impl Reconciliation<'_> {
             remembered: remembered(remembers, &purpose.secret_name(&subject.cluster))
                 .map(|secret| secret.previous.iter().chain([&secret.credential]).cloned().collect())
                 .unwrap_or_default(),
+            seen_on: remembered(remembers, &purpose.secret_name(&subject.cluster))
+                .and_then(|secret| secret.in_use.clone()),
             is_over: &is_over,
         };
         turn.is_due = true;

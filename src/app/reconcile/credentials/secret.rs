@@ -118,6 +118,66 @@ pub(super) fn manifest(
     })
 }
 
+/// When it was brought inside of the cluster.
+const BROUGHT_AT: &str = "capstan.dev/credential-brought-at";
+
+/// Inside of the cluster: the Secret that holds what this one does, and since when; `live` is what is there. `None`
+/// where the Secret here names no credential.
+pub(super) fn inside(
+    here: &Value,
+    id: &ObjectId,
+    purpose: Purpose,
+    live: Option<&Value>,
+    now: Timestamp,
+) -> Option<Inside> {
+    let credential = read(here)?.written.current;
+    let since = live.and_then(brought).filter(|known| known.credential == credential);
+    let since = since.map_or(now, |known| known.since);
+    let manifest = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": id.name,
+            "namespace": id.namespace,
+            "labels": {PURPOSE: purpose.word()},
+            "annotations": {ID: credential, BROUGHT_AT: since.to_string()},
+        },
+        "data": data(here),
+    });
+    Some(Inside { credential, since, manifest: Some(manifest) })
+}
+
+/// What a Secret inside of the cluster says.
+pub(super) fn brought(live: &Value) -> Option<Inside> {
+    let annotations = live.pointer("/metadata/annotations")?;
+    let text = |key: &str| annotations.get(key).and_then(Value::as_str);
+    Some(Inside { credential: text(ID)?.to_owned(), since: text(BROUGHT_AT)?.parse().ok()?, manifest: None })
+}
+
+/// Whether what is there inside of the cluster is that.
+pub(super) fn is_as(live: &Value, manifest: &Value) -> bool {
+    let same = |pointer: &str| live.pointer(pointer) == manifest.pointer(pointer);
+    let annotations = manifest.pointer("/metadata/annotations").and_then(Value::as_object);
+    let said = live.pointer("/metadata/annotations");
+    same("/data")
+        && is_capstans(live)
+        && annotations
+            .into_iter()
+            .flatten()
+            .all(|(key, value)| said.and_then(|said| said.get(key)) == Some(value))
+}
+
+/// A credential inside of a cluster.
+#[derive(Debug, Clone)]
+pub(in crate::app::reconcile) struct Inside {
+    /// Keystone's id of it.
+    pub(in crate::app::reconcile) credential: String,
+    /// Since when it is there.
+    pub(in crate::app::reconcile) since: Timestamp,
+    /// The Secret that is to be there; `None` where nobody knows better than what is.
+    pub(super) manifest: Option<Value>,
+}
+
 /// What lies in a Secret that is there.
 pub(super) fn data(secret: &Value) -> Map<String, Value> {
     secret.get("data").and_then(Value::as_object).cloned().unwrap_or_default()

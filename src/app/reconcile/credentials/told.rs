@@ -85,6 +85,7 @@ impl Turn {
                 Some(written) => Some(PublishedSecret {
                     credential: written.current.clone(),
                     expires_at: written.expires_at,
+                    in_use: remembered(before, &name).and_then(|known| known.in_use.clone()),
                     previous: written.previous.keys().cloned().collect(),
                     name,
                 }),

@@ -2,7 +2,7 @@
 
 use capstan_live::applying::{self, Inventory};
 use capstan_live::rollout::observed::{MachineAge, MachineState, State, Verdict};
-use capstan_live::services::ServiceStatus;
+use capstan_live::services::{CleanupStatus, ServiceStatus};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::{LiveTemplate, SpecDigest, TemplateNames};
 use jiff::Timestamp;
@@ -64,6 +64,9 @@ pub struct ManagedClusterStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub services: Vec<ServiceStatus>,
+    /// What outlives it in its cloud, once it is to be deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleanup: Option<CleanupStatus>,
     /// When something was written to the management cluster last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]

@@ -3,10 +3,10 @@
 
 use capstan_live::applying::RefusalKind;
 use capstan_live::services::{
-    Cause, CheckFacts, Health, Problem, RoleFacts, evaluate, failing_pod, has_pods, health, needs_of,
-    selector_of, unmet,
+    Cause, Health, Problem, RoleFacts, evaluate, failing_pod, has_pods, health, needs_of, selector_of, unmet,
 };
 use capstan_model::object::ObjectId;
+use capstan_plan::services::CheckFacts;
 use capstan_plan::settings::{Service, ServiceCheck, ServiceRole};
 use serde_json::Value;
 

@@ -6,10 +6,14 @@ use std::sync::Arc;
 
 use capstan_live::applying::{Changes, Plan};
 use capstan_live::rollout::observed::State;
-use capstan_live::services::{Cause, Course, ServiceState, gate, may_change};
+use capstan_live::services::{
+    Cause, Course, Problem, ServiceState, gate, may_change, networks_there, refused_network,
+};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::ObjectId;
-use capstan_plan::settings::{Service, ServiceSource, ServiceTurn};
+use capstan_plan::services::Network;
+use capstan_plan::settings::{Service, ServiceObject, ServiceRole, ServiceSource, ServiceTurn};
+use serde_json::Value;
 
 use crate::app::ports::LiveError;
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
@@ -38,12 +42,17 @@ impl Reconciliation<'_> {
         let mut held: BTreeMap<ObjectId, String> = BTreeMap::new();
         for (at, service) in services.iter().enumerate().filter(|(_, service)| service.enabled) {
             let ServiceSource::Objects(named) = &service.from else { continue };
-            let due = changes.keys().filter(|id| {
-                named.iter().any(|one| id.kind == one.kind.as_str() && id.name == one.name.as_str())
-            });
+            let due = changes.keys().filter(|id| is_named(named, id));
             for id in due {
                 let was_there = observed.live.get(id).is_some();
-                let waits = gate(&services, at, &states).or_else(|| may_change(service, course, was_there));
+                let rendered = observed.objects.iter().filter(|object| is_named(named, &object.id));
+                let refused = || {
+                    let rendered = rendered.map(|object| &object.value);
+                    self.refused_network(observed, service, rendered)
+                };
+                let waits = gate(&services, at, &states)
+                    .or_else(refused)
+                    .or_else(|| may_change(service, course, was_there));
                 if let Some(problem) = waits {
                     held.insert(id.clone(), format!("{id}: {}", problem.words));
                 }
@@ -113,10 +122,34 @@ impl Reconciliation<'_> {
         Ok(waits.collect())
     }
 
+    /// Why the network that a service is may not come: another one is there.
+    pub(super) fn refused_network<'v>(
+        &self,
+        observed: &Observation,
+        service: &Service,
+        rendered: impl Iterator<Item = &'v Value>,
+    ) -> Option<Problem> {
+        if service.role != ServiceRole::Cni {
+            return None;
+        }
+        let live = |object: &ServiceObject| {
+            let found = observed.live.iter().find(|(id, _)| is_named(std::slice::from_ref(object), id));
+            found.map(|(_, live)| live)
+        };
+        let there = networks_there(&self.status.services, live);
+        let coming = Network::of_values(service.name.as_str(), rendered);
+        refused_network(&there, &coming, service.force.as_ref())
+    }
+
     /// What the settings say of services; nothing where they cannot be read, which is told with the services.
     async fn declared_services(&self) -> Vec<Service> {
         let (fleet, id) = (Arc::clone(&self.request.revision.fleet), self.request.id.clone());
         let read = where_blocking_is_allowed(move || fleet.services(&id)).await;
         read.map(|declared| declared.services).unwrap_or_default()
     }
+}
+
+/// Whether a service names that object of base.
+pub(super) fn is_named(named: &[ServiceObject], id: &ObjectId) -> bool {
+    named.iter().any(|one| id.kind == one.kind.as_str() && id.name == one.name.as_str())
 }

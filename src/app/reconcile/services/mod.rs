@@ -10,8 +10,9 @@
 //! nor here. Every write asks first whether this process leads.
 //!
 //! Objects of base that bring a service wait for its turn before they are applied, and a control plane for the services
-//! that come before it ([`held`]).
+//! that come before it ([`held`]). Before a cluster is deleted, [`cleanup`] looks for what outlives it in its cloud.
 
+mod cleanup;
 mod cloud;
 mod declared;
 mod facts;

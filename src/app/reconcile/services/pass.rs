@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_live::applying::{Inventory, is_applied_by_capstan};
+use capstan_live::credentials::begin_with;
 use capstan_live::rollout::observed::State;
 use capstan_live::services::{
     Cause, Course, Problem, ServiceState, ServiceStatus, gate, is_initialized, may_change, needs_of,
@@ -10,7 +11,9 @@ use capstan_live::services::{
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_plan::services::version_of_values;
-use capstan_plan::settings::{Service, ServiceObject, ServiceSource, ServiceTurn, service_order};
+use capstan_plan::settings::{
+    Service, ServiceObject, ServiceRole, ServiceSource, ServiceTurn, service_order,
+};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -19,6 +22,7 @@ use super::facts::{Found, judge_checks, judge_objects, judge_role};
 use super::folder::{Look, apply, hindrances, look, place};
 use super::workloads::{Workload, is_of_cluster, problem_of};
 use crate::app::ports::{LiveError, ManagementCluster as _};
+use crate::app::reconcile::credentials::{Brought, Inside, SECRET_INSIDE, id_inside};
 use crate::app::reconcile::observation::Observation;
 use crate::app::reconcile::outcome::Interruption;
 use crate::app::reconcile::reason::Reason;
@@ -74,6 +78,7 @@ impl Reconciliation<'_> {
             cluster: None,
             workload: Err(Problem::plain(Cause::ControlPlaneNotInitialized, "")),
             version: String::new(),
+            credential: None,
             states: BTreeMap::new(),
             turn,
         };
@@ -84,7 +89,7 @@ impl Reconciliation<'_> {
 /// A look under way.
 pub(super) struct Pass<'p, 'r> {
     pub(super) of: &'p mut Reconciliation<'r>,
-    observed: &'p Observation,
+    pub(super) observed: &'p Observation,
     pub(super) declared: Declared,
     course: Course,
     pub(super) still: SignedDuration,
@@ -94,6 +99,8 @@ pub(super) struct Pass<'p, 'r> {
     pub(super) workload: Result<Workload, Problem>,
     /// The version that it reports.
     version: String,
+    /// The credential of the cloud's controllers that is inside of it.
+    credential: Option<Inside>,
     states: BTreeMap<String, ServiceState>,
     /// Only services of that turn are looked at.
     turn: Option<ServiceTurn>,
@@ -111,6 +118,7 @@ impl Pass<'_, '_> {
     async fn run(&mut self) -> Result<(), LiveError> {
         let services: Vec<Service> = self.declared.services().to_vec();
         self.open(&services).await?;
+        self.bring_credential(&services).await?;
         let order = service_order(&services).map_err(|circle| circle.circle);
         for at in order.as_ref().unwrap_or_else(|circle| circle).clone() {
             if self.is_stopping() {
@@ -138,6 +146,7 @@ impl Pass<'_, '_> {
             return Ok(());
         }
         self.remove_services(&services).await?;
+        self.see_credential().await?;
         let place = |status: &ServiceStatus| {
             services.iter().position(|service| service.name.as_str() == status.name).unwrap_or(usize::MAX)
         };
@@ -194,6 +203,40 @@ impl Pass<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Brings the credential of the cloud's controllers inside, where services of theirs are declared and none brings that
+    /// Secret itself.
+    async fn bring_credential(&mut self, services: &[Service]) -> Result<(), LiveError> {
+        let works_with_cloud = |service: &Service| {
+            service.enabled && matches!(service.role, ServiceRole::Ccm | ServiceRole::Csi)
+        };
+        let Ok(workload) = self.workload.clone() else { return Ok(()) };
+        if !services.iter().any(works_with_cloud) || self.declared.other_with(&id_inside(), "").is_some() {
+            return Ok(());
+        }
+        match self.of.bring_credential(self.observed, &workload.live).await {
+            Ok(Brought::Nothing) => {}
+            Ok(Brought::There(inside)) => self.credential = Some(inside),
+            Ok(Brought::Anothers(reason)) => self.of.services.tell(reason),
+            Err(error) => {
+                let problem = self.lose(error)?;
+                let message =
+                    format!("the credential of its cloud is not brought inside: {}", problem.line());
+                self.of.services.tell(Reason::plain(problem.cause.as_str(), message));
+            }
+        }
+        Ok(())
+    }
+
+    async fn see_credential(&mut self) -> Result<(), LiveError> {
+        let (Some(inside), Ok(workload)) = (self.credential.clone(), self.workload.clone()) else {
+            return Ok(());
+        };
+        match self.of.see_credential(&inside, &workload.live).await {
+            Ok(()) => Ok(()),
+            Err(error) => self.lose(error).map(drop),
+        }
     }
 
     /// The cluster does not do its part: it is not asked again in this look.
@@ -263,8 +306,14 @@ impl Pass<'_, '_> {
                 return Ok(only(problem));
             }
         };
+        let credential = self.credential.as_ref().map(|inside| inside.credential.as_str());
         let looks = async {
             place(&workload, &mut objects).await?;
+            for object in objects.iter_mut().filter(|object| object.id.namespace == id_inside().namespace) {
+                if let Some(credential) = credential {
+                    begin_with(&mut object.value, SECRET_INSIDE, credential);
+                }
+            }
             look(&workload, objects, self.of.now).await
         };
         let mut looks = match looks.await {
@@ -278,6 +327,10 @@ impl Pass<'_, '_> {
             self.note_inventory(service, &inventory);
         }
         problems.extend(hindrances(&looks, &inventory, self.of.adopt()));
+        if service.role == ServiceRole::Cni && problems.is_empty() {
+            let rendered = looks.iter().map(|look| &look.object.value);
+            problems.extend(self.of.refused_network(self.observed, service, rendered));
+        }
         if !problems.is_empty() {
             return Ok(Judged { problems, looks });
         }
@@ -341,6 +394,12 @@ impl Pass<'_, '_> {
         if let Some(problem) = held.clone().filter(|_| looks.iter().any(|look| look.live.is_none())) {
             return Ok(Judged { problems: vec![problem], looks });
         }
+        if service.role == ServiceRole::Cni && problems.is_empty() {
+            let rendered = looks.iter().map(|look| &look.object.value);
+            if let Some(problem) = self.of.refused_network(self.observed, service, rendered) {
+                return Ok(Judged { problems: vec![problem], looks });
+            }
+        }
         match judge_objects(None, &found(&looks)).await {
             Ok(found) => problems.extend(found),
             Err(error) => problems.push(self.lose(error)?),
@@ -400,6 +459,14 @@ impl Pass<'_, '_> {
         let status = self.status_mut(service);
         if version.is_some() {
             status.version = version;
+        }
+        let is_refused = problems.iter().any(|problem| problem.cause == Cause::CniSwitchRefused);
+        // What is refused is not there: the network that is is remembered by its own objects.
+        if !is_refused {
+            status.objects = match &service.from {
+                ServiceSource::Objects(named) => named.clone(),
+                ServiceSource::Folder(_) => Vec::new(),
+            };
         }
         status.settle(&problems, now, still);
         let state = status.state;

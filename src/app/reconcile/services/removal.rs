@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use capstan_live::applying::{Inventory, InventoryObject, is_applied_by_capstan};
 use capstan_live::services::{
-    Cause, Held, Problem, ServiceStatus, defined_kind, held, is_fleeting, is_namespace, is_of_its_own,
-    is_vital, stage,
+    Cause, Held, Problem, ServiceStatus, defined_kind, held, is_fleeting, is_namespace, is_of_its_own, stage,
 };
 use capstan_model::object::ObjectId;
-use capstan_plan::settings::Service;
+use capstan_plan::settings::{Service, ServiceRole, Tombstone};
 use serde_json::Value;
 
 use super::folder::Look;
+use super::held::is_named;
 use super::pass::Pass;
 use super::workloads::{Workload, problem_of};
 use crate::app::ports::{
@@ -61,17 +61,18 @@ impl Pass<'_, '_> {
                 return Ok(());
             }
             let problems = if status.inventory.objects().is_empty() {
-                Vec::new()
+                self.network_brought_still(&mut status)
             } else if !self.of.request.standing.may_delete() {
                 let words = "it goes when the source names this commit as its tip";
                 vec![Problem::plain(Cause::ServiceGoes, words)]
-            } else if is_vital(status.role) {
+            } else if status.role.is_vital() && !self.has_tombstone(&status.name) {
                 vec![Problem::plain(
                     Cause::ServiceKept,
                     format!(
-                        "no cluster can do without its {}: what was applied for it stays. Delete it by hand where another \
-                         one has taken its place",
-                        status.role
+                        "no cluster can do without its {}: what was applied for it stays. Where another one has taken its \
+                         place, add `{}` to `delete` in the cluster's capstan.yaml",
+                        status.role,
+                        Tombstone::of_service(&status.name)
                     ),
                 )]
             } else {
@@ -88,7 +89,7 @@ impl Pass<'_, '_> {
             };
             self.of.again |= problems.iter().any(|problem| problem.cause != Cause::ServiceKept);
             let all = &mut self.of.status.services;
-            if status.inventory.objects().is_empty() {
+            if status.inventory.objects().is_empty() && status.objects.is_empty() {
                 all.retain(|other| other.name != status.name);
                 continue;
             }
@@ -102,6 +103,28 @@ impl Pass<'_, '_> {
             self.of.services.tell_problems((&name, state), problems, |_| declared.place(&name, None));
         }
         Ok(())
+    }
+
+    /// Whether a tombstone names a service.
+    fn has_tombstone(&self, name: &str) -> bool {
+        self.observed.wanted.tombstones.names_service(name)
+    }
+
+    /// A network that is switched off is remembered for as long as objects of base bring it: nothing else may take its
+    /// place unnoticed. Any other service is forgotten with the list.
+    fn network_brought_still(&self, status: &mut ServiceStatus) -> Vec<Problem> {
+        let live = self.observed.live.iter().map(|(id, _)| id);
+        let found = live.filter(|id| is_named(&status.objects, id)).min().cloned();
+        match found.filter(|_| status.role == ServiceRole::Cni) {
+            Some(id) => {
+                let words = "it brings the network of pods still, and goes with a tombstone of its own";
+                vec![Problem::of(Cause::ServiceKept, &id, words)]
+            }
+            None => {
+                status.objects.clear();
+                Vec::new()
+            }
+        }
     }
 
     /// Deletes objects, those first that others do not lie in; what is gone leaves the inventory.

@@ -1,9 +1,11 @@
 //! Checks: what they see, what they say, and what is too much.
 
+use capstan_model::version::KubernetesVersion;
+use capstan_plan::services::{CheckFacts, not_allowing};
 use serde_json::{Value, json};
 
 use super::services;
-use crate::services::{Cause, CheckFacts, evaluate};
+use crate::services::{Cause, evaluate};
 
 fn check(expression: &str, objects: &[Value]) -> Option<(Cause, String)> {
     let list = format!(
@@ -112,4 +114,28 @@ fn what_nests_deep_is_refused_or_fits_into_a_thread_of_the_reconcilers() {
         let says = found.is_some_and(|(_, words)| words.contains("operators"));
         assert_eq!(says, is_refused, "{expression}");
     }
+}
+
+#[test]
+fn what_a_version_alone_decides_is_known_before_there_is_a_cluster_of_it() {
+    let checks = [
+        "kubernetesVersion.startsWith('v1.35')",
+        "['v1.35', 'v1.36'].exists(minor, kubernetesVersion.startsWith(minor))",
+        "kubernetesVersion.startsWith('v1.35') && objects.size() > 0",
+        "cluster.metadata.name == 'a'",
+        "kubernetesVersion.nonsense()",
+        "kubernetesVersion.startsWith(",
+    ];
+    let list = format!(
+        "services:\n- {{name: off, from: {{folder: services/off}}, enabled: false, checks: [\"kubernetesVersion == ''\"]}}\n- name: a\n  from: {{folder: services/a}}\n  checks: {}\n",
+        serde_json::to_string(&checks).unwrap()
+    );
+    let services = services(&list);
+    let refused = |version: &str| -> Vec<(usize, usize)> {
+        let version = KubernetesVersion::parse(version).unwrap();
+        not_allowing(&services, &version).into_iter().map(|one| (one.service, one.check)).collect()
+    };
+    assert_eq!(refused("v1.35.4"), []);
+    assert_eq!(refused("1.36.1"), [(1, 0)]);
+    assert_eq!(refused("v1.37.0"), [(1, 0), (1, 1)]);
 }

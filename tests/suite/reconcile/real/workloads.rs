@@ -19,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::super::rows::{self, CUSTOMER};
 use super::Town;
+use crate::plane::reconciler::HOME;
 use crate::plane::{Parts, Plane, tail};
 
 /// Clusters whose services come.
@@ -85,7 +86,7 @@ impl Door {
 }
 
 /// The kubeconfig of a cluster, by what is different from the workload plane's own.
-fn kubeconfig(of: &Value, port: u16, authority: Option<&str>, token: Option<&str>) -> String {
+pub(super) fn kubeconfig(of: &Value, port: u16, authority: Option<&str>, token: Option<&str>) -> String {
     let mut cluster = of["clusters"][0]["cluster"].clone();
     cluster["server"] = json!(format!("https://127.0.0.1:{port}"));
     if let Some(authority) = authority {
@@ -98,7 +99,7 @@ fn kubeconfig(of: &Value, port: u16, authority: Option<&str>, token: Option<&str
     .to_string()
 }
 
-fn admin(plane: &Plane) -> Value {
+pub(super) fn admin(plane: &Plane) -> Value {
     serde_json::from_slice(&std::fs::read(plane.admin_kubeconfig()).unwrap()).unwrap()
 }
 
@@ -277,6 +278,19 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
         .map(|request| request.words())
         .collect();
     assert_eq!(writes, [""; 0], "not even a dry run");
+    let is_ours = |request: &crate::plane::audit::Request| {
+        let by = request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, "capstan-applier");
+        request.at >= since && request.is_write() && by && !request.is_housekeeping()
+    };
+    let is_of_a_well_one = |name: &str| well.iter().any(|well| name.ends_with(well.as_str()));
+    let writes: Vec<String> = town
+        .plane
+        .audit()
+        .into_iter()
+        .filter(|request| is_ours(request) && is_of_a_well_one(&request.name))
+        .map(|request| request.words())
+        .collect();
+    assert_eq!(writes, [""; 0], "nor on the management cluster");
 
     // Switched off, they go.
     for name in well {

@@ -1,0 +1,175 @@
+//! What a cluster leaves in its cloud when it is deleted: what its own controllers made there, and nobody else knows of.
+
+use std::fmt;
+
+use capstan_model::object::ObjectId;
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::live_objects::{identity, is_terminating, text, uid};
+
+/// How long it may take until all of it is gone.
+const CLEANUP: SignedDuration = SignedDuration::from_mins(10);
+
+/// The kinds that are looked at, all of the core group: Services, claims, volumes.
+pub const OUTLIVING_KINDS: [&str; 3] = ["Service", "PersistentVolumeClaim", "PersistentVolume"];
+
+/// So many stand in a status.
+const MOST: usize = 100;
+
+/// An object inside a cluster for which something stands in its cloud.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Outliving {
+    /// Its kind: Service, PersistentVolumeClaim, PersistentVolume.
+    pub kind: String,
+    /// Its namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What stands in the cloud for it, as far as the object says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
+    /// Its UID: nothing else of its name is deleted.
+    pub uid: String,
+    /// Whether it is being deleted already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_going: bool,
+}
+
+impl Outliving {
+    fn of(object: &Value, stands_for: Option<String>) -> Option<Self> {
+        let ObjectId { kind, namespace, name, .. } = identity(object)?;
+        let (uid, is_going) = (uid(object)?.to_owned(), is_terminating(object));
+        Some(Self { kind, namespace, name, stands_for, uid, is_going })
+    }
+
+    /// The object; all of them are of the core group.
+    pub fn id(&self) -> ObjectId {
+        let Self { kind, namespace, name, .. } = self;
+        let (kind, namespace, name) = (kind.clone(), namespace.clone(), name.clone());
+        ObjectId { group: String::new(), kind, namespace, name }
+    }
+
+    /// Whether it is deleted where `cleanup` says so. A volume goes with its claim.
+    pub fn may_be_deleted(&self) -> bool {
+        !self.is_going && self.kind != OUTLIVING_KINDS[2]
+    }
+}
+
+impl fmt::Display for Outliving {
+    /// `Service default/web (load balancer 192.0.2.7)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.id())?;
+        match &self.stands_for {
+            Some(what) => write!(f, " ({what})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What outlives a cluster: Services of type LoadBalancer, claims whose volumes have the policy Delete, and such volumes
+/// whose claims are gone while they are not. Ordered by kind, namespace and name.
+pub fn outliving(services: &[Value], claims: &[Value], volumes: &[Value]) -> Vec<Outliving> {
+    let mut found: Vec<Outliving> = services.iter().filter_map(balancer).collect();
+    for volume in volumes {
+        if text(volume, "/spec/persistentVolumeReclaimPolicy") != Some("Delete") {
+            continue;
+        }
+        let claimed_by = text(volume, "/spec/claimRef/uid");
+        let claim = claims.iter().find(|claim| claimed_by.is_some() && uid(claim) == claimed_by);
+        let name = text(volume, "/metadata/name").unwrap_or_default();
+        let handle = text(volume, "/spec/csi/volumeHandle");
+        let stands_for = handle.map_or_else(|| format!("volume {name}"), |handle| format!("volume {handle}"));
+        found.extend(Outliving::of(claim.unwrap_or(volume), Some(stands_for)));
+    }
+    found.sort();
+    found
+}
+
+fn balancer(service: &Value) -> Option<Outliving> {
+    if text(service, "/spec/type") != Some("LoadBalancer") {
+        return None;
+    }
+    let entries = service.pointer("/status/loadBalancer/ingress").and_then(Value::as_array);
+    let address = |entry: &Value| text(entry, "/ip").or_else(|| text(entry, "/hostname")).map(str::to_owned);
+    let addresses: Vec<String> = entries.into_iter().flatten().filter_map(address).collect();
+    let stands_for = (!addresses.is_empty()).then(|| format!("load balancer {}", addresses.join(", ")));
+    Outliving::of(service, stands_for)
+}
+
+/// How far a cluster that goes is cleaned up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CleanupStatus {
+    /// When somebody looked first.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub since: Timestamp,
+    /// How far it came.
+    pub state: CleanupState,
+    /// What outlives the cluster, as far as it is known; the first 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub left: Vec<Outliving>,
+    /// How many there are beyond these.
+    #[serde(default, skip_serializing_if = "is_none_beyond")]
+    pub more: usize,
+    /// Why nobody knows what is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_none_beyond(more: &usize) -> bool {
+    *more == 0
+}
+
+/// How far a cleanup came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum CleanupState {
+    /// What is left is being deleted.
+    Deleting,
+    /// Nothing is left.
+    Done,
+    /// It was listed, and nobody asked for more.
+    Listed,
+    /// Not all of it could be deleted in time, or nobody could look: the cluster goes nevertheless.
+    GivenUp,
+}
+
+impl CleanupState {
+    /// Whether the cluster may go.
+    pub const fn is_over(self) -> bool {
+        !matches!(self, Self::Deleting)
+    }
+}
+
+impl CleanupStatus {
+    /// How it stands by what was found now: `Err` says why nobody could look. `wished` is what `cleanup` says.
+    pub fn after(
+        before: Option<&Self>,
+        seen: Result<Vec<Outliving>, String>,
+        wished: bool,
+        now: Timestamp,
+    ) -> Self {
+        let since = before.map_or(now, |before| before.since);
+        let is_late = now.duration_since(since) >= CLEANUP;
+        let state = match (&seen, wished) {
+            (Ok(left), _) if left.is_empty() => CleanupState::Done,
+            (Ok(_), false) => CleanupState::Listed,
+            (Ok(_) | Err(_), true) if !is_late => CleanupState::Deleting,
+            (Ok(_), true) | (Err(_), _) => CleanupState::GivenUp,
+        };
+        let (left, message) = match seen {
+            Ok(left) => (left, None),
+            // What was seen before is what is known.
+            Err(why) => (before.map(|before| before.left.clone()).unwrap_or_default(), Some(why)),
+        };
+        let beyond = before.filter(|_| message.is_some()).map_or(0, |before| before.more);
+        let more = beyond + left.len().saturating_sub(MOST);
+        Self { since, state, left: left.into_iter().take(MOST).collect(), more, message }
+    }
+}
