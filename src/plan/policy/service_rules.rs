@@ -1,7 +1,10 @@
 //! The rules of what runs inside a cluster. Their verdicts fall where settings are read together
-//! ([`crate::settings::judge_services`]) and where a tree is validated; here they have their entries.
+//! ([`crate::settings::judge_services`], [`crate::settings::judge_owners`]) and where a tree is validated; here they have their entries.
 
 use super::judged_elsewhere::rule;
 
 rule!(INVALID, INVALID_SERVICES, "invalid-services");
+rule!(INVALID_OWNERS, INVALID_OWNERS, "invalid-owners");
+rule!(OWNERS_ADMIN, OWNERS_ADMIN, "owners-admin");
+rule!(OWNERS_CHANGED, OWNERS_CHANGED, "owners-changed");
 rule!(NOT_CLAIMED, SERVICES_NOT_CLAIMED, "services-not-claimed");

@@ -14,7 +14,9 @@ use super::release_without_predecessor::gaps;
 use super::variables::{Values, without_value};
 use super::{reads_other_cluster, release_breaks_requests, release_reads_outside, unknown_release};
 use crate::boundary::{Neighbours, Scopes, Surroundings};
-use crate::cluster::{Cluster, is_unread, judge_release_services, services_not_claimed};
+use crate::cluster::{
+    Cluster, is_unread, judge_release_services, owners_changed_between, services_not_claimed,
+};
 use crate::flux::FluxIndex;
 use crate::inventory::{FleetInventory, Said, Stands, record_of};
 use crate::layout::{Layout, TargetFolder, not_followed, outside};
@@ -339,6 +341,9 @@ impl Checked<'_> {
                 if applied_by(settings, folder) == AppliedBy::Others {
                     let not_claimed = services_not_claimed(now.tree, folder, cluster.settings.as_ref());
                     self.verdicts.extend(not_claimed);
+                } else if let Some(before) = before {
+                    let old = before.layout.target(folder.id.as_str()).map(|old| (before.tree, old));
+                    self.verdicts.extend(owners_changed_between(old, (now.tree, folder)));
                 }
                 cluster.settings
             }
