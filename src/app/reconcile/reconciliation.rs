@@ -345,6 +345,9 @@ impl<'a> Reconciliation<'a> {
     /// Says how the reconciliation ended: status, events, report, log.
     async fn conclude(mut self, ended: Ended) -> Result<ReconcileOutcome, LiveError> {
         let request = self.request;
+        if matches!(ended, Ended::Removed) {
+            self.forget_owners_key().await;
+        }
         let folder = request.revision.folder_id(request.id);
         let found = Found {
             cluster: request.id,

@@ -75,8 +75,12 @@ impl Run<'_> {
             match self.bring_kubeconfig(&wanted).await {
                 Ok(Brought::Done) => self.taken(&write).await?,
                 Ok(Brought::Overtaken) => ending.look_again(),
-                Ok(Brought::Refused(why)) => drop(self.refused(&write, &why).await?),
-                Err(error) => drop(self.attempt(&write, Err(error)).await?),
+                Ok(Brought::Refused(why)) => {
+                    self.refused(&write, &why).await?;
+                },
+                Err(error) => {
+                    self.attempt(&write, Err(error)).await?;
+                },
             }
         }
         Ok(ending)

@@ -37,7 +37,7 @@ impl Asked {
             for owner in owners {
                 let name = owner.name.to_string();
                 match Recipient::parse(&owner.key) {
-                    Ok(recipient) if sealed::check(&recipient).is_ok() => {
+                    Ok(recipient) if !sealed::is_broken(&recipient) => {
                         let fingerprint = recipient.fingerprint().to_owned();
                         asked.owners.push((KeyRecipient { name, fingerprint }, recipient));
                     }

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::owners::{Endpoint, Handed};
 use capstan_live::services::{Cause, Problem, is_initialized};
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -27,6 +28,9 @@ use crate::app::reconcile::says::Says;
 const BOUND: Duration = Duration::from_secs(45);
 /// Generations that one look begins at most.
 const MOST_COUNTS: usize = 4;
+
+/// What does not pass by itself within minutes.
+const LASTING: [&str; 4] = ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed"];
 
 /// What a look came to.
 #[derive(Default)]
@@ -78,6 +82,19 @@ impl Reconciliation<'_> {
         self.tell_of_key(&cluster, &asked, before.as_ref(), &looked).await;
     }
 
+    /// The cluster is gone, and the Secret with it: so is what the bot has.
+    pub(in crate::app::reconcile) async fn forget_owners_key(&mut self) {
+        if self.status.owners_key.is_none() {
+            return;
+        }
+        match self.request.bot.withdraw_key(self.request.id).await {
+            Ok(()) => self.status.owners_key = None,
+            Err(error) => {
+                tracing::warn!(cluster = %self.request.id, %error, "the key of a cluster that is gone is published still");
+            }
+        }
+    }
+
     async fn tell_of_key(
         &mut self,
         cluster: &ObjectId,
@@ -90,11 +107,17 @@ impl Reconciliation<'_> {
             self.status.owners_key =
                 told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
         }
+        // What the bot has not taken is nowhere to be found.
+        let is_there = looked.trouble.as_ref().is_none_or(|trouble| trouble.kind != "BotNotReached");
+        self.owners_file = looked.kept.as_ref().filter(|_| is_there).map(|kept| {
+            let file = owners_file(self.request.id, asked, kept);
+            OwnersFile { content: Vec::new(), ..file }
+        });
         let said = told::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.now);
         let known = self.status.conditions.of(ConditionType::OwnersKeyPublished).cloned();
         let is_news = known.is_none_or(|known| known.status != said.0 || known.reason != said.1);
         if let Some(trouble) = &looked.trouble {
-            self.again = true;
+            self.again |= !LASTING.contains(&trouble.kind);
             metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
             if is_news {
                 tracing::warn!(cluster = %self.request.id, cause = trouble.kind, error = trouble.message, "the owners' key is not seen to");
@@ -204,17 +227,8 @@ impl Reconciliation<'_> {
         request.ports.check_leading("publishing the key of a cluster's owners").await?;
         match &looked.kept {
             Some(kept) => {
-                let file = OwnersFile {
-                    cluster: id.clone(),
-                    form: kept.file.form,
-                    content: kept.content.clone(),
-                    sha256: kept.sha256.clone(),
-                    recipients: kept.recipients.clone(),
-                    expires_at: kept.file.expires_at,
-                    publish: asked.access.publish,
-                };
+                let file = owners_file(id, asked, kept);
                 request.bot.publish_key(&file).await?;
-                self.owners_file = Some(OwnersFile { content: Vec::new(), ..file });
             }
             None => request.bot.withdraw_key(id).await?,
         }
@@ -229,5 +243,17 @@ impl Reconciliation<'_> {
 
     async fn note_of_key(&self, note: Note) {
         self.request.ports.status_store.note_cluster(&self.record, &note).await;
+    }
+}
+
+fn owners_file(id: &ClusterId, asked: &Asked, kept: &Kept) -> OwnersFile {
+    OwnersFile {
+        cluster: id.clone(),
+        form: kept.file.form,
+        content: kept.content.clone(),
+        sha256: kept.sha256.clone(),
+        recipients: kept.recipients.clone(),
+        expires_at: kept.file.expires_at,
+        publish: asked.access.publish,
     }
 }

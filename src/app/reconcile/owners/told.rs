@@ -91,9 +91,11 @@ pub(super) fn status(
         name: names.iter().find(|one| one.fingerprint == *fingerprint).map_or("", |one| &one.name).to_owned(),
         fingerprint: fingerprint.clone(),
     };
+    let mut recipients: Vec<KeyRecipient> = handed.recipients.iter().map(named).collect();
+    recipients.sort();
     Some(OwnersKeyStatus {
         generation: handed.generation,
-        recipients: handed.recipients.iter().map(named).collect(),
+        recipients,
         file: kept.map(|kept| KeyFile {
             form: kept.file.form,
             secret: secret::id(cluster).name,

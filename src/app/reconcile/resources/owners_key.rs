@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", default)]
 pub struct OwnersKeyStatus {
     /// The number of their group: capstan:owners:3 is the third. It rises as soon as one of them leaves.
-    #[schemars(range(min = 0))]
+    #[schemars(with = "i64", range(min = 0))]
     pub generation: u64,
     /// Who may have a file of this generation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
