@@ -53,7 +53,7 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("hkdf", "age is behind sqlx"),
     ("hmac", "age is behind sqlx"),
     ("hybrid-array", "hpke, which age uses, is behind digest"),
-    ("nom", "age is behind cel"),
+    ("nom", "cel is behind age"),
     ("pem", "kube is ahead of jsonwebtoken"),
     ("rand", "metrics-util still uses 0.9"),
     ("rand_chacha", "age still uses rand 0.8"),

@@ -222,7 +222,9 @@ impl Reconciliation<'_> {
         let remembered = self.status.owners_key.clone();
         self.status.owners_key =
             told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
-        self.save().await?;
+        if self.status.owners_key != remembered {
+            self.save().await?;
+        }
         let (request, id) = (self.request, self.request.id);
         request.ports.check_leading("publishing the key of a cluster's owners").await?;
         match &looked.kept {
