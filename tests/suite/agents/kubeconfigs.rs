@@ -58,10 +58,8 @@ async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
         let got = reqwest::get(&key).await.unwrap();
         assert_eq!(got.status(), 200);
         let tag = got.headers()[ETAG].to_str().unwrap().to_owned();
-        assert_eq!(
-            (tag.clone(), &got.headers()["capstan-sha256"]),
-            (format!("\"{}\"", first.sha256), &*first.sha256)
-        );
+        assert_eq!(tag, format!("\"{}\"", first.sha256));
+        assert_eq!(got.headers()["capstan-sha256"], first.sha256.as_str());
         assert_eq!(got.headers()["content-disposition"], "attachment; filename=\"kubeconfig.age\"");
         assert_eq!(got.bytes().await.unwrap(), first.content);
         let http = reqwest::Client::new();
