@@ -119,6 +119,7 @@ impl AgentClient {
         *self.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(enrolment.clone());
         // A bot that takes somebody new may have heard nothing yet.
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner).forget_said(None);
+        self.published.lock().unwrap_or_else(PoisonError::into_inner).forget();
         Ok(enrolment)
     }
 

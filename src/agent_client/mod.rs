@@ -20,6 +20,7 @@ mod files;
 mod http;
 mod key;
 mod outbox;
+mod published;
 mod sender;
 mod signed_archive;
 mod speak;
@@ -45,6 +46,7 @@ use self::enrolment::Enrolment;
 use self::http::Http;
 use self::key::Key;
 use self::outbox::Outbox;
+use self::published::Published;
 use self::signed_archive::Signed;
 
 pub use self::archive::Fetched;
@@ -139,6 +141,8 @@ pub struct AgentClient {
     /// What was fetched last, where it is not on the shelf.
     newest: tokio::sync::Mutex<Option<(Signed, Fetched)>>,
     outbox: Mutex<Outbox>,
+    /// Which files for owners the bot has.
+    published: Mutex<Published>,
     /// Notified when a report was stored.
     stored: Arc<Notify>,
     /// Ends the sender with the last of us.
@@ -180,6 +184,7 @@ impl AgentClient {
             join_code: options.join_code,
             shelf: Shelf::open(&folder.join("source"))?,
             newest: tokio::sync::Mutex::default(),
+            published: Mutex::new(Published::open(&folder)?),
             folder,
             enrolment: tokio::sync::Mutex::new(enrolment),
             untold: Mutex::default(),

@@ -218,6 +218,7 @@ mod tests {
             ready,
             machines: vec![],
             machines_left_out: 0,
+            kubeconfig: None,
             names: vec![],
         }
     }

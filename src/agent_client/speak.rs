@@ -4,25 +4,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_live::agent::limits::{MACHINES, NAMES, POST_BYTES, REASONS};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_live::agent::limits::{MACHINES, NAMES, OWNERS, POST_BYTES, REASONS};
 use capstan_live::agent::{
-    ClusterAnswer, Machine, MachineAge, PreflightAnswer as WireAnswer, PreflightId,
-    PreflightVerdict as WireVerdict, Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
+    ClusterAnswer, Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient, Machine,
+    MachineAge, PreflightAnswer as WireAnswer, PreflightId, PreflightVerdict as WireVerdict,
+    Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
 };
+use capstan_live::owners::Form;
 use capstan_live::rollout::observed::{self, State, Verdict};
 use capstan_live::services::SummaryState;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::settings::RepositoryName;
+use capstan_plan::settings::{PublishedAt, RepositoryName};
 
 use super::{AgentClient, AgentError};
 use crate::app::reconcile::ports::{
-    Bot, BotError, ClusterReport, NewAgent, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
-    SourceError, SourceTree, TreeSource, Work,
+    Bot, BotError, ClusterReport, NewAgent, Outcome, OwnersFile, Preflight, PreflightAnswer,
+    PreflightVerdict, SourceError, SourceTree, TreeSource, Work,
 };
 use crate::app::reconcile::reason::Reason;
-use crate::app::reconcile::resources::Phase;
+use crate::app::reconcile::resources::{KeyRecipient, Phase};
 
 /// An agent for the rest of the reconciler: its source of trees, and its bot.
 #[derive(Debug, Clone)]
@@ -83,6 +87,16 @@ impl Bot for BotSource {
         let report = rollout_report(report, self.0.repository())
             .ok_or_else(|| BotError::Store("the report has no id".to_owned()))?;
         self.0.report(report).await.map_err(|error| self.bot_error(error))
+    }
+
+    async fn publish_key(&self, file: &OwnersFile) -> Result<(), BotError> {
+        let content = STANDARD.encode(&file.content);
+        let file = (&file.cluster, Some(KubeconfigFile { said: kubeconfig(file), content }));
+        self.0.publish_kubeconfig(file).await.map_err(|error| self.bot_error(error))
+    }
+
+    async fn withdraw_key(&self, cluster: &ClusterId) -> Result<(), BotError> {
+        self.0.publish_kubeconfig((cluster, None)).await.map_err(|error| self.bot_error(error))
     }
 
     async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError> {
@@ -252,8 +266,30 @@ pub fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Op
         ready: counts.up_to_date.min(counts.wanted),
         machines,
         machines_left_out,
+        kubeconfig: report.owners_file.as_ref().map(kubeconfig),
         names: report.names.templates().iter().take(NAMES).cloned().collect(),
     })
+}
+
+/// What is said of a file for a cluster's owners.
+fn kubeconfig(file: &OwnersFile) -> Kubeconfig {
+    let recipient = |one: &KeyRecipient| KubeconfigRecipient {
+        name: Words::new(&one.name),
+        fingerprint: Words::new(&one.fingerprint),
+    };
+    Kubeconfig {
+        form: match file.form {
+            Form::Certificate | Form::Admin => KubeconfigForm::Age,
+            Form::Login => KubeconfigForm::Plain,
+        },
+        sha256: file.sha256.clone(),
+        recipients: file.recipients.iter().take(OWNERS).map(recipient).collect(),
+        expires_at: file.expires_at,
+        place: match file.publish {
+            PublishedAt::Bot => KubeconfigPlace::Bot,
+            PublishedAt::Git => KubeconfigPlace::Git,
+        },
+    }
 }
 
 /// Those that are yet to be replaced first.
@@ -313,6 +349,7 @@ mod tests {
             phase,
             services: None,
             verdict: state.map(|state| Verdict { state, owners: vec![], machines: vec![] }),
+            owners_file: None,
             names: TemplateNames::default(),
             at: jiff::Timestamp::UNIX_EPOCH,
         }

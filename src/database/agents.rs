@@ -253,6 +253,7 @@ impl Database {
                 for forget in [
                     "DELETE FROM standings WHERE agent = $1",
                     "DELETE FROM waiting_reports WHERE agent = $1",
+                    "DELETE FROM kubeconfigs WHERE agent = $1",
                     "DELETE FROM agent_tokens WHERE agent = $1",
                 ] {
                     sqlx::query(forget).bind(id.as_str()).execute(&mut *tx).await?;

@@ -16,6 +16,7 @@ mod check;
 mod deliveries;
 mod fleet;
 mod jobs;
+mod kubeconfigs;
 mod open;
 mod pages;
 mod preflights;

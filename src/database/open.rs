@@ -95,6 +95,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0013_budgets_and_redeliveries.sql"),
         include_str!("../../migrations/postgres/0013_budgets_and_redeliveries.sql"),
     ),
+    (
+        14,
+        "kubeconfigs",
+        include_str!("../../migrations/sqlite/0014_kubeconfigs.sql"),
+        include_str!("../../migrations/postgres/0014_kubeconfigs.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

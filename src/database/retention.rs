@@ -21,6 +21,7 @@ pub(super) const OF_A_REPOSITORY: &[&str] = &[
     "DELETE FROM deliveries WHERE repository = $1",
     "DELETE FROM followed_clusters WHERE repository = $1",
     "DELETE FROM followed_merges WHERE repository = $1",
+    "DELETE FROM kubeconfigs WHERE repository = $1",
     "DELETE FROM waiting_reports WHERE repository = $1",
     "DELETE FROM standings WHERE repository = $1",
     "DELETE FROM preflights WHERE repository = $1",
@@ -40,6 +41,7 @@ const OLD: &[&str] = &[
     "DELETE FROM deliveries WHERE received_at_ms < $1",
     "DELETE FROM redeliveries WHERE asked_at_ms < $1",
     "DELETE FROM audit WHERE at_ms < $1",
+    "DELETE FROM kubeconfigs WHERE expires_at_ms < $1",
     "DELETE FROM agents WHERE revoked_at_ms < $1",
 ];
 
@@ -61,6 +63,7 @@ pub(super) const COUNTS: &[(&str, &str)] = &[
     ("followed_merges", "SELECT COUNT(*) FROM followed_merges"),
     ("jobs", "SELECT COUNT(*) FROM jobs"),
     ("join_codes", "SELECT COUNT(*) FROM join_codes"),
+    ("kubeconfigs", "SELECT COUNT(*) FROM kubeconfigs"),
     ("last_looks", "SELECT COUNT(*) FROM last_looks"),
     ("leases", "SELECT COUNT(*) FROM leases"),
     ("preflights", "SELECT COUNT(*) FROM preflights"),

@@ -147,6 +147,7 @@ impl ManagementCluster for KubeCluster {
         let what = match part {
             ObjectPart::Whole => "",
             ObjectPart::Status => "the status of ",
+            ObjectPart::Approval => "the approval of ",
         };
         let doing = match run {
             Run::Dry => format!("trying to change {what}{object}"),
@@ -157,6 +158,7 @@ impl ManagementCluster for KubeCluster {
             let path = match part {
                 ObjectPart::Whole => path,
                 ObjectPart::Status => format!("{path}/status"),
+                ObjectPart::Approval => format!("{path}/approval"),
             };
             let call = Call::new(&doing, by, Method::PATCH, path)
                 .query("fieldManager", MANAGER)

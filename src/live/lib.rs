@@ -9,6 +9,7 @@
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
 //! | [`live_objects`] | what was read of a management cluster | nothing |
+//! | [`owners`] | the key that a cluster's owners are given: what comes next of it, what stands in it | nothing |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
 //! | [`cloud`] | what a change asks of an OpenStack cloud, and whether the cloud can give it | `live_objects`, `rollout` |
@@ -23,5 +24,6 @@ pub mod fencing;
 pub mod installing;
 pub mod kept_tree;
 pub mod live_objects;
+pub mod owners;
 pub mod rollout;
 pub mod services;

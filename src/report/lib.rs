@@ -66,6 +66,7 @@ mod group;
 mod head_lines;
 mod inventory_outlook;
 mod judged_services;
+mod kubeconfig;
 pub mod markdown;
 mod merging;
 mod onboarding;
@@ -119,6 +120,7 @@ pub use group::{GroupProposal, group_body, group_commit_message, group_title, vi
 pub use head_lines::{HeadFile, HeadLines};
 pub use inventory_outlook::reach as inventory_reach;
 pub use judged_services::JudgedService;
+pub use kubeconfig::{kubeconfig_body, kubeconfig_title};
 pub use merging::{
     approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,
     obstacle_in_words, undo_in_words,

@@ -14,7 +14,10 @@ use jiff::Timestamp;
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
-use capstan_live::agent::{MachineAge, Progress, RolloutReport, RolloutState, TransitionKind};
+use capstan_live::agent::{
+    Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, Progress, RolloutReport, RolloutState,
+    TransitionKind,
+};
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
@@ -34,6 +37,9 @@ pub struct RolloutSubject {
     pub management_cluster: String,
     /// How it stands.
     pub progress: Progress,
+    /// Where files of the cluster stand at the bot: `https://capstan.example/clusters/acme/gitops/gauss/peu01`; `None`
+    /// where nobody knows how the bot is reached.
+    pub files_url: Option<String>,
 }
 
 /// State of a commit status.
@@ -233,6 +239,9 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
             })
             .collect();
         page.section("\n", &rows, share / 3, |left| format!("- … and {left} more\n"));
+        if let Some(said) = report.kubeconfig.as_ref() {
+            owners_key(page, said, subject, share / 4);
+        }
     }
     let rows: Vec<String> = progress
         .turns
@@ -248,6 +257,35 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
     if let Some(report) = &progress.report {
         let left = share.saturating_sub(start.saturating_sub(page.free()));
         machines(page, report, left);
+    }
+}
+
+/// Where the owners find their key, until when it is valid, and by what they know it.
+fn owners_key(page: &mut Page, said: &Kubeconfig, subject: &RolloutSubject, budget: usize) {
+    let name = said.form.file_name();
+    let file = match &subject.files_url {
+        Some(url) => format!("[`{name}`]({url}/{name})"),
+        None => format!("`{name}`, at the bot"),
+    };
+    let until = said.expires_at.map(|ends| format!(", valid until {}", minute(ends))).unwrap_or_default();
+    let in_git = match said.place {
+        KubeconfigPlace::Bot => "",
+        KubeconfigPlace::Git => "; a pull request brings it into the cluster's folder",
+    };
+    let whom = match said.form {
+        KubeconfigForm::Age => "The owners' key, which `age -d` opens to them alone",
+        KubeconfigForm::Plain => "How to log in, without any secret",
+    };
+    let head = format!("\n{whom}: {file}{until}, SHA-256 {}{in_git}.\n\n", code(&said.sha256, 64));
+    let rows: Vec<String> = said
+        .recipients
+        .iter()
+        .map(|one| format!("- {}: {}\n", code(one.name.as_str(), 253), code(one.fingerprint.as_str(), 100)))
+        .collect();
+    if rows.is_empty() {
+        page.push(&head);
+    } else {
+        page.section(&head, &rows, budget.max(head.len() + 400), |left| format!("- … and {left} more\n"));
     }
 }
 

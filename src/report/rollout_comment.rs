@@ -165,7 +165,7 @@ mod tests {
             progress.turns.push(Transition { at: at(*second), kind: *kind, words, announced: Announced::No });
         }
         let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
-        RolloutSubject { cluster, management_cluster: "mc-eu".to_owned(), progress }
+        RolloutSubject { cluster, management_cluster: "mc-eu".to_owned(), progress, files_url: None }
     }
 
     #[test]

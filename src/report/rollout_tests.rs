@@ -38,6 +38,7 @@ fn report(number: u32, cluster: &str, state: RolloutState) -> RolloutReport {
             machine("md-0-9fj2s-b", "Deleting", MachineAge::Old),
         ],
         machines_left_out: 0,
+        kubeconfig: None,
         names: vec![],
     }
 }
@@ -51,6 +52,7 @@ fn subject(cluster: &str, reports: &[RolloutReport]) -> RolloutSubject {
         cluster: ClusterId::new(RepoPath::parse(cluster).unwrap()),
         management_cluster: "mc-eu".to_owned(),
         progress,
+        files_url: Some("https://capstan.example/clusters/acme/gitops/gauss/peu01".to_owned()),
     }
 }
 
@@ -200,4 +202,26 @@ fn the_limits_hold_whatever_is_reported() {
     assert!(text.chars().count() <= 140, "{text}");
     let check = rollout_check(&[subject("a b/c)(d", &[])], &commit(), WEB);
     assert!(check.summary.contains("/a%20b/c%29%28d)"), "{}", check.summary);
+}
+
+#[test]
+fn owners_are_told_where_their_key_is_and_by_what_they_know_it() {
+    use capstan_live::agent::{Kubeconfig, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient};
+    let said = Kubeconfig {
+        form: KubeconfigForm::Age,
+        sha256: "ab".repeat(32),
+        recipients: vec![KubeconfigRecipient {
+            name: Words::new("ada"),
+            fingerprint: Words::new("SHA256:Wb"),
+        }],
+        expires_at: Some(at(0)),
+        place: KubeconfigPlace::Git,
+    };
+    let with_key = RolloutReport { kubeconfig: Some(said), ..report(1, "gauss/peu01", RolloutState::Done) };
+    let check = rollout_check(&[subject("gauss/peu01", &[with_key])], &commit(), WEB);
+    let told = format!(
+        "The owners' key, which `age -d` opens to them alone: [`kubeconfig.age`](https://capstan.example/clusters/acme/gitops/gauss/peu01/kubeconfig.age), valid until 2026-11-21 12:00 UTC, SHA-256 `{}`; a pull request brings it into the cluster's folder.\n\n- `ada`: `SHA256:Wb`\n",
+        "ab".repeat(32)
+    );
+    assert!(check.summary.contains(&told), "{}", check.summary);
 }

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use capstan_live::agent::wire::{DIGEST_HEADER, EnrolRequest, ROOT, ReportsRequest, SIGNATURE_HEADER};
-use capstan_live::agent::{PreflightAnswer, PreflightId, limits};
+use capstan_live::agent::{KubeconfigRequest, PreflightAnswer, PreflightId, limits};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use serde::Deserialize;
@@ -58,6 +58,7 @@ pub(super) fn routes(agents: Arc<Agents>, bodies: Bodies) -> Router {
         .route(&format!("{ROOT}/record"), get(record))
         .route(&format!("{ROOT}/reports"), post(reports))
         .route(&format!("{ROOT}/preflights/{{id}}"), post(preflight))
+        .route(&format!("{ROOT}/kubeconfigs"), post(kubeconfig))
         .with_state(Parts { agents, bodies })
 }
 
@@ -83,6 +84,7 @@ fn denied(denied: &Denied) -> Box<Response> {
     let (status, sentence) = match denied {
         Denied::Unauthorised(_) => (StatusCode::UNAUTHORIZED, "This agent is not known here"),
         Denied::NotThere(_) => (StatusCode::NOT_FOUND, "There is nothing here for this agent"),
+        Denied::Unusable(_) => (StatusCode::BAD_REQUEST, "The request cannot be taken"),
         Denied::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "Too much at once: ask again later"),
         Denied::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "This cannot be done now: try again later"),
     };
@@ -253,6 +255,22 @@ async fn reports(
         Ok(json(StatusCode::OK, &taken))
     };
     ended("reports", answer.await)
+}
+
+async fn kubeconfig(
+    State(agents): State<Arc<Agents>>,
+    State(bodies): State<Bodies>,
+    Extension(place): Extension<Place>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let answer = async {
+        let agent = authenticate(&agents, &place, &headers).await?;
+        let request: KubeconfigRequest = read(&bodies, &headers, body, limits::POST_BYTES).await?;
+        agents.take_kubeconfig(&agent, &request).await.map_err(refuse)?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    };
+    ended("kubeconfigs", answer.await)
 }
 
 async fn preflight(

@@ -2,7 +2,7 @@
 //!
 //! | listener | for | has |
 //! |---|---|---|
-//! | public | GitHub and reconcilers, who prove who they are, and people who sign in where that is set up | the webhook, the agent API, the pages, `/healthz` |
+//! | public | GitHub and reconcilers, who prove who they are, owners of clusters, and people who sign in where that is set up | the webhook, the agent API, the files that owners alone can open, the pages, `/healthz` |
 //! | internal | people and monitoring, who sign in nowhere | the pages where it is a loopback address, `/readyz`, `/metrics`, `/healthz` |
 //! | internal, while no App is configured | who makes one, and knows the token that the log has | `/setup`, `/healthz` |
 //! | metrics, where it is wanted | monitoring alone, by network | `/readyz`, `/metrics`, `/healthz` |
@@ -16,6 +16,7 @@ mod answer;
 mod body;
 mod connections;
 mod health;
+mod kubeconfigs;
 mod listener;
 mod pages;
 mod sending;
@@ -29,6 +30,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use capstan_live::agent::limits::POST_BYTES;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -191,9 +193,13 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
     };
     let of_people =
         if site.visitors.is_some() { pages::routes(site.clone(), Door::Public) } else { Router::new() };
-    let api = parts.agents.map(|agents| agents::routes(agents, bodies_of_agents)).unwrap_or_default();
-    let public =
+    let agents = parts.agents;
+    let api = agents.clone().map(|agents| agents::routes(agents, bodies_of_agents)).unwrap_or_default();
+    let mut public =
         public_router().with_state(shared.clone()).merge(api).merge(of_people).fallback(answer::not_found);
+    if let Some(agents) = agents {
+        public = public.layer(from_fn_with_state(agents, kubeconfigs::give));
+    }
     let internal = metrics_router()
         .with_state(shared.clone())
         .merge(pages::routes(site, inside))

@@ -247,7 +247,8 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         Arc::clone(&clock),
         name.clone(),
         rollouts::PACE,
-    );
+    )
+    .at(config.public_url.clone());
     let telling = tokio::spawn({
         let stop = stop.clone();
         async move { at_priority(Priority::Rollout, reporter.run(&stop)).await }

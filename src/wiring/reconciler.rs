@@ -91,6 +91,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             )),
             workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters))),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
+            owners_keys: Arc::default(),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(FolderFirst {

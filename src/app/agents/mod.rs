@@ -19,6 +19,7 @@ mod authentication;
 mod build;
 mod content;
 mod keys;
+mod kubeconfigs;
 mod limits;
 mod notifier;
 pub mod rollouts;
@@ -40,6 +41,7 @@ pub use self::admin::{Invited, Invitee, NotInvited, invite};
 pub use self::archive::SignedArchive;
 pub(super) use self::content::content;
 pub use self::keys::{BotKey, KeyError};
+pub use self::kubeconfigs::GivenKubeconfig;
 pub use self::limits::AgentLimits;
 pub use self::notifier::Notifier;
 pub use self::sealing::{NotSealed, SealingKey};
@@ -97,6 +99,9 @@ pub enum Denied {
     /// There is no such thing, or it is none of this agent's business.
     #[error("{0}")]
     NotThere(String),
+    /// What it says cannot be taken, now or later.
+    #[error("{0}")]
+    Unusable(String),
     /// It asks for too much at once.
     #[error("{0}")]
     TooMuch(String),

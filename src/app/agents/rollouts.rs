@@ -25,6 +25,7 @@ use capstan_report::{
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use super::Reconcilers;
 use crate::app::ports::{
@@ -65,6 +66,8 @@ pub struct RolloutReporter {
     clock: Arc<dyn Clock>,
     holder: String,
     pace: Duration,
+    /// How people reach the bot.
+    public_url: Option<Url>,
     /// Whether the first commit is contained in the second.
     compared: Mutex<HashMap<(u64, CommitId, CommitId), bool>>,
 }
@@ -87,7 +90,13 @@ impl RolloutReporter {
         holder: String,
         pace: Duration,
     ) -> Self {
-        Self { reconcilers, host, clock, holder, pace, compared: Mutex::default() }
+        Self { reconcilers, host, clock, holder, pace, public_url: None, compared: Mutex::default() }
+    }
+
+    /// The same, whose links lead to the bot there.
+    #[must_use]
+    pub fn at(self, public_url: Option<Url>) -> Self {
+        Self { public_url, ..self }
     }
 
     /// Tells until cancelled.
@@ -241,7 +250,7 @@ impl RolloutReporter {
         repository: &Repository,
         merge: &mut FollowedMerge,
     ) -> Result<Option<Duration>, ReportError> {
-        let subjects = subjects_of(merge);
+        let subjects = subjects_of(merge, repository, self.public_url.as_ref());
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
         let id = ReportId::of(EDITION, &check).to_string();
         let mut later = None;
@@ -388,11 +397,25 @@ impl RolloutReporter {
     }
 }
 
-fn subjects_of(merge: &FollowedMerge) -> Vec<RolloutSubject> {
+/// Where files of a cluster stand at a bot that is reached so.
+fn files_url(public_url: &Url, repository: &Repository, cluster: &ClusterId) -> Option<String> {
+    let mut url = public_url.clone();
+    let name = repository.name.to_string();
+    let parts = name.split('/').chain(cluster.as_str().split('/'));
+    url.path_segments_mut().ok()?.pop_if_empty().push("clusters").extend(parts);
+    Some(url.to_string())
+}
+
+fn subjects_of(
+    merge: &FollowedMerge,
+    repository: &Repository,
+    public_url: Option<&Url>,
+) -> Vec<RolloutSubject> {
     let subject = |cluster: &FollowedCluster| RolloutSubject {
         cluster: cluster.cluster.clone(),
         management_cluster: cluster.name.clone(),
         progress: cluster.progress.clone(),
+        files_url: public_url.and_then(|url| files_url(url, repository, &cluster.cluster)),
     };
     merge.clusters.iter().map(subject).collect()
 }

@@ -1,8 +1,8 @@
-//! Which cloud a cluster stands in.
+//! Which cloud a cluster stands in, and who owns it.
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::cluster::Cluster;
-use capstan_plan::settings::CloudName;
+use capstan_plan::settings::{Access, CloudName, Owner};
 
 use super::Fleet;
 use super::refused::Refused;
@@ -15,5 +15,14 @@ impl Fleet {
     pub fn cloud(&self, id: &ClusterId) -> Result<Option<CloudName>, Refused> {
         let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
         Ok(settings.and_then(|settings| settings.cloud))
+    }
+
+    /// The owners that a cluster names, and what they are given, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::cloud`].
+    pub fn owners(&self, id: &ClusterId) -> Result<(Vec<Owner>, Access), Refused> {
+        let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
+        Ok(settings.map(|settings| (settings.owners, settings.access)).unwrap_or_default())
     }
 }

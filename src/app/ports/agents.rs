@@ -15,7 +15,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
-use super::{RecordsError, Repository};
+use super::{KubeconfigRecords, RecordsError, Repository};
 
 /// A reconciler that enrolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -346,6 +346,6 @@ pub enum Settled {
 }
 
 /// All of it.
-pub trait AgentRecords: Enrolment + AgentWork + RolloutRecords {}
+pub trait AgentRecords: Enrolment + AgentWork + RolloutRecords + KubeconfigRecords {}
 
-impl<T: Enrolment + AgentWork + RolloutRecords> AgentRecords for T {}
+impl<T: Enrolment + AgentWork + RolloutRecords + KubeconfigRecords> AgentRecords for T {}

@@ -190,6 +190,8 @@ pub enum Part {
     Whole,
     /// Its status.
     Status,
+    /// Whether a request for a certificate is approved.
+    Approval,
 }
 
 /// What is watched with one's own eyes: objects of a kind, in one namespace or all, by one name, by their labels, or all.

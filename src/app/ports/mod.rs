@@ -14,6 +14,7 @@ mod code_host;
 mod components;
 mod fleet;
 mod issue;
+mod kubeconfigs;
 mod leadership;
 mod maintenance;
 mod management_cluster;
@@ -52,6 +53,7 @@ pub use components::{
 };
 pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
 pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
+pub use kubeconfigs::{KeptKubeconfig, KubeconfigRecords};
 pub use leadership::{Fence, Leadership, NamespacedLeadership, Term};
 pub use maintenance::{DatabaseCheck, DatabaseFinding, Transferred};
 pub use management_cluster::{

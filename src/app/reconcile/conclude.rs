@@ -7,7 +7,7 @@ use capstan_model::tree::CommitId;
 use jiff::Timestamp;
 
 use super::outcome::Ended;
-use super::ports::{ClusterReport, FleetRecord, Note, Outcome, Tone};
+use super::ports::{ClusterReport, FleetRecord, Note, Outcome, OwnersFile, Tone};
 use super::reason::Reason;
 use super::resources::{
     ConditionStatus, ConditionType, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
@@ -31,6 +31,8 @@ pub(super) struct Found<'a> {
     pub(super) kept: &'a [Reason],
     /// What was found of services and of the cloud.
     pub(super) services: &'a ServicesFound,
+    /// What the owners can have a key in.
+    pub(super) owners_file: Option<&'a OwnersFile>,
     /// How many objects were written and deleted.
     pub(super) applied: usize,
     pub(super) deleted: usize,
@@ -274,6 +276,7 @@ pub(super) fn report(
         phase: after.phase,
         services: capstan_live::services::summary(&after.services),
         verdict: verdict.cloned(),
+        owners_file: found.owners_file.cloned(),
         names: after.names(),
         at: found.now,
     })

@@ -9,6 +9,7 @@ use super::credentials::CloudCredentials;
 use super::dry_run_cache::DryRunCache;
 use super::gate::Gate;
 use super::kinds::Kinds;
+use super::owners::OwnersKeys;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
 use super::services::Workloads;
@@ -45,6 +46,8 @@ pub struct Ports {
     pub cloud_preflight: Arc<CloudPreflight>,
     /// The clusters that services are brought into.
     pub workloads: Arc<Workloads>,
+    /// What is remembered of making keys for clusters' owners.
+    pub owners_keys: Arc<OwnersKeys>,
     /// Makes clusters' own credentials of their clouds.
     pub cloud_credentials: Arc<CloudCredentials>,
 }

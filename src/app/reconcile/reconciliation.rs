@@ -29,7 +29,7 @@ use super::conclude::{Found, notes, report, settle};
 use super::dependencies::Ports;
 use super::observation::{Observation, observe};
 use super::outcome::{Ended, Failure, Interruption};
-use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord};
+use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord, OwnersFile};
 use super::provider_sets;
 use super::reason::Reason;
 use super::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
@@ -188,6 +188,8 @@ pub(super) struct Reconciliation<'a> {
     pub(super) services: ServicesFound,
     /// The folder's `Cluster`.
     pub(super) cluster: Option<ObjectId>,
+    /// What its owners can have a key in, as far as the bot has it.
+    pub(super) owners_file: Option<OwnersFile>,
     /// What the folders have applied that render something which this one has and does not render.
     pub(super) beside: BTreeMap<ClusterId, Inventory>,
     /// Those of them that are refused.
@@ -214,6 +216,7 @@ impl<'a> Reconciliation<'a> {
             again: false,
             services: ServicesFound::default(),
             cluster: None,
+            owners_file: None,
             beside: BTreeMap::new(),
             refused_beside: BTreeSet::new(),
         }
@@ -310,6 +313,8 @@ impl<'a> Reconciliation<'a> {
         }
         // Before whatever works with them.
         self.publish_credentials(&observed).await;
+        // Also where nothing else is applied: whoever left is to be kept out.
+        self.publish_owners_key(&observed).await;
         let ended = self.apply(&mut observed).await?;
         self.judge(&observed);
         if let Ended::Applied = ended {
@@ -341,6 +346,9 @@ impl<'a> Reconciliation<'a> {
     /// Says how the reconciliation ended: status, events, report, log.
     async fn conclude(mut self, ended: Ended) -> Result<ReconcileOutcome, LiveError> {
         let request = self.request;
+        if matches!(ended, Ended::Removed) {
+            self.forget_owners_key().await;
+        }
         let folder = request.revision.folder_id(request.id);
         let found = Found {
             cluster: request.id,
@@ -351,6 +359,7 @@ impl<'a> Reconciliation<'a> {
             ended: &ended,
             kept: &self.kept,
             services: &self.services,
+            owners_file: self.owners_file.as_ref(),
             applied: self.applied,
             deleted: self.deleted,
         };

@@ -30,6 +30,7 @@ mod facts;
 mod heads;
 mod inline;
 mod intent;
+mod kubeconfigs;
 mod listening;
 mod merging;
 mod noting;
@@ -497,6 +498,9 @@ impl Run<'_> {
         let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
         self.remember(planned, &outcome).await?;
+        let brought = self.bring_kubeconfigs(planned).await;
+        let brought = ending.isolate(self.repository, "bringing keys for owners into Git", brought)?;
+        ending = brought.into_iter().fold(ending, Ending::and);
         ending.isolate(self.repository, "saying what cannot be planned", self.report_tree(&plans).await)?;
         afterwards.look_again = outcome.campaigns.look_again;
         Ok((ending.and(outcome.ending).and(checked).and(answered), afterwards))

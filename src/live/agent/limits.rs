@@ -16,6 +16,10 @@ pub const NAMES: usize = 500;
 pub const PREFLIGHT_CLUSTERS: usize = 500;
 /// Questions about heads that are still to be merged, of one repository and management cluster.
 pub const STANDING_PREFLIGHTS: usize = 5_000;
+/// Bytes of a file with a key for a cluster's owners, in base64.
+pub const KUBECONFIG_BASE64: usize = 192 << 10;
+/// Owners of a cluster.
+pub const OWNERS: usize = 50;
 /// Characters of a text that an API server or a person wrote.
 pub const WORDS: usize = 512;
 /// Seconds that a long poll may wait.

@@ -7,6 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | [`identity`] | ids, join codes, public keys |
+//! | [`KubeconfigRequest`] | the file with a key for a cluster's owners |
 //! | [`token`] | the claims of an agent's token, and when they are believed |
 //! | [`permission`] | which folders an agent has |
 //! | [`archive`] | what an archive holds, and what its signature speaks of |
@@ -24,6 +25,7 @@
 pub mod archive;
 mod bounded;
 pub mod identity;
+mod kubeconfig;
 pub mod limits;
 mod next_step;
 pub mod permission;
@@ -35,6 +37,9 @@ pub mod wire;
 mod words;
 
 pub use identity::{AgentId, JoinCode, PreflightId, PublicKey, ReportId, is_of_the_future};
+pub use kubeconfig::{
+    Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient, KubeconfigRequest,
+};
 pub use next_step::{Awaited, LastRollout, NextStep, SpeaksOf, next_step};
 pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightState, PreflightVerdict};
 pub use progress::{Announced, Progress, Transition, TransitionKind};

@@ -183,6 +183,7 @@ mod tests {
             ready: 1,
             machines: vec![],
             machines_left_out: 0,
+            kubeconfig: None,
             names: vec![],
         }
     }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::identity::ReportId;
+use super::kubeconfig::Kubeconfig;
 use super::words::Words;
 use super::{bounded, limits};
 use capstan_model::finding::{Place, Severity};
@@ -52,6 +53,9 @@ pub struct RolloutReport {
     /// Machines that are not named, because there are too many.
     #[serde(default)]
     pub machines_left_out: u32,
+    /// The file in which its owners find a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubeconfig: Option<Kubeconfig>,
     /// The live names of its templates.
     #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::NAMES }>")]
     pub names: Vec<LiveTemplate>,

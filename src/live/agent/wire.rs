@@ -7,6 +7,7 @@
 //! | `GET /agent/v1/archive?repository=&commit=` | | 200 `application/gzip`, with [`SIGNATURE_HEADER`] |
 //! | `POST /agent/v1/reports` | [`ReportsRequest`] | 200 [`ReportsAnswer`] |
 //! | `POST /agent/v1/preflights/{id}` | [`PreflightAnswer`](super::PreflightAnswer) | 204 |
+//! | `POST /agent/v1/kubeconfigs` | [`KubeconfigRequest`](super::KubeconfigRequest) | 204 |
 //! | `GET /agent/v1/record?repository=&cluster=` | | 200 [`RecordAnswer`] |
 //!
 //! All but the first carry `Authorization: Bearer <token>`, a new token for each request. What an agent may

@@ -43,6 +43,7 @@ entries! {
     INCOMPLETE_UPGRADE: "incomplete-upgrade", Error, Never;
     INVALID_DEFINITION: "invalid-definition", Warning, Free;
     INVALID_LAYOUT: "invalid-layout", Error, Free;
+    INVALID_OWNERS: "invalid-owners", Error, Never;
     INVALID_SERVICES: "invalid-services", Error, Never;
     INVALID_SETTINGS: "invalid-settings", Error, Never;
     INVALID_YAML: "invalid-yaml", Error, Free;
@@ -76,6 +77,8 @@ entries! {
     OVERLAY_HIDES_CHANGE: "overlay-hides-change", Warning, Free;
     OVERLAY_LOSES_TARGET: "overlay-loses-target", Error, Free;
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
+    OWNERS_ADMIN: "owners-admin", Warning, Free;
+    OWNERS_CHANGED: "owners-changed", Warning, Free;
     PROVIDER_API_IN_USE: "provider-api-in-use", Error, Free;
     PROVIDER_CONTRACT: "provider-contract", Error, Never;
     PROVIDER_DIGEST_DIFFERS: "provider-digest-differs", Error, Free;

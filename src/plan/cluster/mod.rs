@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub use crate::giant_swarm::ReleaseScalar;
 pub use read::is_unread;
 pub use record::{RecordedBy, RecordedRelease};
-pub use services::{judge_release_services, services_not_claimed};
+pub use services::{judge_release_services, owners_changed_between, services_not_claimed};
 
 use crate::layout::TargetFolder;
 use crate::settings::{ClusterSettings, OverlaySettings};
@@ -57,6 +57,6 @@ pub struct Cluster {
     /// The version of Kubernetes that its base asks for: the control plane's, else the newest.
     pub kubernetes: Option<KubernetesVersion>,
     /// What reading it found: `release-record-differs`, `providers-beside-others`, `overlay-changes-providers`,
-    /// `invalid-services`.
+    /// `invalid-services`, `invalid-owners`, `owners-admin`.
     pub findings: Vec<Finding>,
 }

@@ -2,8 +2,8 @@
 
 use crate::layout::{ReleaseFolder, TargetFolder};
 use crate::settings::{
-    ClusterSettings, Deletion, OverlaySettings, ReleaseSettings, Service, ServiceFolder,
-    judge_optional_services, judge_services, service_place, services_place,
+    ClusterSettings, Deletion, OverlaySettings, Owners, ReleaseSettings, Service, ServiceFolder,
+    judge_optional_services, judge_owners, judge_services, owners_changed, service_place, services_place,
 };
 use capstan_model::finding::{Finding, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
@@ -24,6 +24,7 @@ pub(super) fn of_cluster(
     {
         findings.extend(judge_services((&entry.path, &text), (services, &settings.owners), &has));
         findings.extend(still_on((&entry.path, &text), &settings.delete, services));
+        findings.extend(judge_owners(owners(&entry.path, &text, settings)));
     }
     if let (Some(entry), Some(overlay)) = (&folder.overlay_settings, overlay)
         && !overlay.services.is_empty()
@@ -54,7 +55,13 @@ pub fn judge_release_services(tree: &dyn Tree, folder: &ReleaseFolder) -> Vec<Fi
     let Some(entry) = &folder.settings else { return Vec::new() };
     let Some(text) = text(tree, entry) else { return Vec::new() };
     match ReleaseSettings::read(&entry.path, &text) {
-        Ok(settings) => judge_services((&entry.path, &text), (&settings.services, &settings.owners), &has),
+        Ok(settings) => {
+            let lists = (settings.services.as_slice(), settings.owners.as_slice());
+            let mut findings = judge_services((&entry.path, &text), lists, &has);
+            let said = Owners { path: &entry.path, text: &text, owners: &settings.owners, access: None };
+            findings.extend(judge_owners(said));
+            findings
+        }
         // That is said where the release is read.
         Err(_) => Vec::new(),
     }
@@ -71,6 +78,41 @@ pub fn services_not_claimed(
     let message = "no management cluster claims this cluster, so that nobody brings these services into it and upgrades leave them alone: claim it under `managementClusters` in .capstan.yaml, or take them out";
     let place = services_place((&entry.path, &text(tree, entry)?));
     Some(Finding::new(rules::SERVICES_NOT_CLAIMED, message).place(place))
+}
+
+/// The owners who come, go or have another key between two trees; `before` is `None` where the cluster is new. Nothing
+/// where its settings cannot be read, which another finding says.
+pub fn owners_changed_between(
+    before: Option<(&dyn Tree, &TargetFolder)>,
+    (tree, folder): (&dyn Tree, &TargetFolder),
+) -> Vec<Finding> {
+    let nothing = ClusterSettings::default();
+    let Some((path, text, settings)) = said(tree, folder) else {
+        return Vec::new();
+    };
+    let was = match before {
+        Some((tree, folder)) => match said(tree, folder) {
+            Some(was) => Some(was),
+            None if folder.settings.is_some() => return Vec::new(),
+            None => None,
+        },
+        None => None,
+    };
+    let (old_path, old_text, old_settings) =
+        was.as_ref().map_or((path, "", &nothing), |(path, text, settings)| (*path, text.as_str(), settings));
+    owners_changed(Some(owners(old_path, old_text, old_settings)), owners(path, &text, &settings))
+}
+
+/// The `capstan.yaml` of a cluster: its path, its text and what it says. One that is not there says nothing.
+fn said<'f>(tree: &dyn Tree, folder: &'f TargetFolder) -> Option<(&'f RepoPath, String, ClusterSettings)> {
+    let entry = folder.settings.as_ref()?;
+    let text = text(tree, entry)?;
+    let settings = ClusterSettings::read(&entry.path, &text).ok()?;
+    Some((&entry.path, text, settings))
+}
+
+fn owners<'s>(path: &'s RepoPath, text: &'s str, settings: &'s ClusterSettings) -> Owners<'s> {
+    Owners { path, text, owners: &settings.owners, access: Some(&settings.access) }
 }
 
 fn text(tree: &dyn Tree, entry: &TreeEntry) -> Option<String> {

@@ -15,7 +15,9 @@ use super::release_without_predecessor::gaps;
 use super::variables::{Values, without_value};
 use super::{reads_other_cluster, release_breaks_requests, release_reads_outside, unknown_release};
 use crate::boundary::{Neighbours, Scopes, Surroundings};
-use crate::cluster::{Cluster, is_unread, judge_release_services, services_not_claimed};
+use crate::cluster::{
+    Cluster, is_unread, judge_release_services, owners_changed_between, services_not_claimed,
+};
 use crate::flux::FluxIndex;
 use crate::inventory::{FleetInventory, Said, Stands, record_of};
 use crate::layout::{Layout, TargetFolder, not_followed, outside};
@@ -341,13 +343,19 @@ impl Checked<'_> {
                 if applied_by(settings, folder) == AppliedBy::Others {
                     let not_claimed = services_not_claimed(now.tree, folder, cluster.settings.as_ref());
                     self.verdicts.extend(not_claimed);
-                } else if let (Some(version), Some(own)) = (&cluster.kubernetes, &cluster.settings) {
-                    let overlay =
-                        cluster.overlay_settings.as_ref().map(|overlay| overlay.services.as_slice());
-                    let services = with_overlay(&own.services, overlay.unwrap_or_default());
-                    let path = folder.settings_path();
-                    let text = text_of(now.tree, &path);
-                    self.verdicts.extend(refuse_kubernetes(&services, version, (&path, &text)));
+                } else {
+                    if let (Some(version), Some(own)) = (&cluster.kubernetes, &cluster.settings) {
+                        let overlay =
+                            cluster.overlay_settings.as_ref().map(|overlay| overlay.services.as_slice());
+                        let services = with_overlay(&own.services, overlay.unwrap_or_default());
+                        let path = folder.settings_path();
+                        let text = text_of(now.tree, &path);
+                        self.verdicts.extend(refuse_kubernetes(&services, version, (&path, &text)));
+                    }
+                    if let Some(before) = before {
+                        let old = before.layout.target(folder.id.as_str()).map(|old| (before.tree, old));
+                        self.verdicts.extend(owners_changed_between(old, (now.tree, folder)));
+                    }
                 }
                 cluster.settings
             }

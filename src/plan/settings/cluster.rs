@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::access::Access;
 use super::fields::Track;
 use super::services::{CloudName, OptionalService, Owner, Service};
 use super::values::{calendar_date, release_id, release_reads, sha256};
@@ -54,6 +55,8 @@ pub struct ClusterSettings {
     pub services: Vec<Service>,
     /// Who is given a key of the cluster.
     pub owners: Vec<Owner>,
+    /// What they are given, and where they find it.
+    pub access: Access,
     /// The cloud that the cluster stands in, as its credentials call it.
     #[schemars(with = "Option<String>")]
     pub cloud: Option<CloudName>,

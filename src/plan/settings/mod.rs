@@ -16,6 +16,7 @@
 //! Deliberately absent: where the files are found ([`crate::layout`]), and reading them from a pull
 //! request under judgement; the caller passes the text from the tip of the base branch.
 
+mod access;
 mod campaign_check;
 mod campaign_findings;
 mod campaigns;
@@ -27,8 +28,10 @@ mod fields;
 mod grouping;
 mod inventory;
 mod key_path;
+mod owner_findings;
 mod proposals;
 mod read;
+mod recipient;
 mod record;
 mod repository;
 mod schema;
@@ -42,6 +45,7 @@ mod tests;
 mod title;
 mod values;
 
+pub use access::{Access, IssuerUrl, LifetimeDays, OidcLogin, OidcWord, OwnersCredentials, PublishedAt};
 pub use campaign_findings::campaign_candidate;
 pub use campaigns::read_campaigns;
 pub use capstan_model::glob::{Glob, InvalidGlob};
@@ -57,9 +61,11 @@ pub use fields::{
 };
 pub use grouping::{GroupPattern, GroupSettings};
 pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
+pub use owner_findings::{Owners, judge_owners, owners_changed};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
+pub use recipient::{Recipient, Unusable};
 pub(crate) use record::heading;
 pub use record::{
     Record, RecordError, record_components, record_deletion, record_first_release, record_release,

@@ -6,6 +6,7 @@ mod archives;
 mod away;
 mod command;
 mod enrolment;
+mod kubeconfigs;
 mod names;
 mod preflights;
 mod raw;
@@ -98,6 +99,7 @@ pub(super) fn report(id: &str, at: &CommitId, state: RolloutState, ready: u32) -
             machine("peu01-mp-0-old", "Deleting", MachineAge::Old),
         ],
         machines_left_out: 0,
+        kubeconfig: None,
         names: vec![],
     }
 }

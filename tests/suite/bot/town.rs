@@ -189,7 +189,8 @@ impl Bot {
             limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
         };
         let agents = Arc::new(Agents::open(parts).await.unwrap());
-        let reporter = RolloutReporter::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE);
+        let reporter = RolloutReporter::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE)
+            .at("https://capstan.example".parse().ok());
         let mut bot = Self {
             ports,
             database,

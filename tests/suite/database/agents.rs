@@ -100,6 +100,7 @@ fn report(number: u32, state: RolloutState) -> RolloutReport {
         ready: 1,
         machines: vec![],
         machines_left_out: 0,
+        kubeconfig: None,
         names: vec![],
     }
 }

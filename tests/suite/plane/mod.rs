@@ -59,6 +59,15 @@ struct Keeper {
 impl Plane {
     /// Starts one; `None`, said aloud, where it was never built.
     pub(crate) fn start(parts: Parts) -> Option<Self> {
+        Self::start_with(parts, &[])
+    }
+
+    /// The same; certificates that it signs are valid for so long at most: `8m15s`.
+    pub(crate) fn start_signing(parts: Parts, lifetime: &str) -> Option<Self> {
+        Self::start_with(parts, &["--signing-duration", lifetime])
+    }
+
+    fn start_with(parts: Parts, arguments: &[&str]) -> Option<Self> {
         let Some(programs) = programs() else {
             println!(
                 "SKIPPED: no management cluster is built (`make plane` builds one where Go 1.26 is): nothing is tried on a real API server"
@@ -66,7 +75,7 @@ impl Plane {
             return None;
         };
         let mut command = Command::new(script("up"));
-        command.arg("--hold").arg("--bin").arg(&programs);
+        command.arg("--hold").arg("--bin").arg(&programs).args(arguments);
         match parts {
             Parts::Kubernetes => drop(command.arg("--kube-only")),
             Parts::Kinds => drop(command.arg("--crds-only")),

@@ -19,6 +19,8 @@ mod keystone;
 mod looping;
 mod machines;
 mod moving;
+mod owners;
+mod owners_town;
 mod owning;
 mod passes;
 mod preflight;

@@ -26,7 +26,7 @@ use super::world::{World, id};
 /// Workload clusters by the text of their kubeconfigs.
 #[derive(Default)]
 pub(crate) struct FakeWorkloads {
-    clusters: Mutex<BTreeMap<String, Arc<FakeCluster>>>,
+    pub(super) clusters: Mutex<BTreeMap<String, Arc<FakeCluster>>>,
     pub(crate) opened: Mutex<usize>,
 }
 
@@ -358,8 +358,12 @@ fn check(world: &World) -> String {
     let last = reports.last().unwrap();
     let report = rollout_report(last, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
     let progress = Progress::waiting(report.observed_at).after(None, &report).unwrap();
-    let subject =
-        RolloutSubject { cluster: id("gauss/peu01"), management_cluster: "mc-eu".to_owned(), progress };
+    let subject = RolloutSubject {
+        cluster: id("gauss/peu01"),
+        management_cluster: "mc-eu".to_owned(),
+        progress,
+        files_url: None,
+    };
     let commit = CommitId::parse(&world.commit()).unwrap();
     let check = rollout_check(&[subject], &commit, "https://github.com/acme/gitops");
     let annotations = check.annotations.iter().map(|annotation| {

@@ -11,8 +11,8 @@ use capstan::app::ports::{Clock, Fence, ServiceAccount};
 use capstan::app::providers;
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
-    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, Preflight, PreflightAnswer,
-    SourceTree, TrialFailed, TrialRenders, Work,
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, OwnersFile, Preflight,
+    PreflightAnswer, SourceTree, TrialFailed, TrialRenders, Work,
 };
 use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
 use capstan::app::reconcile::resources::{
@@ -22,7 +22,7 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, Ports,
+    CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, OwnersKeys, Ports,
     ReconcileOutcome, ReconcileRequest, Trial, Underway, Workloads, reconcile,
 };
 use capstan_live::applying::Inventory;
@@ -46,7 +46,7 @@ pub(crate) struct World {
     pub(crate) status_store: Arc<FakeStatusStore>,
     pub(crate) bot: FakeBot,
     pub(crate) fleet: Mutex<FleetRecord>,
-    clock: Arc<TestClock>,
+    pub(super) clock: Arc<TestClock>,
     kinds: Arc<Kinds>,
     dry_run_cache: Arc<DryRunCache>,
     /// What cannot be rendered.
@@ -67,6 +67,7 @@ pub(crate) struct World {
     pub(crate) workloads: Arc<FakeWorkloads>,
     known_workloads: Arc<Workloads>,
     pub(crate) cloud_credentials: Arc<CloudCredentials>,
+    pub(crate) owners_keys: Arc<OwnersKeys>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -78,6 +79,8 @@ pub(crate) struct FakeBot {
     pub(crate) reports: Mutex<Vec<ClusterReport>>,
     pub(crate) elsewhere: Mutex<Option<String>>,
     pub(crate) is_away: Mutex<bool>,
+    /// Files for owners, in the order in which they came; `None` is one that was taken back.
+    pub(crate) keys: Mutex<Vec<Option<OwnersFile>>>,
 }
 
 pub(super) struct TestClock(pub(super) AtomicI64);
@@ -113,11 +116,31 @@ impl Bot for FakeBot {
         }
         Ok(())
     }
+    async fn publish_key(&self, file: &OwnersFile) -> Result<(), BotError> {
+        self.take_key(Some(file.clone()))
+    }
+    async fn withdraw_key(&self, _cluster: &ClusterId) -> Result<(), BotError> {
+        self.take_key(None)
+    }
     async fn recorded_elsewhere(&self, _cluster: &ClusterId) -> Result<Option<String>, BotError> {
         if *self.is_away.lock().unwrap() {
             return Err(BotError::Away { url: "https://bot".into(), reason: "no answer".into() });
         }
         Ok(self.elsewhere.lock().unwrap().clone())
+    }
+}
+
+impl FakeBot {
+    /// As the port says: what it has is not sent again.
+    fn take_key(&self, file: Option<OwnersFile>) -> Result<(), BotError> {
+        if *self.is_away.lock().unwrap() {
+            return Err(BotError::Away { url: "https://bot".into(), reason: "no answer".into() });
+        }
+        let mut keys = self.keys.lock().unwrap();
+        if keys.last() != Some(&file) {
+            keys.push(file);
+        }
+        Ok(())
     }
 }
 
@@ -165,6 +188,7 @@ impl World {
             known_workloads: Arc::new(Workloads::new(Arc::<FakeWorkloads>::clone(&workloads))),
             workloads,
             cloud_credentials: Arc::default(),
+            owners_keys: Arc::new(OwnersKeys::with_patience(Duration::from_millis(20))),
             underway: Arc::default(),
             clock,
             kinds: Arc::default(),
@@ -241,6 +265,7 @@ impl World {
             cloud_preflight: Arc::clone(&self.cloud_preflight),
             workloads: Arc::clone(&self.known_workloads),
             cloud_credentials: Arc::clone(&self.cloud_credentials),
+            owners_keys: Arc::clone(&self.owners_keys),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),

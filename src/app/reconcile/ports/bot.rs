@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_live::owners::Form;
 use capstan_live::rollout::observed::Verdict;
 use capstan_live::services::Summary;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
+use capstan_plan::settings::PublishedAt;
 use capstan_plan::templates::TemplateNames;
 
 use crate::app::reconcile::reason::Reason;
-use crate::app::reconcile::resources::Phase;
+use crate::app::reconcile::resources::{KeyRecipient, Phase};
 
 /// A commit that the bot wants judged before it is merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,10 +100,31 @@ pub struct ClusterReport {
     pub services: Option<Summary>,
     /// How the machines stand; `None` where it was not judged.
     pub verdict: Option<Verdict>,
+    /// What its owners can have a key in, without the file's content; `None` where they can have none.
+    pub owners_file: Option<OwnersFile>,
     /// The live names of templates.
     pub names: TemplateNames,
     /// When it was found out, RFC 3339.
     pub at: jiff::Timestamp,
+}
+
+/// A file that the owners of a cluster can open, or, where it holds no secret, anybody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnersFile {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// What it is.
+    pub form: Form,
+    /// The file: encrypted, or without any secret.
+    pub content: Vec<u8>,
+    /// Its SHA-256 in lowercase hex digits.
+    pub sha256: String,
+    /// Whom it was encrypted to.
+    pub recipients: Vec<KeyRecipient>,
+    /// When what is in it ends.
+    pub expires_at: Option<jiff::Timestamp>,
+    /// Where it is to be found.
+    pub publish: PublishedAt,
 }
 
 /// What a reconciler became by enrolling.
@@ -156,6 +179,14 @@ pub trait Bot: Send + Sync {
     /// says of its cluster what the last one said (whatever the time and the commit that was tried) is no
     /// news, and costs nothing.
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError>;
+    /// Has a file for a cluster's owners published. Nothing is sent of one that the bot has.
+    async fn publish_key(&self, _file: &OwnersFile) -> Result<(), BotError> {
+        Ok(())
+    }
+    /// Has none published of a cluster any more; likewise.
+    async fn withdraw_key(&self, _cluster: &ClusterId) -> Result<(), BotError> {
+        Ok(())
+    }
     /// The name of another management cluster that the bot heard of this cluster from earlier.
     async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError>;
     /// What this reconciler became since this was asked last; `None` where it has not enrolled since.

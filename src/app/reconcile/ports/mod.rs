@@ -13,8 +13,8 @@ mod status_store;
 mod trial_renders;
 
 pub use bot::{
-    Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict,
-    Work,
+    Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, OwnersFile, Preflight, PreflightAnswer,
+    PreflightVerdict, Work,
 };
 pub use notes::Notes;
 pub use source::{SourceError, SourceTree, TreeSource};

@@ -42,6 +42,8 @@ pub enum ConditionType {
     Reconciling,
     /// The Secrets with the cluster's own credentials of its cloud hold valid ones.
     CredentialsPublished,
+    /// The owners of the cluster can have a key of it that is valid.
+    OwnersKeyPublished,
     /// The source was read in the last reconciliation (of a Fleet).
     SourceReady,
     /// The cloud gives what the cluster asks of it, as far as Cluster API and the infrastructure provider tell.

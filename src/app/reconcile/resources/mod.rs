@@ -5,11 +5,13 @@
 
 mod cloud_credentials;
 mod condition;
+mod owners_key;
 mod spec;
 mod status;
 
 pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret};
 pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
+pub use owners_key::{KeyFile, KeyRecipient, OwnersKeyStatus};
 pub use spec::{
     Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,
 };

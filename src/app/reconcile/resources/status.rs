@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cloud_credentials::CloudCredentialsStatus;
 use super::condition::{Conditions, whole_second};
+use super::owners_key::OwnersKeyStatus;
 
 /// How many machines stand in a status.
 const MACHINES: usize = 100;
@@ -57,6 +58,9 @@ pub struct ManagedClusterStatus {
     /// The credentials that were made for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_credentials: Option<CloudCredentialsStatus>,
+    /// The key that its owners were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owners_key: Option<OwnersKeyStatus>,
     /// How the machines stand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout: Option<RolloutStatus>,

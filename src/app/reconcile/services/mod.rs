@@ -25,3 +25,4 @@ mod workloads;
 
 pub(super) use telling::{ServicesFound, conditions, hindrance, notes};
 pub use workloads::Workloads;
+pub(super) use workloads::{is_of_cluster, problem_of};

@@ -55,9 +55,9 @@ struct Away {
 
 /// A workload cluster.
 #[derive(Clone)]
-pub(super) struct Workload {
+pub(in crate::app::reconcile) struct Workload {
     /// Behind the bound on requests to it.
-    pub(super) live: Gate,
+    pub(in crate::app::reconcile) live: Gate,
     /// What was tried there and needs no second try.
     pub(super) tried: Arc<DryRunCache>,
 }
@@ -73,7 +73,7 @@ impl Workloads {
     ///
     /// # Errors
     /// The management cluster does not answer.
-    pub(super) async fn open(
+    pub(in crate::app::reconcile) async fn open(
         &self,
         cluster: &ObjectId,
         management: &Gate,
@@ -128,7 +128,7 @@ impl Workloads {
     }
 
     /// The cluster did not answer: it is left alone for a while.
-    pub(super) fn away(&self, cluster: &ObjectId, problem: &Problem, now: Timestamp) {
+    pub(in crate::app::reconcile) fn away(&self, cluster: &ObjectId, problem: &Problem, now: Timestamp) {
         if let Some(known) = self.known().get_mut(cluster) {
             let times = known.away.as_ref().map_or(0, |away| away.times).saturating_add(1);
             let doubled = FIRST_PAUSE.saturating_mul(1 << times.saturating_sub(1).min(16));
@@ -138,7 +138,7 @@ impl Workloads {
     }
 
     /// The cluster has answered.
-    pub(super) fn answered(&self, cluster: &ObjectId) {
+    pub(in crate::app::reconcile) fn answered(&self, cluster: &ObjectId) {
         if let Some(known) = self.known().get_mut(cluster) {
             known.away = None;
         }
@@ -156,7 +156,7 @@ impl Workloads {
 
 /// What an answer of a workload cluster means for a service; `None` where this process leads no more, which is nobody's
 /// fault there.
-pub(super) fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option<Problem> {
+pub(in crate::app::reconcile) fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option<Problem> {
     let problem = match error {
         LiveError::NotLeading { .. } => return None,
         LiveError::Unreachable { reason, .. } => {
@@ -179,6 +179,6 @@ pub(super) fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option
 }
 
 /// Whether a problem is one of the cluster, and so all its services'.
-pub(super) const fn is_of_cluster(problem: &Problem) -> bool {
+pub(in crate::app::reconcile) const fn is_of_cluster(problem: &Problem) -> bool {
     matches!(problem.cause, Cause::WorkloadUnreachable | Cause::WorkloadCertificate)
 }

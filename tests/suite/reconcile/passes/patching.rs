@@ -41,7 +41,7 @@ pub(crate) fn patch(
             }
             continue;
         }
-        assert_eq!(path.starts_with("/status"), part == ObjectPart::Status, "{path} of {object}");
+        assert_eq!(path.starts_with("/status"), part != ObjectPart::Whole, "{path} of {object}");
         let (parent, name) = path.rsplit_once('/').unwrap();
         let name = name.replace("~1", "/");
         let parent = after.pointer_mut(parent).and_then(Value::as_object_mut).unwrap();

@@ -1,0 +1,92 @@
+//! Who the owners of a cluster are, and what they are to have.
+
+use std::sync::Arc;
+
+use capstan_live::owners::{Endpoint, Form, Wanted};
+use capstan_model::digest::digest;
+use capstan_model::ids::ClusterId;
+use capstan_plan::settings::{Access, OwnersCredentials, Recipient};
+use serde_json::json;
+
+use super::sealed;
+use crate::app::generator::Refused;
+use crate::app::reconcile::blocking::where_blocking_is_allowed;
+use crate::app::reconcile::resources::KeyRecipient;
+use crate::app::reconcile::revision::Revision;
+
+/// Raised where files have to be made anew although nothing in Git or in the cluster changes.
+const EDITION: &str = "1";
+
+/// What a cluster's `capstan.yaml` says of its owners.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    /// Those whom something can be encrypted to, by their names.
+    pub(super) owners: Vec<(KeyRecipient, Recipient)>,
+    /// Why nothing can be encrypted to the others: a sentence each.
+    pub(super) unusable: Vec<String>,
+    /// What they are given.
+    pub(super) access: Access,
+}
+
+impl Asked {
+    pub(super) async fn read(revision: &Revision, id: &ClusterId) -> Result<Self, Refused> {
+        let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
+        where_blocking_is_allowed(move || {
+            let (owners, access) = tree.owners(&of)?;
+            let mut asked = Self { access, ..Self::default() };
+            for owner in owners {
+                let name = owner.name.to_string();
+                match Recipient::parse(&owner.key) {
+                    Ok(recipient) if !sealed::is_broken(&recipient) => {
+                        let fingerprint = recipient.fingerprint().to_owned();
+                        asked.owners.push((KeyRecipient { name, fingerprint }, recipient));
+                    }
+                    Ok(_) => asked.unusable.push(format!("`{name}`: its key is broken")),
+                    Err(why) => asked.unusable.push(format!("`{name}`: {why}")),
+                }
+            }
+            Ok(asked)
+        })
+        .await
+    }
+
+    /// What they are given; `None` without owners.
+    pub(super) fn form(&self) -> Option<Form> {
+        if self.access.oidc.is_some() {
+            return Some(Form::Login);
+        }
+        (!self.owners.is_empty()).then_some(match self.access.credentials {
+            OwnersCredentials::Certificate => Form::Certificate,
+            OwnersCredentials::Admin => Form::Admin,
+        })
+    }
+
+    /// What they are to have, of the cluster that a kubeconfig of Cluster API is for.
+    pub(super) fn wanted(&self, cluster: &str, endpoint: &Endpoint, kubeconfig: &str) -> Option<Wanted> {
+        let form = self.form()?;
+        let mut keys: Vec<&str> = self.recipients().map(Recipient::key).collect();
+        keys.sort_unstable();
+        let of_form = match form {
+            Form::Certificate => json!(self.access.lifetime_days),
+            // It is made anew by Cluster API, and then given anew.
+            Form::Admin => json!(digest(&[kubeconfig])),
+            Form::Login => json!(self.access.oidc),
+        };
+        let place = json!([endpoint.server, endpoint.authority, endpoint.tls_server_name]);
+        let input = json!([EDITION, form, cluster, place, keys, of_form]).to_string();
+        let fingerprints = self.recipients().map(|recipient| recipient.fingerprint().to_owned());
+        Some(Wanted { form, recipients: fingerprints.collect(), input: digest(&[&input]) })
+    }
+
+    /// Whom it is encrypted to; nobody where it needs no encryption.
+    pub(super) fn recipients(&self) -> impl Iterator<Item = &Recipient> {
+        let is_secret = self.access.oidc.is_none();
+        self.owners.iter().filter(move |_| is_secret).map(|(_, recipient)| recipient)
+    }
+
+    /// The same, by name.
+    pub(super) fn named(&self) -> Vec<KeyRecipient> {
+        let is_secret = self.access.oidc.is_none();
+        self.owners.iter().filter(|_| is_secret).map(|(named, _)| named.clone()).collect()
+    }
+}

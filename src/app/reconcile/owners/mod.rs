@@ -1,0 +1,38 @@
+//! The key of a cluster that its owners alone can open: made inside of the cluster, encrypted here, told to the bot.
+//!
+//! *Expected flow* of one look at one cluster ([`pass`]): who the owners are ([`asked`]); the cluster's API is opened by the
+//! kubeconfig that Cluster API wrote, and the binding there and the Secret here are read; then the domain decides step by
+//! step ([`capstan_live::owners`]), and each step is performed and everything looked at again ([`life`]); what the Secret
+//! holds is told to the bot, to which nothing is sent that it has already.
+//!
+//! *Guarantees*: the domain's. A private key is made in memory and leaves it encrypted alone ([`certificate`], [`sealed`]):
+//! no byte of it stands in a log line, message, status, request to an API server, or in what the bot is sent. The Secret is
+//! written before the bot is told, and so outlives both. A look that finds nothing to do writes nothing, there nor here.
+//!
+//! *Caveat*: who can write the Secret can put a file of their own there, encrypted to the same owners. The check says the
+//! SHA-256 of what Capstan made.
+//!
+//! | file | |
+//! |---|---|
+//! | `asked` | who the owners of a cluster are, and what they are to have |
+//! | `certificate` | a private key, the request for its certificate, and what came back |
+//! | `sealed` | encryption |
+//! | `secret` | the Secret that the file lies in |
+//! | `memory` | clusters whose signer did not answer |
+//! | `life` | facts, decision, effect |
+//! | `told` | condition, status, report |
+//! | `trouble` | why there is no key |
+//! | `pass` | a cluster's turn |
+
+mod asked;
+mod certificate;
+mod life;
+mod memory;
+mod pass;
+mod sealed;
+mod secret;
+mod told;
+mod trouble;
+
+pub use memory::OwnersKeys;
+pub(super) use secret::bears_mark;

@@ -1,0 +1,34 @@
+//! The pull request that brings the key of a cluster's owners into Git.
+
+use super::markdown::code;
+use capstan_live::agent::{Kubeconfig, KubeconfigForm};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::RepoPath;
+
+/// The title.
+pub fn kubeconfig_title(cluster: &ClusterId) -> String {
+    format!("Key of {cluster} for its owners")
+}
+
+/// The whole body. It holds the SHA-256, by which it is known again what was declined.
+pub fn kubeconfig_body(cluster: &ClusterId, said: &Kubeconfig, path: &RepoPath) -> String {
+    let what = match said.form {
+        KubeconfigForm::Age => {
+            "is a key of the cluster, encrypted to its owners: `age -d` opens it to them alone"
+        }
+        KubeconfigForm::Plain => "says how to log in, and holds no secret",
+    };
+    let until = said.expires_at.map(|at| format!(" It is valid until {}.", super::rollout::minute(at)));
+    let owners: String = said
+        .recipients
+        .iter()
+        .map(|one| format!("- {}: {}\n", code(one.name.as_str(), 253), code(one.fingerprint.as_str(), 100)))
+        .collect();
+    format!(
+        "{} {what}.{}\n\nCluster {}, SHA-256 `{}`.\n\n{owners}\nWhat stands in Git stays for ever: whoever leaves keeps the file, and the cluster refuses what is in it.\n",
+        code(&path.to_string(), 500),
+        until.unwrap_or_default(),
+        code(cluster.as_str(), 300),
+        said.sha256
+    )
+}

@@ -1,0 +1,205 @@
+//! Keys of clusters' owners at the bot: sent by reconcilers, fetched by whoever knows where, brought into Git where that is
+//! wanted, and never taken in the open.
+
+use std::sync::Arc;
+
+use capstan::agent_client::BotSource;
+use capstan::app::ports::Enrolment as _;
+use capstan::app::reconcile::ports::{Bot as _, OwnersFile};
+use capstan::app::reconcile::resources::KeyRecipient;
+use capstan_forge::MergeMethod;
+use capstan_live::agent::{KubeconfigForm, RolloutReport, RolloutState};
+use capstan_live::owners::Form;
+use capstan_model::digest::sha256;
+use capstan_plan::settings::PublishedAt;
+use reqwest::header::{ETAG, IF_NONE_MATCH};
+
+use super::raw::Raw;
+use super::{EU, client, cluster, commit, delivered, each_engine, enrolled, report};
+use crate::bot::sample;
+use crate::bot::town::{REPOSITORY, Town};
+
+const DAY: i64 = 86_400;
+
+/// What a reconciler sends; to the bot it is letters, but for how it begins.
+fn file(id: &str, letters: &str, publish: PublishedAt) -> OwnersFile {
+    let content =
+        format!("-----BEGIN AGE ENCRYPTED FILE-----\n{letters}\n-----END AGE ENCRYPTED FILE-----\n")
+            .into_bytes();
+    OwnersFile {
+        cluster: cluster(id),
+        form: Form::Certificate,
+        sha256: sha256(&content),
+        content,
+        recipients: vec![KeyRecipient { name: "ada".to_owned(), fingerprint: "SHA256:Wb".to_owned() }],
+        expires_at: Some(jiff::Timestamp::now() + jiff::SignedDuration::from_hours(30 * 24)),
+        publish,
+    }
+}
+
+fn address(town: &Town, below: &str) -> String {
+    format!("{}/clusters/{REPOSITORY}/{below}", town.bot_url())
+}
+
+async fn status(address: &str) -> u16 {
+    reqwest::get(address).await.unwrap().status().as_u16()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
+    each_engine(&["gauss/peu01"], async |mut town, url| {
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let bot = BotSource(Arc::clone(&agent));
+        let key = address(&town, "gauss/peu01/kubeconfig.age");
+        assert_eq!(status(&key).await, 404);
+        let first = file("gauss/peu01", "Zmlyc3Q=", PublishedAt::Bot);
+        bot.publish_key(&first).await.unwrap();
+        let got = reqwest::get(&key).await.unwrap();
+        assert_eq!(got.status(), 200);
+        let tag = got.headers()[ETAG].to_str().unwrap().to_owned();
+        assert_eq!(tag, format!("\"{}\"", first.sha256));
+        assert_eq!(got.headers()["capstan-sha256"], first.sha256.as_str());
+        assert_eq!(got.headers()["content-disposition"], "attachment; filename=\"kubeconfig.age\"");
+        assert_eq!(got.bytes().await.unwrap(), first.content);
+        let http = reqwest::Client::new();
+        let again = http.get(&key).header(IF_NONE_MATCH, &tag).send().await.unwrap();
+        assert_eq!((again.status().as_u16(), again.bytes().await.unwrap().len()), (304, 0));
+        assert_eq!(http.delete(&key).send().await.unwrap().status(), 405);
+        for other in
+            ["gauss/peu01/kubeconfig", "gauss/peu02/kubeconfig.age", "kubeconfig.age", "gauss/peu01", ""]
+        {
+            assert_eq!(status(&address(&town, other)).await, 404, "{other}");
+        }
+        assert_eq!(status(&format!("{}/clusters", town.bot_url())).await, 404, "nothing is listed");
+
+        // The same again costs no request, also of a reconciler that begins anew; a newer one takes its place.
+        town.go_away().await;
+        drop((bot, agent));
+        let bot = BotSource(client(&town, EU, state.path(), None));
+        bot.publish_key(&first).await.unwrap();
+        let second = file("gauss/peu01", "c2Vjb25k", PublishedAt::Bot);
+        assert!(bot.publish_key(&second).await.is_err(), "the bot is away");
+        town.come_back().await;
+        bot.publish_key(&second).await.unwrap();
+        let changed = http.get(&key).header(IF_NONE_MATCH, &tag).send().await.unwrap();
+        assert_eq!(changed.bytes().await.unwrap(), second.content);
+
+        // It outlives the bot's process, and ends with what is in it.
+        town.restart(Some(&url)).await;
+        let key = address(&town, "gauss/peu01/kubeconfig.age");
+        assert_eq!(status(&key).await, 200);
+        town.pass(31 * DAY);
+        assert_eq!(status(&key).await, 404);
+        town.pass(-31 * DAY);
+        bot.withdraw_key(&cluster("gauss/peu01")).await.unwrap();
+        assert_eq!(status(&key).await, 404);
+        // What somebody sent who is believed no more goes with the rest.
+        bot.publish_key(&first).await.unwrap();
+        assert_eq!(status(&key).await, 200);
+        let agents = town.database().agents().await.unwrap();
+        town.database().revoke(&agents[0].id, "ada").await.unwrap();
+        assert_eq!(status(&key).await, 404);
+        town.done();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_taken_that_is_not_encrypted_or_not_ones_own() {
+    let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
+    let raw = Raw::enrolled(&town).await;
+    let post = async |id: &str, form: &str, bytes: &[u8], sha: &str| {
+        use base64::Engine as _;
+        let content = base64::engine::general_purpose::STANDARD.encode(bytes);
+        let body = serde_json::json!({"repository": REPOSITORY, "cluster": id,
+            "file": {"said": {"form": form, "sha256": sha}, "content": content}});
+        let token = raw.sign(&raw.claims());
+        raw.post("kubeconfigs", Some(&token), body.to_string()).await
+    };
+    let plain = b"{\"users\": [{\"user\": {\"client-key-data\": \"S0VZ\"}}]}";
+    for form in ["age", "plain"] {
+        let came = post("gauss/peu01", form, plain, &sha256(plain)).await;
+        came.refuses(400, "The request cannot be taken");
+    }
+    let sealed = b"-----BEGIN AGE ENCRYPTED FILE-----\n";
+    post("gauss/peu01", "age", sealed, &sha256("other")).await.refuses(400, "The request cannot be taken");
+    let came = post("euler/x", "age", sealed, &sha256(sealed)).await;
+    came.refuses(404, "There is nothing here for this agent");
+    let large = vec![b'A'; 200 << 10];
+    post("gauss/peu01", "age", &large, &sha256(&large)).await.refuses(400, "The request cannot be read");
+    assert_eq!(post("gauss/peu01", "age", sealed, &sha256(sealed)).await.status, 204);
+    assert_eq!(status(&address(&town, "gauss/peu01/kubeconfig.age")).await, 200);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_says_where_the_key_is() {
+    let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let number = town.open("ada", "more", &[sample::machine_pool("gauss/peu01", "v1.21.4", 5)]);
+    town.settle().await;
+    town.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    let merge = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
+    let key = file("gauss/peu01", "Zmlyc3Q=", PublishedAt::Bot);
+    BotSource(Arc::clone(&agent)).publish_key(&key).await.unwrap();
+    let said = serde_json::json!({"form": "age", "sha256": key.sha256, "expires_at": key.expires_at,
+        "recipients": [{"name": "ada", "fingerprint": "SHA256:Wb"}]});
+    let done = RolloutReport {
+        kubeconfig: Some(serde_json::from_value(said).unwrap()),
+        ..report("gauss/peu01", &commit(&merge), RolloutState::Done, 2)
+    };
+    assert_eq!(done.kubeconfig.as_ref().unwrap().form, KubeconfigForm::Age);
+    agent.report(done).await.unwrap();
+    delivered(&agent).await;
+    town.report_rollouts().await;
+    let check = town.check_named("capstan/rollout", number).unwrap();
+    let link = format!("https://capstan.example/clusters/{REPOSITORY}/gauss/peu01/kubeconfig.age");
+    for told in [link.as_str(), &key.sha256, "- `ada`: `SHA256:Wb`"] {
+        assert!(check.summary.contains(told), "{told}: {}", check.summary);
+    }
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_to_stand_in_git_comes_by_a_pull_request() {
+    let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let bot = BotSource(enrolled(&town, EU, state.path()).await);
+    let first = file("gauss/peu01", "Zmlyc3Q=", PublishedAt::Git);
+    bot.publish_key(&first).await.unwrap();
+    town.settle().await;
+    let is_it = |pull: &capstan_forge::PullView| pull.head_branch == "capstan/kubeconfig/gauss/peu01";
+    let pull = town.open_pulls().into_iter().find(is_it).unwrap();
+    assert_eq!(pull.title, "Key of gauss/peu01 for its owners");
+    assert!(pull.body.contains(&first.sha256), "{}", pull.body);
+    let there = |revision: &str| town.file(revision, "gauss/peu01/credentials/kubeconfig.age");
+    assert_eq!(there(&pull.head_branch).as_bytes(), first.content);
+
+    // A newer one comes into the same pull request; once merged there is nothing to do.
+    let second = file("gauss/peu01", "c2Vjb25k", PublishedAt::Git);
+    bot.publish_key(&second).await.unwrap();
+    town.settle().await;
+    assert_eq!(there(&pull.head_branch).as_bytes(), second.content);
+    assert!(town.pull(pull.number).body.contains(&second.sha256));
+    town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    assert_eq!(there("main").as_bytes(), second.content);
+    assert_eq!(town.open_pulls().into_iter().filter(is_it).count(), 0);
+
+    // What somebody closed is not offered again; what comes after it is.
+    let third = file("gauss/peu01", "dGhpcmQ=", PublishedAt::Git);
+    bot.publish_key(&third).await.unwrap();
+    town.settle().await;
+    let pull = town.open_pulls().into_iter().find(is_it).unwrap();
+    town.forge.close(REPOSITORY, pull.number, "ada").unwrap();
+    town.settle().await;
+    assert_eq!(town.open_pulls().into_iter().filter(is_it).count(), 0);
+    let other = file("gauss/peu02", "b3RoZXI=", PublishedAt::Git);
+    bot.publish_key(&other).await.unwrap();
+    town.settle().await;
+    assert_eq!(town.open_pulls().len(), 0, "of no cluster of this repository");
+    town.done();
+}
