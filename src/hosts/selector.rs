@@ -95,6 +95,11 @@ impl HostDeployPolicy {
         }
     }
 
+    /// Whether the labels of namespaces count.
+    pub const fn reads_labels(&self) -> bool {
+        !self.has_labels.is_empty()
+    }
+
     /// Whether a namespace with these labels may take them. Each of the three ways admits by itself; one that says nothing
     /// admits nobody, nor does a pattern that is none.
     pub fn admits(&self, namespace: &str, labels: &Labels) -> bool {

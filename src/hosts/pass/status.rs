@@ -1,7 +1,7 @@
 //! How a SIPCluster stands, in conditions.
 
 use super::services::Services;
-use super::{Facts, labelled};
+use super::{Facts, Trouble, labelled};
 use crate::choice::Choice;
 use crate::cluster::{Condition, Endpoints, SipCluster, Status};
 use crate::host::Host;
@@ -64,6 +64,9 @@ impl Standing<'_> {
 
     fn services(&self) -> Verdict {
         let Services { waits, warnings, .. } = self.services;
+        if let Some((Trouble::Services, told)) = self.facts.trouble {
+            return (false, "InfraServiceFailure", lines(&[&[told.to_owned()], waits]));
+        }
         if waits.is_empty() {
             let told =
                 if warnings.is_empty() { "services are as wished".to_owned() } else { lines(&[warnings]) };
@@ -73,6 +76,9 @@ impl Standing<'_> {
     }
 
     fn labelled(&self) -> Verdict {
+        if let Some((Trouble::Labels, told)) = self.facts.trouble {
+            return (false, "UnableToApplyLabels", told.to_owned());
+        }
         let had: Vec<&Host> = labelled(self.cluster, self.facts).collect();
         let is_labelled = |uid: &str| had.iter().any(|host| host.metadata.uid == uid);
         let lacking = self.choice.hosts.iter().filter(|one| !is_labelled(&one.uid)).count();

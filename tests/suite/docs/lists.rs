@@ -75,6 +75,7 @@ fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
         "src/app/reconcile",
         "src/controllers",
+        "src/hosts/pass/status.rs",
         "src/live/cloud/names.rs",
         "src/live/cloud/shared.rs",
         "src/live/cloud/verdict.rs",

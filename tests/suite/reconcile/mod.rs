@@ -13,6 +13,8 @@ mod doubting;
 mod dying;
 mod fake;
 mod fencing;
+mod hosts;
+mod hosts_preflight;
 mod judging;
 mod keystone;
 mod looping;
