@@ -171,7 +171,7 @@ fn drift(town: &Town<'_>, cluster: &Sample) {
 /// What can be done while everything goes on.
 pub(super) fn invite(town: &Town) {
     let kubeconfig = town.ground.plane.admin_kubeconfig();
-    heading(7, "Now you: all of this goes on until Ctrl-C");
+    heading(12, "Now you: all of this goes on until Ctrl-C");
     say(&format!(
         "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A",
         town.forge.url(),
@@ -230,11 +230,11 @@ fn plain(text: &str) -> String {
     text.replace("**", "").replace("<br>", " ").replace(['`', '\\', '\u{200b}'], "").trim().to_owned()
 }
 
-fn heading(number: u32, text: &str) {
+pub(super) fn heading(number: u32, text: &str) {
     say(&format!("\n{number}. {text}"));
 }
 
 #[expect(clippy::print_stdout, reason = "a demo tells")]
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     println!("{text}");
 }

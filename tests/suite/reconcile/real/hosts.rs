@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::deploy::deployed;
 use crate::k8s::idle_rights;
 use crate::plane::audit::Request;
+use crate::plane::metal;
 use crate::plane::process::Process;
 use crate::plane::reconciler::{self, HOME};
 use crate::plane::{Parts, Plane, tail};
-use crate::real_cases::shared_data;
 
 const CUSTOMER: &str = "gauss";
 const HOSTS: usize = 30;
@@ -22,12 +22,6 @@ const TENANTS: usize = 10;
 const KILLS: usize = 20;
 /// The groups of the kinds that switch it on.
 const GROUPS: [&str; 2] = ["metal3.io", "airship.airshipit.org"];
-const DEFINITIONS: [&str; 3] = [
-    "crds/baremetal-operator/main-02aa5059e/config/base/crds/bases/metal3.io_baremetalhosts.yaml",
-    "crds/baremetal-operator/main-02aa5059e/config/base/crds/bases/metal3.io_hostdeploypolicies.yaml",
-    "crds/cluster-api-provider-metal3/main-2f6d76b88/config/crd/bases/infrastructure.cluster.x-k8s.io_metal3machinetemplates.yaml",
-];
-
 struct Town {
     plane: Plane,
     process: Process,
@@ -104,41 +98,12 @@ fn tenant(number: usize) -> Value {
                 {"image": "haproxy:2.6", "nodePort": port, "nodeInterfaceId": "oam", "replicas": 0}]}}})
 }
 
-fn hosts(plane: &Plane) {
-    let mut objects = Vec::new();
-    for number in 0..HOSTS {
-        let name = format!("bm-{number:02}");
-        let data = json!({"networks": [{"id": "oam", "ip_address": format!("10.0.0.{}", number + 1)}]});
-        objects.push(json!({
-            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
-            "metadata": {"name": name, "namespace": CUSTOMER, "labels": {"rack": format!("r{}", number % 3)}},
-            "spec": {"online": false, "bootMACAddress": format!("52:54:00:00:00:{number:02x}"),
-                "bmc": {"address": "redfish://192.0.2.1", "credentialsName": format!("{name}-bmc")},
-                "networkData": {"name": format!("{name}-net"), "namespace": CUSTOMER}}}));
-        for (suffix, key, text) in
-            [("net", "networkData", data.to_string()), ("bmc", "password", "never".to_owned())]
-        {
-            objects.push(json!({"apiVersion": "v1", "kind": "Secret",
-                "metadata": {"name": format!("{name}-{suffix}"), "namespace": CUSTOMER}, "stringData": {key: text}}));
-        }
-    }
-    plane.apply(&json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string());
-    let status = json!({"status": {"operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": false,
-        "provisioning": {"state": "available", "ID": "", "image": {"url": ""}}}});
-    let names: Vec<String> = (0..HOSTS).map(|number| format!("bm-{number:02}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let patch = ["patch", "baremetalhosts", "-n", CUSTOMER, "--subresource=status", "--type=merge", "-p"];
-    let patch = [&patch[..], &[&status.to_string()], &names].concat();
-    plane.kubectl(&patch);
-}
-
 /// Kinds come and go, ten tenants come at once, the process is killed twenty times meanwhile, somebody's hand changes what
 /// it made, tenants go: no host has two owners, nothing is left, no right is missing or idle, and no Secret of a management
 /// controller is read.
 #[test]
 fn hosts_are_given_and_taken_on_a_real_api_server() {
-    let definitions: Option<Vec<String>> = DEFINITIONS.iter().map(|path| shared_data(path)).collect();
-    let Some(definitions) = definitions else { return };
+    let Some(definitions) = metal::definitions() else { return };
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
     let seed: u64 = rand::random();
     eprintln!("seed {seed}");
@@ -158,21 +123,15 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     assert_eq!(strays, [""; 0], "the kinds are not served");
 
     // The kinds come, and everything with them.
-    definitions.iter().for_each(|definition| plane.apply(definition));
-    plane.kubectl(&["apply", "--server-side", "-k", &deployed("hosts").display().to_string()]);
-    plane.kubectl(&["apply", "-n", CUSTOMER, "-k", &deployed("hosts/applier").display().to_string()]);
-    let kinds = [
-        "crd/sipclusters.airship.airshipit.org",
-        "crd/baremetalhosts.metal3.io",
-        "crd/hostdeploypolicies.metal3.io",
-    ];
-    plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &kinds[..]].concat());
+    metal::install(plane, &definitions);
+    metal::prepare_namespace(plane, CUSTOMER);
     // Asks for the labels of namespaces; it lies elsewhere, and opens nothing that is there.
     plane.apply("{apiVersion: v1, kind: Namespace, metadata: {name: pool}}");
     plane.apply(
         "{apiVersion: metal3.io/v1alpha1, kind: HostDeployPolicy, metadata: {name: a, namespace: pool}, spec: {hostClaimNamespaces: {hasLabels: [{name: team}]}}}",
     );
-    hosts(plane);
+    let hosts = (0..HOSTS).map(|number| (CUSTOMER, format!("bm-{number:02}"), format!("r{}", number % 3)));
+    metal::add_hosts(plane, hosts);
     let served = Instant::now();
     let tenants: Vec<Value> = (0..TENANTS).map(tenant).collect();
     plane.apply(&json!({"apiVersion": "v1", "kind": "List", "items": tenants}).to_string());
@@ -231,12 +190,8 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     town.wait("it is well again", &all_ready);
 
     // Two go, of which a machine uses one; what an entry wished goes with the entry.
-    let machine = r#"{"spec":{"consumerRef":{"kind":"Metal3Machine","name":"m","namespace":"gauss"}}}"#;
     let used = owners.iter().find(|(_, owner)| *owner == "c1").unwrap().0;
-    let patch = |patch: &str| {
-        plane.kubectl(&["patch", "baremetalhost", used, "-n", CUSTOMER, "--type=merge", "-p", patch])
-    };
-    patch(machine);
+    metal::set_consumer(plane, CUSTOMER, used, Some("c1"));
     let no_services = r#"{"spec":{"services":{"loadBalancerControlPlane":[]}}}"#;
     plane.kubectl(&["patch", "sip", "c2", "-n", CUSTOMER, "--type=merge", "-p", no_services]);
     plane.kubectl(&["delete", "sip", "c0", "c1", "-n", CUSTOMER, "--wait=false"]);
@@ -248,7 +203,7 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
             ))
     });
     assert_eq!(town.owners().values().filter(|owner| *owner == "c1").count(), 3);
-    patch(r#"{"spec":{"consumerRef":null}}"#);
+    metal::set_consumer(plane, CUSTOMER, used, None);
     town.wait("it goes once nobody uses it", &|| !town.ready().contains_key("c1"));
     town.wait("nothing is left of them", &|| {
         let left = plane.kubectl(&[
