@@ -66,6 +66,7 @@
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
 //! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `app/ports/components.rs`, [`components`] (fetched) |
 //! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `app/reconcile/provider_sets.rs` |
+//! | which hosts a tenant cluster gets, and what stands before them | `hosts` decides, [`app::hosts`] acts, `controllers/hosts.rs` says when; before the merge, `app/reconcile/hosts_preflight.rs` |
 //! | the kinds of providers, as `deploy/` brings them | `k8s/crd/providers` |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |

@@ -13,7 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Tells it; nothing where Metal3's definitions are not at hand.
 pub(super) fn tell(plane: &Plane) {
-    let Some(definitions) = metal::definitions() else { return };
+    let Some(definitions) = metal::definitions() else {
+        return;
+    };
     heading(7, "Bare metal: Metal3's kinds come, with twelve hosts in three racks and two tenants");
     reconciler::prepare_namespace(plane, NAMESPACE);
     metal::install(plane, &definitions);
@@ -54,7 +56,9 @@ pub(super) fn tell(plane: &Plane) {
 
     heading(10, "Upgrades: with a spare host, and without");
     let blue: Vec<String> = room.hosts_of("blue").into_keys().collect();
-    let [spare, old @ ..] = blue.as_slice() else { return };
+    let [spare, old @ ..] = blue.as_slice() else {
+        return;
+    };
     old.iter().for_each(|host| metal::set_consumer(plane, NAMESPACE, host, Some("blue")));
     metal::set_consumer(plane, NAMESPACE, spare, Some("blue"));
     metal::set_consumer(plane, NAMESPACE, &old[0], None);
@@ -107,13 +111,12 @@ struct Room<'p> {
 }
 
 impl Room<'_> {
-    /// No pod runs here, so that the load balancer wishes none.
     fn wish(&self, name: &str, port: u16, nodes: Value) {
         let object = json!({
             "apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {"nodes": nodes, "services": {"loadBalancerControlPlane": [
-                {"image": "haproxy:2.6", "nodePort": port, "nodeInterfaceId": "oam", "replicas": 0}]}}});
+                {"image": "haproxy:2.6", "nodePort": port, "nodeInterfaceId": "oam"}]}}});
         self.plane.apply(&object.to_string());
     }
 
@@ -124,7 +127,9 @@ impl Room<'_> {
 
     /// Reason and message of its condition Ready, where that is of its present generation.
     fn ready(&self, name: &str) -> String {
-        let Some(object) = self.try_object(name) else { return String::new() };
+        let Some(object) = self.try_object(name) else {
+            return String::new();
+        };
         let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let ready = conditions.iter().find(|one| one["type"] == "Ready");
         let current = ready.filter(|ready| ready["observedGeneration"] == object["metadata"]["generation"]);
@@ -183,6 +188,7 @@ impl Room<'_> {
     fn until(&self, what: &str, done: impl Fn() -> bool) {
         let begun = Instant::now();
         while !done() {
+            metal::run_deployments(self.plane, NAMESPACE);
             assert!(
                 begun.elapsed() < PATIENCE,
                 "{what}: it does not come to that: {} {}",

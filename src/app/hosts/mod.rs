@@ -28,6 +28,7 @@ mod turn;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capstan_hosts::selector::HostDeployPolicy;
 use capstan_hosts::{cluster, host};
 use capstan_model::kinds::names;
 use tokio::sync::watch;
@@ -44,7 +45,6 @@ pub(super) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "ca
 /// The kinds of the objects of services: API version and kind.
 const SERVICE_KINDS: [(&str, &str); 4] =
     [("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "Secret"), ("v1", "ConfigMap")];
-const POLICY: &str = "HostDeployPolicy";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What a turn needs.
@@ -89,7 +89,7 @@ fn hosts() -> ApiKind {
 }
 
 fn policies() -> ApiKind {
-    ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), POLICY)
+    ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), HostDeployPolicy::KIND)
 }
 
 /// In the version that the API server prefers: what is read of them is the same in all.

@@ -105,7 +105,7 @@ struct Seen {
 async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<Seen, LiveError> {
     let list = |kind: ApiKind| async move { ports.live.list(&As::Reconciler, &kind, None, &[]).await };
     let (clusters, hosts) = (list(sip_clusters.clone()).await?, list(hosts.clone()).await?);
-    let policies = list(kind(host::GROUP, "HostDeployPolicy")).await?;
+    let policies = list(kind(host::GROUP, HostDeployPolicy::KIND)).await?;
     Ok(Seen {
         clusters: clusters.iter().filter_map(|object| SipCluster::read(object).ok()).collect(),
         hosts: hosts.iter().filter_map(|object| Host::read(object).ok()).collect(),
@@ -144,7 +144,7 @@ fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObjec
     let of_kind =
         |kind: &'static str| objects.iter().filter(is_there).filter(move |other| other.id.kind == kind);
     let mut reasons = Vec::new();
-    let mut owners: BTreeMap<String, Vec<(Owner, &RenderedObject)>> = BTreeMap::new();
+    let mut owners: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
     let mut told = Vec::new();
     for owner in objects.iter().filter(is_there) {
         let Some(by_kind) = role_of_owner(owner) else { continue };
@@ -170,12 +170,11 @@ fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObjec
             max_surge: most_surge(&owner.value, count).into(),
         };
         let role = role_of_template(&template.value).unwrap_or_else(|| by_kind.to_owned());
-        owners.entry(role).or_default().push((one, owner));
+        owners.entry(role).or_default().push(one);
     }
     for (role, owners) in owners {
         let Some(count) = wished.spec.nodes.get(&role).map(|role| role.count) else { continue };
-        let all: Vec<Owner> = owners.iter().map(|(owner, _)| owner.clone()).collect();
-        if let Some(message) = too_few_for_rollout(&role, count, &all) {
+        if let Some(message) = too_few_for_rollout(&role, count, &owners) {
             let at = FieldPath::of_keys(&["spec", "nodes", role.as_str(), "count"]);
             reasons.push(warning(Reason::of_object("HostsTooFewForRollout", &message, object, &at)));
         }

@@ -1,5 +1,7 @@
 //! How a SIPCluster stands, in conditions.
 
+use capstan_model::wording;
+
 use super::services::Services;
 use super::{Facts, Trouble, labelled};
 use crate::choice::Choice;
@@ -31,7 +33,11 @@ impl Standing<'_> {
                 (
                     true,
                     "ReconciliationSucceeded",
-                    format!("{} hosts, {} standby", choice.hosts.len(), standby(choice)),
+                    format!(
+                        "{}, {} standby",
+                        wording::count(choice.hosts.len(), "host", "hosts"),
+                        standby(choice)
+                    ),
                 )
             },
             |(_, verdict)| verdict.clone(),

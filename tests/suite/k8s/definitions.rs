@@ -31,8 +31,7 @@ pub(super) fn install(plane: &Plane) {
 
 #[test]
 fn deploy_holds_the_definition_of_sip_clusters() {
-    let output =
-        std::process::Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--hosts"]).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--hosts"]).output().unwrap();
     let held = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/hosts/crds.yaml");
     assert!(
         std::fs::read(held).unwrap_or_default() == output.stdout,

@@ -189,7 +189,7 @@ async fn a_host_that_somebody_else_took_meanwhile_is_left_and_another_is_chosen(
     town.live.state().makes_before_write = Some(taken);
     town.turn().await;
     assert_eq!(town.labelled("a"), ["bm-01"]);
-    assert_eq!(town.condition("a", "Ready"), "True ReconciliationSucceeded: 1 hosts, 0 standby");
+    assert_eq!(town.condition("a", "Ready"), "True ReconciliationSucceeded: 1 host, 0 standby");
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn what_somebody_else_made_under_a_services_name_stays_theirs_and_is_told(
     assert_eq!(town.labelled("a"), [""; 0]);
     town.live.remove("Service", "a-control-plane-30000");
     town.turn().await;
-    assert_eq!(town.condition("a", "Ready"), "True ReconciliationSucceeded: 1 hosts, 0 standby");
+    assert_eq!(town.condition("a", "Ready"), "True ReconciliationSucceeded: 1 host, 0 standby");
 }
 
 #[tokio::test]
