@@ -110,8 +110,7 @@ fn act(forge: &Forge) {
 }
 
 fn open(forge: &Forge) -> Vec<u64> {
-    let pulls = forge.pulls(REPOSITORY).unwrap();
-    pulls.into_iter().filter(|pull| pull.state == PullState::Open).map(|pull| pull.number).collect()
+    forge.open_pulls(REPOSITORY).unwrap().into_iter().map(|pull| pull.number).collect()
 }
 
 fn merged(forge: &Forge) -> usize {

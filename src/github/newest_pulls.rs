@@ -99,7 +99,7 @@ impl GitHub {
         let mut changed = Vec::new();
         for seen in seen {
             match self.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
-                Some(known) => found.push(known.body),
+                Some(known) => found.push(known.body()),
                 None => changed.push(seen),
             }
         }
@@ -111,8 +111,7 @@ impl GitHub {
                     continue;
                 };
                 let body: Arc<[u8]> = text.to_string().into_bytes().into();
-                let known =
-                    Remembered { etag: seen.updated_at.clone(), body: body.clone(), more: Some(false) };
+                let known = Remembered::new(seen.updated_at.clone(), &body, Some(false));
                 self.memory.remember(key(seen), known);
                 found.push(body);
             }
