@@ -318,9 +318,7 @@ impl State {
 
     /// What became of an object that was written for real: definitions bring kinds, and controllers do their part.
     pub(crate) fn written(&mut self, key: &Key) {
-        let Some(mut object) = self.objects.get(key).cloned() else {
-            return;
-        };
+        let Some(mut object) = self.objects.get(key).cloned() else { return };
         if key.1 == "CustomResourceDefinition" {
             let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             let scope = if text("/spec/scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced };
@@ -367,9 +365,7 @@ fn fields_of(value: &Value) -> Value {
 
 /// Takes out what was applied earlier and is not applied now.
 fn remove_dropped(object: &mut Value, earlier: &Value, now: &Value) {
-    let (Some(object), Some(earlier)) = (object.as_object_mut(), earlier.as_object()) else {
-        return;
-    };
+    let (Some(object), Some(earlier)) = (object.as_object_mut(), earlier.as_object()) else { return };
     for (key, was) in earlier {
         match now.get(key) {
             None => {
@@ -577,9 +573,7 @@ impl ManagementCluster for FakeCluster {
             let version = json!(state.counter.to_string());
             state.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = version;
         }
-        let Some(found) = state.objects.get(&key) else {
-            return Ok(Deleted::Absent);
-        };
+        let Some(found) = state.objects.get(&key) else { return Ok(Deleted::Absent) };
         if found["metadata"]["uid"] != only.uid {
             return Ok(Deleted::Replaced);
         }
