@@ -100,6 +100,12 @@
 //! it performs that one, behind the leader's fence, and looks again, until nothing is to be done or something has to be
 //! waited for; then each provider object says how it stands.
 //!
+//! # The walk of a host
+//!
+//! [`controllers`] hears that a SIPCluster, a host or an object of a service changed -> [`app::hosts`] reads again what is out
+//! of date and, one SIPCluster after the other, asks the heart for the next writes -> it performs them, as the service account
+//! of the tenant's namespace, until there is none: finalizer, choice, services, labels, status.
+//!
 //! # Words
 //!
 //! | word | meaning |

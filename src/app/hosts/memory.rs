@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_hosts::cluster::{Metadata, Named, SipCluster};
 use capstan_hosts::host::Host;
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{hosts, policies, sip_clusters, templates};
@@ -31,8 +32,10 @@ pub struct Memory {
     pub(super) authorities: BTreeMap<Named, String>,
     /// Machines, by namespace. Of one turn.
     pub(super) machines: BTreeMap<String, Vec<Value>>,
-    /// Secrets that were asked for in vain. Of one turn.
+    /// Secrets that were asked for in vain: nobody tells when they come, so they are asked for again after a while.
     pub(super) in_vain: BTreeSet<Named>,
+    /// Since when.
+    pub(super) in_vain_since: Option<Timestamp>,
     /// What cannot be read, as it was logged last.
     pub(super) unreadable: BTreeSet<String>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capstan_hosts::cluster::{Named, SipCluster};
 use capstan_hosts::pass::{Step, Trouble, next, standing};
 use futures_util::{StreamExt as _, stream};
+use jiff::SignedDuration;
 
 use super::facts::{self, Own};
 use super::memory::Memory;
@@ -16,6 +17,8 @@ use crate::app::ports::{LiveError, ManagementCluster as _};
 const AT_A_TIME: usize = 8;
 /// How often a SIPCluster is looked at again because others write, in one turn.
 const MOST_STALE: usize = 5;
+/// Secrets that are not there are not asked for more often.
+const ASKED_AGAIN: SignedDuration = SignedDuration::from_secs(20);
 /// More rounds of writes for one SIPCluster in one turn are none that come to an end.
 const MOST_ROUNDS: usize = 30;
 
@@ -42,7 +45,11 @@ pub async fn turn(
     let mut outcome = Outcome { is_served: is_served(ports).await?, ..Outcome::default() };
     if outcome.is_served {
         memory.machines.clear();
-        memory.in_vain.clear();
+        let now = ports.clock.now();
+        if memory.in_vain_since.is_none_or(|since| now.duration_since(since) >= ASKED_AGAIN) {
+            memory.in_vain.clear();
+            memory.in_vain_since = Some(now);
+        }
         facts::of_all(ports, memory).await?;
         // A list of a kind that has gone is empty, and nobody's hosts have gone with it.
         if is_empty(&memory.clusters) || is_empty(&memory.hosts) {

@@ -43,8 +43,10 @@ pub fn next(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
         return of_deleted(cluster, facts);
     }
     let held = &cluster.metadata.finalizers;
-    if !held.iter().any(|held| held == FINALIZER) || held.iter().any(|held| held == OLD_FINALIZER) {
-        let others = held.iter().filter(|held| ![FINALIZER, OLD_FINALIZER].contains(&held.as_str())).cloned();
+    let drops_old = held.iter().any(|held| held == OLD_FINALIZER) && !cluster.keeps_old_finalizer;
+    if drops_old || !held.iter().any(|held| held == FINALIZER) {
+        let stays = |held: &&String| *held != FINALIZER && (*held != OLD_FINALIZER || !drops_old);
+        let others = held.iter().filter(stays).cloned();
         return vec![Step::SetFinalizers(others.chain([FINALIZER.to_owned()]).collect())];
     }
     let choice = choose(cluster, &facts.fleet);

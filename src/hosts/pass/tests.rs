@@ -478,3 +478,15 @@ fn the_secret_of_a_management_controller_is_neither_read_nor_mounted() {
     );
     assert!(!world.services.iter().any(|object| object["metadata"]["name"] == "a-jump-30002"));
 }
+
+#[test]
+fn an_old_finalizer_that_a_folder_applies_stays_until_the_end() {
+    let mut world = World::of(racks(), vec![tenant("a", 1, 0, 30000)]);
+    world.clusters[0].metadata.finalizers = vec![OLD_FINALIZER.to_owned()];
+    world.clusters[0].keeps_old_finalizer = true;
+    world.run(&["a"], usize::MAX);
+    assert_eq!(world.cluster("a").metadata.finalizers, [OLD_FINALIZER, FINALIZER]);
+    world.clusters[0].metadata.deletion_timestamp = Some("2026-11-25T00:00:00Z".to_owned());
+    world.run(&["a"], usize::MAX);
+    assert!(world.clusters.is_empty());
+}
