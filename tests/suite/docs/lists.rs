@@ -53,6 +53,7 @@ const NO_REASONS: &[&str] = &[
     "ServerGroup",
     "ConfigMap",
     "ControlPlane",
+    "False",
     "FieldManagerConflict",
     "Flavor",
     "KeyPair",
@@ -66,6 +67,7 @@ const NO_REASONS: &[&str] = &[
     "String",
     "Terraform",
     "Trial",
+    "True",
     "Unknown",
     "Workers",
 ];
