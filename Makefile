@@ -51,7 +51,7 @@ docs: ## the pages of docs/ as a book, target/book/index.html
 	mdbook build docs
 
 bench: prepare-build kubectl plane flux components kapitan ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench fleet_push --bench fleet_sync --bench inventory --bench intake --bench push --bench render --bench reconcile --bench providers
+	$(CARGO) bench --locked --bench plan --bench fleet_push --bench fleet_sync --bench inventory --bench intake --bench push --bench render --bench reconcile --bench hosts --bench providers
 
 # `make release FEATURES=otlp`: with traces.
 FEATURES ?=

@@ -66,6 +66,7 @@
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
 //! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `app/ports/components.rs`, [`components`] (fetched) |
 //! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `app/reconcile/provider_sets.rs` |
+//! | which hosts a tenant cluster gets, and what stands before them | `hosts` decides, [`app::hosts`] acts, `controllers/hosts.rs` says when; before the merge, `app/reconcile/hosts_preflight.rs` |
 //! | the kinds of providers, as `deploy/` brings them | `k8s/crd/providers` |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
@@ -98,6 +99,12 @@
 //! [`app::providers`] reads all seven kinds and renders them, looks at what is there and asks the heart for one step ->
 //! it performs that one, behind the leader's fence, and looks again, until nothing is to be done or something has to be
 //! waited for; then each provider object says how it stands.
+//!
+//! # The walk of a host
+//!
+//! [`controllers`] hears that a SIPCluster, a host or an object of a service changed -> [`app::hosts`] reads again what is out
+//! of date and, one SIPCluster after the other, asks the heart for the next writes -> it performs them, as the service account
+//! of the tenant's namespace, until there is none: finalizer, choice, services, labels, status.
 //!
 //! # Words
 //!

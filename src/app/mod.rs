@@ -7,6 +7,7 @@ pub mod agents;
 pub mod budget;
 pub mod components;
 pub mod generator;
+pub mod hosts;
 pub mod intake;
 pub mod inventory;
 pub mod planner;

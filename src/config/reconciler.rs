@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capstan_model::dns_name::is_label;
+use capstan_model::dns_name::{is_label, is_subdomain};
 use capstan_plan::settings::HostName;
 
 use super::sources::{Flags, Sources, typed};
@@ -64,6 +64,10 @@ pub struct ReconcileOptions {
     /// [env: CAPSTAN_CLOUD_HOSTS] [default: none]
     #[arg(long, value_name = "HOST,…")]
     pub cloud_hosts: Option<String>,
+    /// Name or address at which the node ports of this management cluster are reached, for the endpoints of SIPClusters
+    /// [env: CAPSTAN_NODE_PORTS_AT] [default: none: no endpoint is told of a load balancer at a node port]
+    #[arg(long, value_name = "HOST")]
+    pub node_ports_at: Option<String>,
 }
 
 /// How long a folder may take where nobody says so: the largest take a second.
@@ -91,6 +95,7 @@ impl Flags for ReconcileOptions {
         "provider-timeout-seconds",
         "provider-hosts",
         "cloud-hosts",
+        "node-ports-at",
     ];
 
     fn config(&self) -> Option<&Path> {
@@ -110,6 +115,7 @@ impl Flags for ReconcileOptions {
             "provider-timeout-seconds" => self.provider_timeout_seconds.clone(),
             "provider-hosts" => self.provider_hosts.clone(),
             "cloud-hosts" => self.cloud_hosts.clone(),
+            "node-ports-at" => self.node_ports_at.clone(),
             _ => None,
         }
     }
@@ -140,6 +146,8 @@ pub struct ReconcilerConfig {
     pub provider_hosts: Vec<HostName>,
     /// Hosts of clouds that may be asked.
     pub cloud_hosts: Vec<HostName>,
+    /// Where node ports of the management cluster are reached, where that is said.
+    pub node_ports_at: Option<String>,
 }
 
 impl ReconcilerConfig {
@@ -163,7 +171,7 @@ impl ReconcilerConfig {
         let timeout = checked.take(render_timeout(&sources));
         let memory = checked.take(render_memory(&sources));
         let patience = checked.take(provider_timeout(&sources));
-        let hosts = of_providers.zip(of_clouds);
+        let hosts = of_providers.zip(of_clouds).zip(checked.take(node_ports_at(&sources)));
         match (kubeconfig, namespace, state_dir, listen, watches, timeout, memory, providers, patience, hosts)
         {
             (
@@ -176,7 +184,7 @@ impl ReconcilerConfig {
                 Some(render_memory),
                 Some(providers_namespace),
                 Some(provider_timeout),
-                Some((provider_hosts, cloud_hosts)),
+                Some(((provider_hosts, cloud_hosts), node_ports_at)),
             ) => Ok(Self {
                 kubeconfig,
                 namespace,
@@ -189,6 +197,7 @@ impl ReconcilerConfig {
                 provider_timeout,
                 provider_hosts,
                 cloud_hosts,
+                node_ports_at,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -226,6 +235,15 @@ fn hosts(sources: &Sources, name: &'static str) -> Result<Vec<HostName>, String>
         HostName::parse(host).map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
     });
     parsed.collect()
+}
+
+fn node_ports_at(sources: &Sources) -> Result<Option<String>, String> {
+    let Some(setting) = sources.setting("node-ports-at") else { return Ok(None) };
+    if is_subdomain(&setting.text) || setting.text.parse::<std::net::IpAddr>().is_ok() {
+        Ok(Some(setting.text.clone()))
+    } else {
+        Err(setting.wrong("is neither a name of DNS nor an address: say it without a port"))
+    }
 }
 
 fn namespace_watches(sources: &Sources) -> Result<usize, String> {

@@ -18,6 +18,7 @@ mod drift;
 mod fleet;
 mod follow;
 mod gauges;
+mod hosts;
 mod operator_leases;
 mod preflight_worker;
 mod probes;

@@ -34,6 +34,8 @@ pub struct Parts {
     pub leadership: Arc<dyn Leadership>,
     /// What probes ask.
     pub health: Arc<Health>,
+    /// At which name or address node ports of the management cluster are reached, where somebody said it.
+    pub node_ports_at: Option<String>,
     /// How the providers of the management cluster are installed; `None` where they are not.
     pub providers: Option<Providers>,
 }
@@ -103,6 +105,8 @@ impl Reconciler {
             .providers
             .clone()
             .map(|parts| tokio::spawn(super::providers::run(ports.clone(), parts, stop.child_token())));
+        let node_ports_at = self.parts.node_ports_at.clone();
+        let hosts = tokio::spawn(super::hosts::run(ports.clone(), node_ports_at, stop.child_token()));
         let mut changes = ports.status_store.changes();
         let mut live = ports.live.watch(drift.watched());
         let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
@@ -131,7 +135,7 @@ impl Reconciler {
                 }
             }
         }
-        let ends = fleets.into_values().map(|running| running.task).chain(providers);
+        let ends = fleets.into_values().map(|running| running.task).chain(providers).chain([hosts]);
         if tokio::time::timeout(GRACE, futures_util::future::join_all(ends)).await.is_err() {
             tracing::warn!("reconciling was cut off after {} s; the next leader goes on", GRACE.as_secs());
         }

@@ -88,6 +88,10 @@ pub struct SipCluster {
     /// What was noted.
     #[serde(default)]
     pub status: Status,
+    /// Whether Capstan applies the old finalizer from a folder: it would come back as often as it is taken off, so that it
+    /// stays until the SIPCluster goes.
+    #[serde(skip)]
+    pub keeps_old_finalizer: bool,
 }
 
 /// An object that cannot be read as what it says it is.
@@ -113,13 +117,26 @@ impl SipCluster {
     /// # Errors
     /// Fields of other types than the definition has: it was changed by hand, or is another's.
     pub fn read(object: &Value) -> Result<Self, ReadError> {
-        SipCluster::deserialize(object).map_err(|source| ReadError::of(KIND, object, source))
+        let read = SipCluster::deserialize(object).map_err(|source| ReadError::of(KIND, object, source))?;
+        Ok(Self { keeps_old_finalizer: applies_old_finalizer(object), ..read })
     }
 
     /// Namespace and name.
     pub fn named(&self) -> Named {
         self.metadata.named()
     }
+}
+
+/// Whether an entry of `managedFields` says so
+/// (<https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management>).
+fn applies_old_finalizer(object: &Value) -> bool {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let applied = entries
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry["manager"] == "capstan" && entry["operation"] == "Apply");
+    let held = format!("v:\"{OLD_FINALIZER}\"");
+    applied.into_iter().any(|entry| entry["fieldsV1"]["f:metadata"]["f:finalizers"].get(&held).is_some())
 }
 
 /// What is wished.
@@ -393,6 +410,18 @@ mod tests {
         );
         assert_eq!(services.jump_host[0].node_ssh_private_keys, "ssh-private-keys");
         assert!(!services.jump_host[0].shell);
+    }
+
+    #[test]
+    fn an_old_finalizer_that_a_folder_brings_is_seen() {
+        let of = |manager: &str, operation: &str| {
+            let fields = json!({"f:metadata": {"f:finalizers": {".": {}, "v:\"sip.airship.airshipit.org/finalizer\"": {}}}});
+            let object = json!({"metadata": {"name": "a", "namespace": "b", "managedFields": [
+                {"manager": manager, "operation": operation, "fieldsV1": fields}]}, "spec": {}});
+            SipCluster::read(&object).unwrap().keeps_old_finalizer
+        };
+        assert!(of("capstan", "Apply"));
+        assert!(!of("kubectl", "Apply") && !of("capstan", "Update"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `BareMetalHost` (`metal3.io/v1alpha1`): what is read of one, and why it cannot be had.
 //!
-//! Nothing is read of how its baseboard management controller is reached (`spec.bmc`).
+//! Of how its baseboard management controller is reached (`spec.bmc`) the name of the Secret is read, and nothing else: so that
+//! nobody reads that Secret by another name.
 //! States and annotations: <https://book.metal3.io/bmo/introduction>, and `baremetal-operator` v0.13.
 
 use serde::Deserialize;
@@ -42,6 +43,8 @@ pub struct Host {
     pub externally_provisioned: bool,
     /// The Secret with its network data: in its own namespace.
     pub network_data: Option<String>,
+    /// The Secret with the credentials of its management controller: in its own namespace. Nobody reads it.
+    pub credentials: Option<String>,
 }
 
 impl Host {
@@ -65,6 +68,7 @@ impl Host {
             consumer: consumer.map(|reference| consumer_of(reference, &metadata.namespace)),
             externally_provisioned: spec["externallyProvisioned"] == true,
             network_data: some(&spec["networkData"]["name"]),
+            credentials: some(&spec["bmc"]["credentialsName"]),
             metadata,
         })
     }
@@ -148,6 +152,12 @@ impl Host {
 
     fn annotated(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.metadata.annotations.contains_key(*key))
+    }
+
+    /// Whether a machine of the Cluster of that name, in the SIPCluster's namespace, uses it.
+    pub fn is_used_by(&self, cluster: &Named) -> bool {
+        let is_there = self.consumer.as_ref().is_some_and(|(_, named)| named.namespace == cluster.namespace);
+        is_there && self.label(CLUSTER_API_NAME) == Some(cluster.name.as_str())
     }
 
     /// The cluster, or else whoever, that uses it.

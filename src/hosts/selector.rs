@@ -77,6 +77,9 @@ pub struct HostDeployPolicy {
 }
 
 impl HostDeployPolicy {
+    /// Its kind.
+    pub const KIND: &str = "HostDeployPolicy";
+
     /// Reads a live object. What it says in a shape that the definition does not have admits nobody.
     pub fn read(object: &Value) -> Self {
         let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
@@ -93,6 +96,11 @@ impl HostDeployPolicy {
                 })
                 .collect(),
         }
+    }
+
+    /// Whether the labels of namespaces count.
+    pub const fn reads_labels(&self) -> bool {
+        !self.has_labels.is_empty()
     }
 
     /// Whether a namespace with these labels may take them. Each of the three ways admits by itself; one that says nothing

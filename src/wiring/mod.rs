@@ -131,6 +131,9 @@ fn print_definitions(arguments: &cli::Crds) -> Result<(), Failure> {
     if arguments.providers {
         return cli::print_definitions(&crd::provider_definitions());
     }
+    if arguments.hosts {
+        return cli::print_definitions(&[capstan_hosts::definition::definition()]);
+    }
     let definitions = crd::definitions().map_err(failed)?;
     cli::print_definitions(definitions.iter().map(|(_, definition)| definition))
 }

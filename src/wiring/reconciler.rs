@@ -101,6 +101,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             taken: tokio::sync::OnceCell::new(),
         }),
         health: Arc::clone(&health),
+        node_ports_at: config.node_ports_at.clone(),
         providers: config.providers_namespace.clone().map(|namespace| Providers {
             // One identity for every process of a namespace, of which one at a time leads.
             leases: Arc::new(KubeLeases::new(

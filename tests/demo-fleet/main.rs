@@ -17,6 +17,7 @@
 #[expect(dead_code, reason = "the tests use more of it")]
 mod plane;
 
+mod hosts;
 #[expect(dead_code, reason = "the tests use more of it")]
 mod live;
 mod services;
@@ -42,6 +43,7 @@ fn main() {
     };
     let town = Town::start(&ground, &clusters, &[services::cluster()]);
     story::tell(&town, &clusters);
+    hosts::tell(&ground.plane);
     if !once {
         story::invite(&town);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -23,6 +23,7 @@ mod dry_runs;
 mod fenced;
 mod gate;
 mod gather;
+mod hosts_preflight;
 mod kinds;
 pub mod names;
 mod observation;

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use super::cloud_preflight::{self, CloudLook};
 use super::dependencies::Ports;
 use super::dry_runs::try_all;
+use super::hosts_preflight;
 use super::observation::observe;
 use super::ownership::{Disputes, disputes, of_others};
 use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, PreflightVerdict, TrialFailed};
@@ -195,6 +196,18 @@ async fn look(
                 verdict = PreflightVerdict::NotVerifiable;
                 reasons.push(untold(&error));
             }
+        }
+    }
+    match hosts_preflight::look(ports, &observed.wanted.by, &observed.objects).await {
+        Ok(found) => {
+            if found.iter().any(hosts_preflight::is_untold) {
+                verdict = PreflightVerdict::NotVerifiable;
+            }
+            reasons.extend(found);
+        }
+        Err(error) => {
+            verdict = PreflightVerdict::NotVerifiable;
+            reasons.push(untold(&error));
         }
     }
     let all: Vec<&RenderedObject> = observed.objects.iter().collect();

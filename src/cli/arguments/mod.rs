@@ -92,6 +92,9 @@ pub struct Crds {
     /// Cluster API operator brings them
     #[arg(long)]
     pub providers: bool,
+    /// Print that of SIPCluster instead (airship.airshipit.org), which wishes bare-metal hosts for a tenant cluster
+    #[arg(long, conflicts_with = "providers")]
+    pub hosts: bool,
 }
 
 /// Where the bot's database is, as the bot was told

@@ -28,8 +28,11 @@ pub(super) fn settle(role: &RoleHosts<'_>, new: &[&Host]) -> Settled {
     go.extend(broken.drain(..replaced));
     stay.extend(broken);
     let surplus = stay.len().saturating_sub(wanted);
-    let mut idle: Vec<&Had<'_>> =
-        stay.iter().copied().filter(|had| had.host.is_idle() || !had.is_labelled).collect();
+    let mut idle: Vec<&Had<'_>> = stay
+        .iter()
+        .copied()
+        .filter(|had| had.host.is_idle() || !had.is_labelled && !had.host.is_used())
+        .collect();
     idle.sort_by_key(|had| {
         let crowd = role
             .wish
@@ -49,7 +52,7 @@ pub(super) fn settle(role: &RoleHosts<'_>, new: &[&Host]) -> Settled {
 
 /// A host of a role that nobody wishes any more.
 pub(super) fn without_role(had: &Had<'_>, choice: &mut Choice) {
-    if !had.is_labelled {
+    if !had.is_labelled && !had.host.is_used() {
         return;
     }
     if had.host.is_idle() {

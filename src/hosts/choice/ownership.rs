@@ -49,7 +49,8 @@ impl<'a> Survey<'a> {
             }
         }
         let mut hosts: Vec<&Host> = fleet.hosts.iter().collect();
-        hosts.sort_by_key(|host| host.named());
+        let by_name = |host: &'a Host| (&host.metadata.namespace, &host.metadata.name);
+        hosts.sort_unstable_by(|one, other| by_name(one).cmp(&by_name(other)));
         let mut survey = Self::default();
         let mut open: BTreeMap<&str, bool> = BTreeMap::new();
         for host in hosts {
@@ -58,6 +59,12 @@ impl<'a> Survey<'a> {
             if owner.as_ref() == Some(&me) {
                 let was_standby = note.is_some_and(|note| note.standby);
                 survey.had.push(Had { host, role: host.role().to_owned(), is_labelled: true, was_standby });
+                continue;
+            }
+            // Somebody took the labels off, and its machine runs there still.
+            if let Some(note) = note.filter(|_| owner.is_none() && host.is_used_by(&me)) {
+                let role = note.role.clone();
+                survey.had.push(Had { host, role, is_labelled: false, was_standby: note.standby });
                 continue;
             }
             let namespace = host.metadata.namespace.as_str();

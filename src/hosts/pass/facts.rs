@@ -27,17 +27,43 @@ pub struct Facts<'a> {
     pub nodes_at: Option<&'a str>,
     /// Why Metal3 would not keep to the labelled hosts, where it would not ([`findings`](crate::findings)).
     pub selector_missing: Option<&'a str>,
+    /// Which write was refused last, and in which words, where one was.
+    pub trouble: Option<(Trouble, &'a str)>,
     /// Now, in RFC 3339.
     pub now: &'a str,
+}
+
+/// Writes of what were refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Of a service's objects.
+    Services,
+    /// Of a host's labels.
+    Labels,
 }
 
 impl Facts<'_> {
     /// At which address a host is reached: of this network, else of its Machine.
     pub(super) fn address(&self, host: &Host, network: &str) -> Result<IpAddr, NoAddress> {
+        if self.is_of_controllers(&host.metadata.namespace, host.network_data.as_deref()) {
+            return Err(NoAddress::Secret);
+        }
         let named = host.named();
         match self.network_data.get(&named) {
             Some(data) if !network.is_empty() => of_network_data(data, network),
             _ => self.machines.get(&named).map_or(Err(NoAddress::Nowhere), of_machine),
         }
     }
+
+    /// Whether a Secret holds the credentials of a host's management controller. Such a one is neither read nor mounted,
+    /// whoever names it.
+    pub fn is_of_controllers(&self, namespace: &str, name: Option<&str>) -> bool {
+        is_of_controllers(self.fleet.hosts, namespace, name)
+    }
+}
+
+/// The same, of these hosts.
+pub fn is_of_controllers(hosts: &[Host], namespace: &str, name: Option<&str>) -> bool {
+    let names = |host: &Host| host.metadata.namespace == namespace && host.credentials.as_deref() == name;
+    name.is_some() && hosts.iter().any(names)
 }

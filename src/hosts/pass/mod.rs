@@ -3,12 +3,12 @@
 //! *Expected flow.* Finalizer; the choice, noted in the status before anything else happens; services; labels off and on;
 //! the status that says how it all stands. Of a deleted one: services, labels, finalizer.
 //!
-//! *Guarantees.* Each step is one write. Whatever was written before is seen in the facts, so that a process that dies
-//! between two steps goes on where it was, and a step that is performed twice changes nothing the second time. A pass that
-//! finds nothing to do has no step. Labels are written to the host that was read, and to no other: see
-//! [`Step::body`].
+//! *Guarantees.* Whatever was written before is seen in the facts, so that a process that dies between two writes goes on
+//! where it was, and a write that is performed twice changes nothing the second time. A pass that finds nothing to do has no
+//! step. Labels are written to the host that was read, and to no other: see [`Step::request`].
 //!
-//! *Assumptions.* Passes over SIPClusters come one after the other. Facts are read anew before each step.
+//! *Assumptions.* Passes over SIPClusters come one after the other. Before the next steps are asked for, the facts hold what
+//! came of those before; what others wrote meanwhile is found out by the write that they make stale.
 //!
 //! | file | tells |
 //! |---|---|
@@ -24,85 +24,110 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
-pub use self::facts::Facts;
+pub use self::facts::{Facts, Trouble, is_of_controllers};
 use self::services::Services;
 use self::status::Standing;
-pub use self::step::Step;
+pub use self::step::{Request, Step};
 use crate::choice::{Choice, choose};
 use crate::cluster::{FINALIZER, OLD_FINALIZER, SipCluster};
 use crate::host::Host;
 use crate::services::objects::is_as_wished;
 
-/// The next write, or `None` where nothing is left to do now.
-pub fn next(cluster: &SipCluster, facts: &Facts<'_>) -> Option<Step> {
+/// The next writes, which may be performed side by side; none where nothing is left to do now.
+pub fn next(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
     if cluster.metadata.deletion_timestamp.is_some() {
         return of_deleted(cluster, facts);
     }
     let held = &cluster.metadata.finalizers;
-    if !held.iter().any(|held| held == FINALIZER) || held.iter().any(|held| held == OLD_FINALIZER) {
-        let others = held.iter().filter(|held| ![FINALIZER, OLD_FINALIZER].contains(&held.as_str())).cloned();
-        return Some(Step::SetFinalizers(others.chain([FINALIZER.to_owned()]).collect()));
+    let drops_old = held.iter().any(|held| held == OLD_FINALIZER) && !cluster.keeps_old_finalizer;
+    if drops_old || !held.iter().any(|held| held == FINALIZER) {
+        let stays = |held: &&String| *held != FINALIZER && (*held != OLD_FINALIZER || !drops_old);
+        let others = held.iter().filter(stays).cloned();
+        return vec![Step::SetFinalizers(others.chain([FINALIZER.to_owned()]).collect())];
     }
     let choice = choose(cluster, &facts.fleet);
     let services = Services::of(cluster, &choice, facts);
     let standing = Standing { cluster, choice: &choice, services: &services, facts };
     if choice.hosts != cluster.status.hosts {
-        return Some(Step::WriteStatus(Box::new(standing.status())));
+        return vec![Step::WriteStatus(Box::new(standing.status()))];
     }
-    let step = of_services(&services, facts).or_else(|| of_labels(cluster, &choice, facts));
-    step.or_else(|| {
-        let status = standing.status();
-        (status != cluster.status).then(|| Step::WriteStatus(Box::new(status)))
-    })
+    let steps = first_of([
+        of_unwished_services(&services, facts),
+        of_services(&services, facts),
+        of_released(cluster, &choice, facts),
+        of_labels(cluster, &choice, facts),
+    ]);
+    if steps.is_empty() { of_standing(&standing) } else { steps }
 }
 
-/// Which hosts of a deleted one somebody uses: they keep it.
-fn of_deleted(cluster: &SipCluster, facts: &Facts<'_>) -> Option<Step> {
+/// The status that says how it stands, where that is not what stands there: of one of whose writes one was refused.
+pub fn standing(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
+    let choice = choose(cluster, &facts.fleet);
+    let services = Services::of(cluster, &choice, facts);
+    of_standing(&Standing { cluster, choice: &choice, services: &services, facts })
+}
+
+fn of_standing(standing: &Standing<'_>) -> Vec<Step> {
+    let status = standing.status();
+    if status == standing.cluster.status { Vec::new() } else { vec![Step::WriteStatus(Box::new(status))] }
+}
+
+fn first_of<const N: usize>(stages: [Vec<Step>; N]) -> Vec<Step> {
+    stages.into_iter().find(|steps| !steps.is_empty()).unwrap_or_default()
+}
+
+/// What somebody uses keeps a deleted one.
+fn of_deleted(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
     let had: Vec<&Host> = labelled(cluster, facts).collect();
     if had.iter().any(|host| host.is_used()) {
         let status = status::of_kept(cluster, &had, facts);
-        return (status != cluster.status).then(|| Step::WriteStatus(Box::new(status)));
-    }
-    if let Some(object) = facts.services.first() {
-        return Some(Step::delete(object));
-    }
-    if let Some(host) = had.first() {
-        return Some(Step::unlabel(host));
+        let is_said = status == cluster.status;
+        return if is_said { Vec::new() } else { vec![Step::WriteStatus(Box::new(status))] };
     }
     let held = &cluster.metadata.finalizers;
     let others: Vec<String> =
         held.iter().filter(|held| ![FINALIZER, OLD_FINALIZER].contains(&held.as_str())).cloned().collect();
-    (others.len() < held.len()).then_some(Step::SetFinalizers(others))
+    let last = if others.len() < held.len() { vec![Step::SetFinalizers(others)] } else { Vec::new() };
+    first_of([
+        facts.services.iter().map(Step::delete).collect(),
+        had.into_iter().map(Step::unlabel).collect(),
+        last,
+    ])
 }
 
-/// First what is not wished any more: it may hold a port that another one wants.
-fn of_services(services: &Services, facts: &Facts<'_>) -> Option<Step> {
-    let gone = facts.services.iter().find(|live| !services.keeps(live));
-    if let Some(live) = gone {
-        return Some(Step::delete(live));
-    }
-    if let Some(name) = services.host_keys_lacking.first() {
-        return Some(Step::MakeHostKeys(name.clone()));
-    }
+/// What is not wished any more goes first: it may hold a port that another one wants.
+fn of_unwished_services(services: &Services, facts: &Facts<'_>) -> Vec<Step> {
+    facts.services.iter().filter(|live| !services.keeps(live)).map(Step::delete).collect()
+}
+
+fn of_services(services: &Services, facts: &Facts<'_>) -> Vec<Step> {
+    let keys = services.host_keys_lacking.iter().map(|name| Step::MakeHostKeys(name.clone()));
     let differs = |wished: &&Value| {
         !facts.services.iter().any(|live| services::is_same(live, wished) && is_as_wished(live, wished))
     };
-    services.objects.iter().find(differs).map(|wished| Step::Apply(wished.clone()))
+    let objects = services.objects.iter().filter(differs).map(|wished| Step::Apply(wished.clone()));
+    keys.chain(objects).collect()
 }
 
-/// First those that go: their domain may be another's.
-fn of_labels(cluster: &SipCluster, choice: &Choice, facts: &Facts<'_>) -> Option<Step> {
+/// Those that go before those that come: their domain may be another's.
+fn of_released(cluster: &SipCluster, choice: &Choice, facts: &Facts<'_>) -> Vec<Step> {
     let released = |host: &&Host| choice.released.iter().any(|one| one.uid == host.metadata.uid);
-    if let Some(host) = labelled(cluster, facts).find(released) {
-        return Some(Step::unlabel(host));
-    }
-    choice.hosts.iter().find_map(|chosen| {
-        let host = facts.fleet.hosts.iter().find(|host| host.metadata.uid == chosen.uid)?;
+    labelled(cluster, facts).filter(released).map(Step::unlabel).collect()
+}
+
+fn of_labels(cluster: &SipCluster, choice: &Choice, facts: &Facts<'_>) -> Vec<Step> {
+    let by_uid: HashMap<&str, &Host> =
+        facts.fleet.hosts.iter().map(|host| (host.metadata.uid.as_str(), host)).collect();
+    let lacking = choice.hosts.iter().filter_map(|chosen| {
+        let host = by_uid.get(chosen.uid.as_str())?;
         let is_labelled = host.labelled_for() == Some(cluster.named()) && host.role() == chosen.role;
         (!is_labelled).then(|| Step::label(host, cluster, &chosen.role))
-    })
+    });
+    lacking.collect()
 }
 
 fn labelled<'a>(cluster: &SipCluster, facts: &Facts<'a>) -> impl Iterator<Item = &'a Host> {

@@ -57,6 +57,15 @@ impl Services {
                 .endpoint
                 .as_ref()
                 .and_then(|at| Some(SocketAddr::new(at.host.parse().ok()?, at.port)));
+            let node_keys = Some(wish.node_ssh_private_keys.as_str()).filter(|_| wish.shell);
+            if facts.is_of_controllers(&cluster.metadata.namespace, node_keys) {
+                services.waits.push(format!(
+                    "{name}: nodeSSHPrivateKeys names the Secret of a management controller, which is not mounted: name another"
+                ));
+                // What would mount it goes, where it is there.
+                services.host_keys.push(format!("{name}-host-keys"));
+                continue;
+            }
             match jump_host::objects(cluster, number, wish, &hosts, api) {
                 Ok(made) => {
                     let is_there = |live: &&Value| {

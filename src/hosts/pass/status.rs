@@ -1,7 +1,9 @@
 //! How a SIPCluster stands, in conditions.
 
+use capstan_model::wording;
+
 use super::services::Services;
-use super::{Facts, labelled};
+use super::{Facts, Trouble, labelled};
 use crate::choice::Choice;
 use crate::cluster::{Condition, Endpoints, SipCluster, Status};
 use crate::host::Host;
@@ -31,7 +33,11 @@ impl Standing<'_> {
                 (
                     true,
                     "ReconciliationSucceeded",
-                    format!("{} hosts, {} standby", choice.hosts.len(), standby(choice)),
+                    format!(
+                        "{}, {} standby",
+                        wording::count(choice.hosts.len(), "host", "hosts"),
+                        standby(choice)
+                    ),
                 )
             },
             |(_, verdict)| verdict.clone(),
@@ -64,6 +70,9 @@ impl Standing<'_> {
 
     fn services(&self) -> Verdict {
         let Services { waits, warnings, .. } = self.services;
+        if let Some((Trouble::Services, told)) = self.facts.trouble {
+            return (false, "InfraServiceFailure", lines(&[&[told.to_owned()], waits]));
+        }
         if waits.is_empty() {
             let told =
                 if warnings.is_empty() { "services are as wished".to_owned() } else { lines(&[warnings]) };
@@ -73,6 +82,9 @@ impl Standing<'_> {
     }
 
     fn labelled(&self) -> Verdict {
+        if let Some((Trouble::Labels, told)) = self.facts.trouble {
+            return (false, "UnableToApplyLabels", told.to_owned());
+        }
         let had: Vec<&Host> = labelled(self.cluster, self.facts).collect();
         let is_labelled = |uid: &str| had.iter().any(|host| host.metadata.uid == uid);
         let lacking = self.choice.hosts.iter().filter(|one| !is_labelled(&one.uid)).count();

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::{GROUP, KIND, Named, SipCluster, Status, VERSION};
+use super::Trouble;
+use crate::cluster::{Named, SipCluster, Status};
 use crate::host::{self, CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 
 /// One write.
@@ -26,7 +27,7 @@ pub enum Step {
         /// A precondition.
         uid: String,
     },
-    /// A host's labels become the SIPCluster's, or nobody's.
+    /// A host's labels become the SIPCluster's.
     Label {
         /// Which.
         host: Named,
@@ -34,23 +35,78 @@ pub enum Step {
         uid: String,
         /// A precondition: a host that changed meanwhile is looked at again.
         resource_version: String,
-        /// The SIPCluster and the role; `None` takes the labels off.
-        owner: Option<(Named, String)>,
+        /// Whose it is.
+        owner: Owner,
     },
+    /// They are taken off, whoever put them there.
+    Unlabel {
+        /// Which.
+        host: Named,
+        /// A precondition.
+        uid: String,
+        /// A precondition.
+        resource_version: String,
+        /// Those of the labels that it has.
+        labels: Vec<String>,
+    },
+}
+
+/// Whose a host is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The SIPCluster's namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// For which role.
+    pub role: String,
+}
+
+/// How a step is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// A JSON Patch of the object.
+    Patch(Value),
+    /// A JSON Patch of its status.
+    PatchStatus(Value),
+    /// Server-side apply; what others changed is repaired.
+    Apply(Value),
+    /// Server-side apply that takes nothing from others.
+    ApplyUnforced(Value),
+    /// A delete of the object with this UID.
+    Delete(String),
 }
 
 impl Step {
     pub(super) fn label(host: &Host, cluster: &SipCluster, role: &str) -> Self {
-        Self::of_host(host, Some((cluster.named(), role.to_owned())))
+        let Named { namespace, name } = cluster.named();
+        let (uid, resource_version) = (host.metadata.uid.clone(), host.metadata.resource_version.clone());
+        Self::Label {
+            host: host.named(),
+            uid,
+            resource_version,
+            owner: Owner { namespace, name, role: role.to_owned() },
+        }
     }
 
     pub(super) fn unlabel(host: &Host) -> Self {
-        Self::of_host(host, None)
+        let has = |key: &&str| host.metadata.labels.contains_key(*key);
+        let labels = [CLUSTER_NAMESPACE, CLUSTER_NAME, NODE_TYPE].into_iter().filter(has);
+        Self::Unlabel {
+            host: host.named(),
+            uid: host.metadata.uid.clone(),
+            resource_version: host.metadata.resource_version.clone(),
+            labels: labels.map(str::to_owned).collect(),
+        }
     }
 
-    fn of_host(host: &Host, owner: Option<(Named, String)>) -> Self {
-        let (uid, resource_version) = (host.metadata.uid.clone(), host.metadata.resource_version.clone());
-        Self::Label { host: host.named(), uid, resource_version, owner }
+    /// Of what it is a write; `None` for one of the SIPCluster itself.
+    pub const fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::SetFinalizers(_) | Self::WriteStatus(_) => None,
+            Self::MakeHostKeys(_) | Self::Apply(_) | Self::Delete { .. } => Some(Trouble::Services),
+            Self::Label { .. } | Self::Unlabel { .. } => Some(Trouble::Labels),
+        }
     }
 
     pub(super) fn delete(object: &Value) -> Self {
@@ -62,49 +118,50 @@ impl Step {
         }
     }
 
-    /// What is sent: by server-side apply for labels and objects (never by force for labels), as a merge patch for finalizers
-    /// and status. `None` for a delete, and for keys that are still to be made.
-    pub fn body(&self, cluster: &SipCluster) -> Option<Value> {
+    /// What is sent. `None` for keys that are still to be made.
+    pub fn request(&self, cluster: &SipCluster) -> Option<Request> {
         match self {
-            Self::SetFinalizers(finalizers) => {
-                Some(of_cluster(cluster, json!({"metadata": {"finalizers": finalizers}})))
-            }
-            Self::WriteStatus(status) => Some(of_cluster(cluster, json!({"status": status}))),
-            Self::Apply(object) => Some(object.clone()),
-            Self::Label { host, uid, resource_version, owner } => {
-                let labels = owner.as_ref().map_or_else(
-                    || json!({}),
-                    |(owner, role)| {
-                        json!({CLUSTER_NAMESPACE: owner.namespace, CLUSTER_NAME: owner.name, NODE_TYPE: role})
+            Self::SetFinalizers(finalizers) => Some(Request::Patch(patch(
+                &cluster.metadata.uid,
+                &cluster.metadata.resource_version,
+                [json!({"op": "add", "path": "/metadata/finalizers", "value": finalizers})],
+            ))),
+            Self::WriteStatus(status) => Some(Request::PatchStatus(patch(
+                &cluster.metadata.uid,
+                &cluster.metadata.resource_version,
+                [json!({"op": "add", "path": "/status", "value": status})],
+            ))),
+            Self::Apply(object) => Some(Request::Apply(object.clone())),
+            Self::Delete { uid, .. } => Some(Request::Delete(uid.clone())),
+            Self::Label { host, uid, resource_version, owner } => Some(Request::ApplyUnforced(json!({
+                "apiVersion": format!("{}/{}", host::GROUP, host::VERSION),
+                "kind": host::KIND,
+                "metadata": {
+                    "namespace": host.namespace,
+                    "name": host.name,
+                    "uid": uid,
+                    "resourceVersion": resource_version,
+                    "labels": {
+                        CLUSTER_NAMESPACE: owner.namespace,
+                        CLUSTER_NAME: owner.name,
+                        NODE_TYPE: owner.role,
                     },
-                );
-                Some(json!({
-                    "apiVersion": format!("{}/{}", host::GROUP, host::VERSION),
-                    "kind": host::KIND,
-                    "metadata": {
-                        "namespace": host.namespace,
-                        "name": host.name,
-                        "uid": uid,
-                        "resourceVersion": resource_version,
-                        "labels": labels,
-                    },
-                }))
+                },
+            }))),
+            Self::Unlabel { uid, resource_version, labels, .. } => {
+                let off = |key: &String| json!({"op": "remove", "path": format!("/metadata/labels/{}", key.replace('/', "~1"))});
+                Some(Request::Patch(patch(uid, resource_version, labels.iter().map(off))))
             }
-            Self::MakeHostKeys(_) | Self::Delete { .. } => None,
+            Self::MakeHostKeys(_) => None,
         }
     }
 }
 
-fn of_cluster(cluster: &SipCluster, mut body: Value) -> Value {
-    body["apiVersion"] = format!("{GROUP}/{VERSION}").into();
-    body["kind"] = KIND.into();
-    for (key, value) in [
-        ("namespace", &cluster.metadata.namespace),
-        ("name", &cluster.metadata.name),
-        ("uid", &cluster.metadata.uid),
-        ("resourceVersion", &cluster.metadata.resource_version),
-    ] {
-        body["metadata"][key] = value.as_str().into();
-    }
-    body
+/// A JSON Patch of the object that was read, as it was read.
+fn patch(uid: &str, resource_version: &str, changes: impl IntoIterator<Item = Value>) -> Value {
+    let guards = [
+        json!({"op": "test", "path": "/metadata/uid", "value": uid}),
+        json!({"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version}),
+    ];
+    guards.into_iter().chain(changes).collect()
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Facts, Step, next};
+use super::{Facts, Request, Step, next};
 use crate::choice::Fleet;
 use crate::choice::testing::{broken, had, host, used};
 use crate::cluster::{FINALIZER, Named, OLD_FINALIZER, SipCluster};
@@ -51,7 +51,13 @@ impl World {
     }
 
     fn next(&self, name: &str) -> Option<Step> {
-        let cluster = self.clusters.iter().find(|cluster| cluster.metadata.name == name)?;
+        self.steps(name).into_iter().next()
+    }
+
+    fn steps(&self, name: &str) -> Vec<Step> {
+        let Some(cluster) = self.clusters.iter().find(|cluster| cluster.metadata.name == name) else {
+            return Vec::new();
+        };
         let services = self.services_of(cluster);
         let labels = Labels::new();
         let fleet =
@@ -64,6 +70,7 @@ impl World {
             services: &services,
             nodes_at: Some("192.0.2.1"),
             selector_missing: None,
+            trouble: None,
             now: "2026-11-25T00:00:00Z",
         };
         next(cluster, &facts)
@@ -110,27 +117,32 @@ impl World {
                 assert_eq!(object.namespace, "gauss");
             }
             Step::Label { host, uid, resource_version, owner } => {
-                self.log.push(format!(
-                    "{name}: {} {}",
-                    if owner.is_some() { "label" } else { "unlabel" },
-                    host.name
-                ));
-                let host = self.hosts.iter_mut().find(|held| held.named() == host).unwrap();
-                assert_eq!((&host.metadata.uid, &host.metadata.resource_version), (&uid, &resource_version));
-                let labels = &mut host.metadata.labels;
+                self.log.push(format!("{name}: label {}", host.name));
+                let labels = &mut self.host(&host, &uid, &resource_version, version).metadata.labels;
                 // Another's label is a conflict.
                 assert!(labels.get(CLUSTER_NAME).is_none_or(|held| held == name), "{labels:?}");
-                for key in [CLUSTER_NAMESPACE, CLUSTER_NAME, NODE_TYPE] {
-                    labels.remove(key);
-                }
-                if let Some((owner, role)) = owner {
-                    labels.insert(CLUSTER_NAMESPACE.to_owned(), owner.namespace);
-                    labels.insert(CLUSTER_NAME.to_owned(), owner.name);
-                    labels.insert(NODE_TYPE.to_owned(), role);
-                }
-                host.metadata.resource_version = version;
+                labels.insert(CLUSTER_NAMESPACE.to_owned(), owner.namespace);
+                labels.insert(CLUSTER_NAME.to_owned(), owner.name);
+                labels.insert(NODE_TYPE.to_owned(), owner.role);
+            }
+            Step::Unlabel { host, uid, resource_version, labels } => {
+                self.log.push(format!("{name}: unlabel {}", host.name));
+                let host = self.host(&host, &uid, &resource_version, version);
+                assert_eq!(host.label(CLUSTER_NAME), Some(name));
+                labels.iter().for_each(|key| drop(host.metadata.labels.remove(key).unwrap()));
             }
         }
+    }
+
+    /// The host that is written, as it was read.
+    fn host(&mut self, named: &Named, uid: &str, resource_version: &str, next: String) -> &mut Host {
+        let host = self.hosts.iter_mut().find(|held| held.named() == *named).unwrap();
+        assert_eq!(
+            (host.metadata.uid.as_str(), host.metadata.resource_version.as_str()),
+            (uid, resource_version)
+        );
+        host.metadata.resource_version = next;
+        host
     }
 
     /// Passes over all SIPClusters, one after the other, until none has a step, or so many steps were performed.
@@ -392,15 +404,89 @@ fn a_label_goes_to_the_host_that_was_read_and_to_no_other() {
     }
     let cluster = world.cluster("a").clone();
     assert_eq!(
-        world.next("a").unwrap().body(&cluster).unwrap(),
-        json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {
+        world.next("a").unwrap().request(&cluster).unwrap(),
+        Request::ApplyUnforced(
+            json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {
             "namespace": "gauss", "name": "bm-0", "uid": "uid-bm-0", "resourceVersion": "1", "labels": {
                 "sip.airshipit.org/cluster-namespace": "gauss", "sip.airshipit.org/cluster-name": "a",
                 "sip.airshipit.org/node-type": "ControlPlane"}}})
+        )
     );
     // It was made anew under the same name: another host, looked at again.
     world.hosts[0].metadata.uid = "uid-new".to_owned();
     world.hosts[0].metadata.labels.insert("rack".to_owned(), "r9".to_owned());
     let step = world.next("a").unwrap();
     assert!(matches!(step, Step::WriteStatus(_)), "{step:?}");
+}
+
+/// Labels may be the old operator's, or somebody's hand's: an apply without them would leave those.
+#[test]
+fn what_is_released_loses_the_labels_whoever_put_them_there() {
+    let mut world = World::of(
+        vec![had(host("bm-0", "r0"), "a", "ControlPlane"), had(host("bm-1", "r1"), "a", "ControlPlane")],
+        vec![tenant("a", 1, 0, 30000)],
+    );
+    world.clusters[0].spec.nodes.remove("Worker");
+    while !matches!(world.next("a"), Some(Step::Unlabel { .. })) {
+        let step = world.next("a").unwrap();
+        world.perform("a", step);
+    }
+    let cluster = world.cluster("a").clone();
+    assert_eq!(
+        world.next("a").unwrap().request(&cluster).unwrap(),
+        Request::Patch(json!([
+            {"op": "test", "path": "/metadata/uid", "value": "uid-bm-1"},
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": "1"},
+            {"op": "remove", "path": "/metadata/labels/sip.airshipit.org~1cluster-namespace"},
+            {"op": "remove", "path": "/metadata/labels/sip.airshipit.org~1cluster-name"},
+            {"op": "remove", "path": "/metadata/labels/sip.airshipit.org~1node-type"},
+        ]))
+    );
+}
+
+#[test]
+fn labels_that_somebody_took_off_a_machines_host_come_back() {
+    let mut world = World::of(racks(), vec![tenant("a", 1, 0, 30000)]);
+    world.run(&["a"], usize::MAX);
+    world.hosts[0] = used(world.hosts[0].clone(), "a");
+    for key in [CLUSTER_NAMESPACE, CLUSTER_NAME, NODE_TYPE] {
+        world.hosts[0].metadata.labels.remove(key);
+    }
+    world.log.clear();
+    world.run(&["a"], usize::MAX);
+    assert_eq!(world.labelled("a"), ["bm-0 ControlPlane", "bm-1 Worker"]);
+    assert_eq!(world.log, ["a: label bm-0"]);
+}
+
+#[test]
+fn the_secret_of_a_management_controller_is_neither_read_nor_mounted() {
+    let mut world = World::of(racks(), vec![tenant("a", 1, 0, 30000)]);
+    // One host's network data is another's credentials.
+    world.hosts[0].network_data = Some("bm-3-bmc".to_owned());
+    world.hosts[3].credentials = Some("bm-3-bmc".to_owned());
+    let jump = &mut world.clusters[0].spec.services.jump_host[0];
+    (jump.shell, jump.node_ssh_private_keys) = (true, "bm-3-bmc".to_owned());
+    world.run(&["a"], usize::MAX);
+    let told = world.condition("a", "ServicesReady");
+    assert!(
+        told.contains("bm-0 is no backend: its networkData names the Secret of a management controller"),
+        "{told}"
+    );
+    assert!(
+        told.contains("a-jump-30002: nodeSSHPrivateKeys names the Secret of a management controller"),
+        "{told}"
+    );
+    assert!(!world.services.iter().any(|object| object["metadata"]["name"] == "a-jump-30002"));
+}
+
+#[test]
+fn an_old_finalizer_that_a_folder_applies_stays_until_the_end() {
+    let mut world = World::of(racks(), vec![tenant("a", 1, 0, 30000)]);
+    world.clusters[0].metadata.finalizers = vec![OLD_FINALIZER.to_owned()];
+    world.clusters[0].keeps_old_finalizer = true;
+    world.run(&["a"], usize::MAX);
+    assert_eq!(world.cluster("a").metadata.finalizers, [OLD_FINALIZER, FINALIZER]);
+    world.clusters[0].metadata.deletion_timestamp = Some("2026-11-25T00:00:00Z".to_owned());
+    world.run(&["a"], usize::MAX);
+    assert!(world.clusters.is_empty());
 }

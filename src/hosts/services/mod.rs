@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `address` | at which address a host is reached |
 //! | `haproxy` | a configuration of HAProxy |
+//! | `host_key` | a host key of a jump host |
 //! | `ssh` | a configuration of OpenSSH's server, and who may come |
 //! | `balancer` | a load balancer of a SIPCluster, as its objects |
 //! | `jump_host` | a jump host of a SIPCluster, as its objects |
@@ -15,6 +16,7 @@
 pub mod address;
 pub mod balancer;
 pub mod haproxy;
+pub mod host_key;
 pub mod jump_host;
 pub mod objects;
 pub mod ssh;

@@ -63,5 +63,5 @@ mod topology;
 mod workers;
 
 pub use self::live::rollouts_live;
-pub(crate) use self::owner::most_surge;
+pub use self::owner::{most_surge, replicas};
 pub use self::predict::rollouts;

@@ -49,7 +49,7 @@ pub(super) fn annotation<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
 }
 
 /// How many machines; `None` where Git does not say, or somebody else does.
-pub(super) fn replicas(value: &Value) -> Option<u32> {
+pub fn replicas(value: &Value) -> Option<u32> {
     if facts::COUNT_OWNED.iter().any(|name| annotation(value, name).is_some()) {
         return None;
     }
@@ -71,7 +71,7 @@ pub(super) struct Replacing {
 }
 
 /// Machines above the wanted number while an owner replaces its own; one where only its controller knows.
-pub(crate) fn most_surge(value: &Value, replicas: Option<u32>) -> u32 {
+pub fn most_surge(value: &Value, replicas: Option<u32>) -> u32 {
     replacing(value, replicas).surge.unwrap_or(1)
 }
 

@@ -1,4 +1,4 @@
-//! Names of kinds of Cluster API and of its OpenStack provider, for whoever looks objects up by them. What an object
+//! Names of kinds of Cluster API and of its OpenStack and Metal3 providers, for whoever looks objects up by them. What an object
 //! *is* tells [`super::role`]: nobody compares its kind with these.
 
 /// A cluster.
@@ -23,3 +23,9 @@ pub const OPENSTACK_MACHINE: &str = "OpenStackMachine";
 pub const OPENSTACK_SERVER: &str = "OpenStackServer";
 /// What machines of OpenStack are made from.
 pub const OPENSTACK_MACHINE_TEMPLATE: &str = "OpenStackMachineTemplate";
+/// What stands for a cluster on bare metal.
+pub const METAL3_CLUSTER: &str = "Metal3Cluster";
+/// What stands for a machine on a bare-metal host.
+pub const METAL3_MACHINE: &str = "Metal3Machine";
+/// What machines on bare-metal hosts are made from.
+pub const METAL3_MACHINE_TEMPLATE: &str = "Metal3MachineTemplate";

@@ -4,6 +4,7 @@ use capstan_model::kinds::{KindRole, is_cluster_api, role_of};
 use capstan_model::object::ObjectId;
 
 use super::controllers::is_carried_out;
+use super::hosts;
 use super::origin::Origin;
 use crate::settings::OverlayKinds;
 
@@ -34,6 +35,7 @@ pub(super) fn family(id: &ObjectId) -> Family {
         "admissionregistration.k8s.io" => Family::BaseOnly("admission webhooks and policies"),
         "apiextensions.k8s.io" | "apiregistration.k8s.io" => Family::BaseOnly("definitions of kinds"),
         "runtime.cluster.x-k8s.io" => Family::BaseOnly("runtime extensions"),
+        hosts::SIP_GROUP | hosts::METAL3_GROUP => Family::BaseOnly(hosts::WHAT),
         _ => Family::Anyone,
     }
 }

@@ -16,6 +16,7 @@
 //! | `kinds`, `origin` | what base and overlay may bring |
 //! | `sets` | what the provider set of a management cluster may bring |
 //! | `controllers` | what other controllers carry out, where and with whose rights |
+//! | `hosts` | bare-metal hosts and their Secrets, which no overlay brings |
 //! | `marks` | marks that only Capstan sets, and whose cluster an object names |
 //! | `neighbours`, `reach`, `references`, `selectors` | what reaches for another folder's objects |
 //! | `outside` | why something may not come |
@@ -25,6 +26,7 @@
 
 mod controllers;
 mod home;
+mod hosts;
 mod kinds;
 mod marks;
 mod neighbours;
@@ -43,6 +45,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use self::hosts::HostSecrets;
 use self::kinds::{Family, family, is_identity, may_come_from_overlay};
 use self::neighbours::Whose;
 use self::origin::Origin;
@@ -78,6 +81,7 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
     let base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
     let reach = reach::Reach::of(rendered, home, around);
+    let of_hosts = HostSecrets::of(rendered);
     let is_set = around.settings.names_providers(around.folder);
     let mut found = Vec::new();
     for object in &rendered.objects {
@@ -90,6 +94,9 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
             continue;
         }
         brought(object, origin, around.settings, &mut outside);
+        if of_hosts.hold(&object.id) && !matches!(origin, Origin::Base) {
+            outside(changed_at(object, origin), Beyond::KindFromOverlay(hosts::WHAT));
+        }
         marks::marks(object, origin, &mut outside);
         marks::belongs(object, home, &mut outside);
         reach.judge(object, origin, &mut outside);
@@ -194,10 +201,7 @@ fn brought(
     settings: &RepositorySettings,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
-    let first_change = || match origin {
-        Origin::Changed(base) => first_difference(base, object),
-        Origin::Base | Origin::Added => FieldPath::root(),
-    };
+    let first_change = || changed_at(object, origin);
     match (family(&object.id), origin) {
         (Family::Never(what), _) => outside(FieldPath::root(), Beyond::Kind(what)),
         (Family::BaseOnly(_) | Family::Anyone, Origin::Base) => {}
@@ -213,6 +217,14 @@ fn brought(
             outside(first_change(), Beyond::KindNotAllowed);
         }
         (Family::Anyone, _) => controllers::carried_out(object, origin, outside),
+    }
+}
+
+/// What an overlay changed first; the root where it brought the whole object.
+fn changed_at(object: &RenderedObject, origin: Origin<'_>) -> FieldPath {
+    match origin {
+        Origin::Changed(base) => first_difference(base, object),
+        Origin::Base | Origin::Added => FieldPath::root(),
     }
 }
 

@@ -344,7 +344,11 @@ fn what_overlays_may_bring_is_widened_by_kind() {
     let widened = "{overlayKinds: [{group: helm.toolkit.fluxcd.io, kinds: [HelmRelease]}, {group: metal3.io}, {group: rbac.authorization.k8s.io}]}";
     for (overlay, by_default, then) in [
         (release, Some("HelmRelease org/ingress  KindNotAllowed c/overlay/a.yaml:1"), None),
-        (hosts, Some("BareMetalHost org/h  KindNotAllowed c/overlay/a.yaml:1"), None),
+        (
+            hosts,
+            Some("BareMetalHost org/h  KindFromOverlay c/overlay/a.yaml:1"),
+            Some("BareMetalHost org/h  KindFromOverlay c/overlay/a.yaml:1"),
+        ),
         (
             role,
             Some("Role org/r  KindFromOverlay c/overlay/a.yaml:1"),
@@ -354,6 +358,53 @@ fn what_overlays_may_bring_is_widened_by_kind() {
         assert_eq!(verdicts(BASE, overlay), Vec::from_iter(by_default), "{overlay}");
         let found = beside([BASE, overlay], ["", ""], widened);
         assert_eq!(found, Vec::from_iter(then), "widened: {overlay}");
+    }
+}
+
+/// Hosts, wishes for them, and the Secrets that they name are the platform team's; other Secrets are not.
+#[test]
+fn hosts_and_their_secrets_come_from_the_base_alone() {
+    let base = format!(
+        "{BASE}---
+apiVersion: metal3.io/v1alpha1
+kind: BareMetalHost
+metadata: {{name: bm-1, namespace: org}}
+spec: {{online: true, bmc: {{credentialsName: bm-1-bmc}}, networkData: {{name: bm-1-net}}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: bm-1-bmc, namespace: org}}
+stringData: {{username: a}}
+---
+apiVersion: airship.airshipit.org/v1
+kind: SIPCluster
+metadata: {{name: peu01, namespace: org}}
+spec: {{nodes: {{Worker: {{count: {{active: 1}}}}}}, services: {{jumpHost: [{{image: a, nodePort: 1, nodeSSHPrivateKeys: keys}}]}}}}
+"
+    );
+    assert_eq!(verdicts(&base, ""), Vec::<String>::new());
+    let host = "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {name: bm-1, namespace: org}\nspec: {online: false}\n";
+    let wish = "apiVersion: airship.airshipit.org/v1\nkind: SIPCluster\nmetadata: {name: peu01, namespace: org}\nspec: {nodes: {Worker: {count: {active: 9}}}}\n";
+    let secret = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: org}}\nstringData: {{username: b}}\n"
+        )
+    };
+    for (overlay, told) in [
+        (host.to_owned(), Some("BareMetalHost org/bm-1 /spec/online KindFromOverlay c/overlay/a.yaml:4")),
+        (
+            wish.to_owned(),
+            Some("SIPCluster org/peu01 /spec/nodes/Worker/count/active KindFromOverlay c/overlay/a.yaml:4"),
+        ),
+        (
+            secret("bm-1-bmc"),
+            Some("Secret org/bm-1-bmc /stringData/username KindFromOverlay c/overlay/a.yaml:4"),
+        ),
+        (secret("bm-1-net"), Some("Secret org/bm-1-net  KindFromOverlay c/overlay/a.yaml:1")),
+        (secret("keys"), Some("Secret org/keys  KindFromOverlay c/overlay/a.yaml:1")),
+        (secret("others"), None),
+    ] {
+        assert_eq!(verdicts(&base, &overlay), Vec::from_iter(told), "{overlay}");
     }
 }
 

@@ -34,6 +34,8 @@ fn kustomizations_are_accepted_by_a_real_api_server() {
             &["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"],
         ),
         ("clouds", "clouds/namespace.yaml", &["Namespace", "Role", "RoleBinding"]),
+        ("hosts", "namespace.yaml", &["CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"]),
+        ("hosts/applier", "namespace.yaml", &["Role", "RoleBinding"]),
         ("providers/definitions", "namespace.yaml", &["CustomResourceDefinition"]),
         (
             "bot",

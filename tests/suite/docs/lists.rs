@@ -53,6 +53,7 @@ const NO_REASONS: &[&str] = &[
     "ServerGroup",
     "ConfigMap",
     "ControlPlane",
+    "False",
     "FieldManagerConflict",
     "Flavor",
     "KeyPair",
@@ -66,6 +67,7 @@ const NO_REASONS: &[&str] = &[
     "String",
     "Terraform",
     "Trial",
+    "True",
     "Unknown",
     "Workers",
 ];
@@ -75,6 +77,7 @@ fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
         "src/app/reconcile",
         "src/controllers",
+        "src/hosts/pass/status.rs",
         "src/live/cloud/names.rs",
         "src/live/cloud/shared.rs",
         "src/live/cloud/verdict.rs",

@@ -30,6 +30,16 @@ pub(super) fn install(plane: &Plane) {
 }
 
 #[test]
+fn deploy_holds_the_definition_of_sip_clusters() {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--hosts"]).output().unwrap();
+    let held = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/hosts/crds.yaml");
+    assert!(
+        std::fs::read(held).unwrap_or_default() == output.stdout,
+        "deploy/hosts/crds.yaml is out of date: capstan crds --hosts >deploy/hosts/crds.yaml"
+    );
+}
+
+#[test]
 fn deploy_holds_what_capstan_crds_prints() {
     let held = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/crds.yaml");
     let printed = printed();

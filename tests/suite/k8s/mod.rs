@@ -18,6 +18,7 @@ pub(crate) mod provider_definitions;
 mod rights;
 mod watching;
 
+pub(crate) use rights::idle_rights;
 use std::sync::OnceLock;
 
 use capstan::app::ports::{ApiObject, As, ManagementCluster as _, ServiceAccount};

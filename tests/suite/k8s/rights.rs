@@ -300,7 +300,7 @@ fn finish_control_plane(plane: &Plane) {
 
 /// The rights of the Roles and ClusterRoles of a file that no request used, as `verb resource.group`. Where a rule
 /// says every resource of a group, one of them is enough.
-fn idle_rights(file: &Path, asked: &[&Request], impersonated: &[&Request]) -> Vec<String> {
+pub(crate) fn idle_rights(file: &Path, asked: &[&Request], impersonated: &[&Request]) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let file = capstan_yaml::YamlFile::read(&text).unwrap();
     let documents = file.documents().iter().map(|document| document.root.value());

@@ -4,6 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `reconciler`, `process` | Capstan's kinds and rights on it, and its programs as processes that a test may kill |
+//! | `metal` | bare metal there: Metal3's kinds, and hosts |
 //! | `audit` | what the API server was asked, and by whom |
 //! | `world` | the live objects of some kinds, watched |
 //!
@@ -17,6 +18,7 @@
 )]
 
 pub(crate) mod audit;
+pub(crate) mod metal;
 pub(crate) mod process;
 pub(crate) mod reconciler;
 pub(crate) mod world;

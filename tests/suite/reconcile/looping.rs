@@ -172,6 +172,7 @@ impl Running {
             sources: Arc::new(Handle(Arc::clone(remote))),
             leadership: Arc::new(Alone),
             health: Arc::new(Health::default()),
+            node_ports_at: None,
             providers: None,
         };
         let task = tokio::spawn({

@@ -14,6 +14,8 @@ mod doubting;
 mod dying;
 mod fake;
 mod fencing;
+mod hosts;
+mod hosts_preflight;
 mod judging;
 mod keystone;
 mod looping;

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use capstan_hosts::services::host_key::Pair;
 use capstan_hosts::services::ssh::{Access, Place, PublicKey, authorized_keys, server_configuration};
 use capstan_test_support::{TempDir, tempdir};
 
@@ -163,4 +164,25 @@ fn with_a_shell_people_work_there() {
     let Some(ground) = Ground::prepare(Access::Shell) else { return };
     let arrived = ground.ssh("user", &[&ground.url(ground.jump), "echo arrived"]);
     assert_eq!(said(&arrived), "arrived\n", "{}", ground.log());
+}
+
+/// The first test vector of RFC 8032, 7.1: OpenSSH reads what is written, and finds the same public half.
+#[test]
+fn a_host_key_is_one_for_openssh() {
+    let Some(keygen) = program("ssh-keygen", "openssh-client") else { return };
+    let seed = hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
+    let public = hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+    let pair = Pair { seed: &seed, public: &public };
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("key");
+    fs::write(&file, pair.private_file()).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let read = run(&keygen, folder.path(), &["-y", "-P", "", "-f", "key"]);
+    assert_eq!(read.trim(), pair.public_line());
+    let said = run(&keygen, folder.path(), &["-l", "-f", "key"]);
+    assert!(said.contains(&pair.public_key().unwrap().fingerprint()), "{said}");
+}
+
+fn hex(text: &str) -> [u8; 32] {
+    std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
 }

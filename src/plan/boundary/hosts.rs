@@ -1,0 +1,55 @@
+//! Bare-metal hosts and what tenants have of them: the platform team's.
+//!
+//! Who brings a host, or wishes one, decides over the hardware of all tenants. So do the Secrets that a host names: with the
+//! credentials of its management controller whoever has them does with it what they like.
+
+use std::collections::HashSet;
+
+use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::kinds::{KindRole, role_of};
+use capstan_model::object::ObjectId;
+
+use super::text;
+
+/// The group of `SIPCluster`.
+pub(super) const SIP_GROUP: &str = "airship.airshipit.org";
+/// The group of `BareMetalHost`.
+pub(super) const METAL3_GROUP: &str = "metal3.io";
+/// What they are.
+pub(super) const WHAT: &str = "bare-metal hosts, what tenants wish of them, and their Secrets";
+
+/// Where objects of those groups name Secrets, which lie in their own namespace.
+const NAMED_AT: [&str; 8] = [
+    "/spec/bmc/credentialsName",
+    "/spec/networkData/name",
+    "/spec/userData/name",
+    "/spec/metaData/name",
+    "/spec/preprovisioningNetworkDataName",
+    "/spec/services/auth/caSecret",
+    "/spec/services/auth/connectorsSecret",
+    "/spec/credentials/name",
+];
+
+/// The Secrets of hosts.
+pub(super) struct HostSecrets<'a>(HashSet<(Option<&'a str>, &'a str)>);
+
+impl<'a> HostSecrets<'a> {
+    /// Those that a render's hosts and SIPClusters name.
+    pub(super) fn of(rendered: &'a Rendered) -> Self {
+        let of_hosts =
+            |object: &&RenderedObject| [SIP_GROUP, METAL3_GROUP].contains(&object.id.group.as_str());
+        let named = rendered.objects.iter().filter(of_hosts).flat_map(|object| {
+            let namespace = object.id.namespace.as_deref();
+            let jump_hosts = object.value.pointer("/spec/services/jumpHost").and_then(|list| list.as_array());
+            let keys = jump_hosts.into_iter().flatten().filter_map(|one| text(one, "/nodeSSHPrivateKeys"));
+            let fields = NAMED_AT.iter().filter_map(|pointer| text(&object.value, pointer));
+            fields.chain(keys).map(move |name| (namespace, name))
+        });
+        Self(named.collect())
+    }
+
+    /// Whether an object is one of them.
+    pub(super) fn hold(&self, id: &ObjectId) -> bool {
+        role_of(id) == Some(KindRole::Secret) && self.0.contains(&(id.namespace.as_deref(), id.name.as_str()))
+    }
+}
