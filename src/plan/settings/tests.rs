@@ -375,7 +375,7 @@ fn mistakes_in_a_clusters_files_are_told_likewise() {
         ("delete:\n  - {kind: A, nam: b}\n", "2:15: unknown key `nam` in `delete[0]`; did you mean `name`?"),
         (
             "hold: {reason: audit}",
-            "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, releaseReads, components, track, variables, delete, services, owners, access, cloud",
+            "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, releaseReads, components, track, variables, delete, cleanup, services, owners, access, cloud",
         ),
     ];
     for (text, expected) in cases {

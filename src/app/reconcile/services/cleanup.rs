@@ -145,11 +145,11 @@ fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
     let (kind, what) = match cleanup.state {
         CleanupState::Deleting => ("CleansUp", "it is deleted before the Cluster is"),
         CleanupState::Listed => (
-            "OutlivesCluster",
+            "StaysInCloud",
             "it stays in the cloud: delete it there. `cleanup: true` would have deleted it first",
         ),
         CleanupState::GivenUp => {
-            ("OutlivesCluster", "it was not gone within 10 minutes and stays in the cloud: delete it there")
+            ("StaysInCloud", "it was not gone within 10 minutes and stays in the cloud: delete it there")
         }
         CleanupState::Done => return told,
     };
