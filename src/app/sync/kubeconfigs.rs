@@ -77,10 +77,10 @@ impl Run<'_> {
                 Ok(Brought::Overtaken) => ending.look_again(),
                 Ok(Brought::Refused(why)) => {
                     self.refused(&write, &why).await?;
-                },
+                }
                 Err(error) => {
                     self.attempt(&write, Err(error)).await?;
-                },
+                }
             }
         }
         Ok(ending)

@@ -30,7 +30,8 @@ const BOUND: Duration = Duration::from_secs(45);
 const MOST_COUNTS: usize = 4;
 
 /// What does not pass by itself within minutes.
-const LASTING: [&str; 4] = ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed"];
+const LASTING: [&str; 4] =
+    ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed"];
 
 /// What a look came to.
 #[derive(Default)]
