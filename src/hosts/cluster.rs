@@ -131,12 +131,12 @@ impl SipCluster {
 /// (<https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management>).
 fn applies_old_finalizer(object: &Value) -> bool {
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let applied = entries
+    let mut applied = entries
         .into_iter()
         .flatten()
         .filter(|entry| entry["manager"] == "capstan" && entry["operation"] == "Apply");
     let held = format!("v:\"{OLD_FINALIZER}\"");
-    applied.into_iter().any(|entry| entry["fieldsV1"]["f:metadata"]["f:finalizers"].get(&held).is_some())
+    applied.any(|entry| entry["fieldsV1"]["f:metadata"]["f:finalizers"].get(&held).is_some())
 }
 
 /// What is wished.

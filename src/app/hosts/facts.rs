@@ -270,15 +270,13 @@ fn selector_missing(memory: &Memory, cluster: &SipCluster) -> Option<String> {
     let me = cluster.named();
     let of_cluster = |template: &&Value| {
         let metadata = &template["metadata"];
-        let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
         metadata["namespace"] == me.namespace.as_str()
             && (metadata["labels"][CLUSTER_NAME_LABEL] == me.name.as_str()
-                || owners
-                    .into_iter()
-                    .any(|owner| owner["kind"] == CLUSTER && owner["name"] == me.name.as_str()))
+                || owners.any(|owner| owner["kind"] == CLUSTER && owner["name"] == me.name.as_str()))
     };
-    let templates = memory.templates.iter().flatten().filter(of_cluster);
-    templates.into_iter().find_map(|template| findings::selector_missing(&me, template))
+    let mut templates = memory.templates.iter().flatten().filter(of_cluster);
+    templates.find_map(|template| findings::selector_missing(&me, template))
 }
 
 /// The tenant's CA: of the Secret that Cluster API makes before the first machine.

@@ -121,8 +121,8 @@ impl Memory {
 
     /// A host as it is after a write.
     pub(super) fn note_host(&mut self, host: Host) {
-        let known = self.hosts.iter_mut().flatten();
-        if let Some(held) = known.into_iter().find(|held| held.named() == host.named()) {
+        let mut known = self.hosts.iter_mut().flatten();
+        if let Some(held) = known.find(|held| held.named() == host.named()) {
             *held = host;
         }
     }
