@@ -11,6 +11,7 @@ use super::gate::Gate;
 use super::kinds::Kinds;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
+use super::secrets::VaultSecrets;
 use super::services::Workloads;
 use super::trial::Trial;
 use super::underway::Underway;
@@ -47,4 +48,6 @@ pub struct Ports {
     pub workloads: Arc<Workloads>,
     /// Makes clusters' own credentials of their clouds.
     pub cloud_credentials: Arc<CloudCredentials>,
+    /// Resolves references to Vault.
+    pub vault_secrets: Arc<VaultSecrets>,
 }

@@ -104,6 +104,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &rollout_after_past::RolloutAfterPast,
         &rollout_without_change::RolloutWithoutChange,
         &secret_in_clear_text::SecretInClearText,
+        &secret_needs_reconciler::SecretNeedsReconciler,
         &secret_variable::SecretVariable,
         &service_rules::NOT_CLAIMED,
         &split_rollout::SplitRollout,

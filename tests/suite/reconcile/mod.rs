@@ -29,6 +29,7 @@ mod pruning;
 mod real;
 mod removing_providers;
 mod rows;
+pub(crate) mod secrets;
 mod services;
 mod services_removal;
 mod set_preflight;

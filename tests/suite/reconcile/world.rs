@@ -23,7 +23,7 @@ use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
     CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, Ports,
-    ReconcileOutcome, ReconcileRequest, Trial, Underway, Workloads, reconcile,
+    ReconcileOutcome, ReconcileRequest, Trial, Underway, VaultSecrets, Workloads, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -67,6 +67,7 @@ pub(crate) struct World {
     pub(crate) workloads: Arc<FakeWorkloads>,
     known_workloads: Arc<Workloads>,
     pub(crate) cloud_credentials: Arc<CloudCredentials>,
+    pub(crate) vault_secrets: Arc<VaultSecrets>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -165,6 +166,7 @@ impl World {
             known_workloads: Arc::new(Workloads::new(Arc::<FakeWorkloads>::clone(&workloads))),
             workloads,
             cloud_credentials: Arc::default(),
+            vault_secrets: Arc::default(),
             underway: Arc::default(),
             clock,
             kinds: Arc::default(),
@@ -241,6 +243,7 @@ impl World {
             cloud_preflight: Arc::clone(&self.cloud_preflight),
             workloads: Arc::clone(&self.known_workloads),
             cloud_credentials: Arc::clone(&self.cloud_credentials),
+            vault_secrets: Arc::clone(&self.vault_secrets),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),
