@@ -66,6 +66,7 @@ fn turn(id: &ObjectId) -> (u8, u8, u8) {
         ("apiextensions.k8s.io", _) => (0, 0, 0),
         (_, "VaultStore") if own => (2, Stage::Credentials as u8, 0),
         (_, "Fleet") if own => (4, 0, 0),
+        ("operator.cluster.x-k8s.io", "CoreProvider") => (3, 0, 0),
         _ => match stage(id) {
             Some((Stage::Namespaces, rank)) => (1, 0, rank),
             Some((stage @ Stage::Credentials, rank)) => (2, stage as u8, rank),

@@ -166,8 +166,8 @@ fn what_a_definition_comes_to_stands_in_an_order_that_an_empty_api_server_takes(
         [
             "Namespace providers",
             "Namespace org-acme",
-            "VaultStore eu",
             "ServiceAccount capstan-applier",
+            "VaultStore eu",
             "VaultSecret os-ber1",
             "VaultSecret os-fra1",
             "Role capstan-applier",

@@ -7,11 +7,13 @@
 //! | `fields` | secrets of the key-value engine |
 //! | `leases` | leases, over deaths too |
 //! | `folders` | a cluster's folder: what names a Secret waits for it, before a merge it is looked for |
+//! | `rusty` | RustyVault itself, as far as it speaks Vault's API |
 //! | `wire` | what the client refuses: addresses, redirects, floods |
 
 mod fields;
 mod folders;
 mod leases;
+mod rusty;
 mod town;
 pub(crate) mod vault;
 mod wire;
