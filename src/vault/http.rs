@@ -117,8 +117,8 @@ impl Http {
             |why, what: &str| VaultError::new(why, format!("{}: Vault at {} {what}", call.doing, self.host));
         // Its own words are not shown: only whether it says so is read.
         let is_sealed = || {
-            let errors = told.body["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            errors.into_iter().any(|text| text.to_ascii_lowercase().contains("sealed"))
+            let mut errors = told.body["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            errors.any(|text| text.to_ascii_lowercase().contains("sealed"))
         };
         match status {
             403 => {

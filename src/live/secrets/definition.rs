@@ -206,6 +206,9 @@ impl VaultSecretSpec {
         if spec.lease.is_some() != spec.data.is_empty() {
             return Err("exactly one of `data` and `lease` says what the Secret holds".to_owned());
         }
+        if let Some(own) = spec.secret.labels.keys().find(|key| is_capstans(key)) {
+            return Err(format!("the label `{own}` is Capstan's own: give the Secret another one"));
+        }
         let paths = spec.data.values().flat_map(|field| [&field.mount, &field.path]);
         for path in paths.chain(spec.lease.iter().map(|lease| &lease.path)) {
             check_path(path)?;
@@ -227,6 +230,11 @@ impl VaultSecretSpec {
     pub fn reads(&self) -> BTreeSet<KvRead> {
         self.data.values().map(KvField::read).collect()
     }
+}
+
+fn is_capstans(label: &str) -> bool {
+    let domain = label.split_once('/').map_or("", |(domain, _)| domain);
+    domain == "capstan.dev" || domain.ends_with(".capstan.dev")
 }
 
 fn check_path(path: &str) -> Result<(), String> {
@@ -269,6 +277,11 @@ mod tests {
             assert!(secret(&kv).is_err(), "{path}");
             assert!(secret(&json!({"store": "eu", "lease": {"path": path}})).is_err(), "{path}");
         }
+        let labelled = |label: &str| {
+            secret(&json!({"store": "eu", "lease": {"path": "a"}, "secret": {"labels": {label: "b"}}}))
+        };
+        assert!(labelled("capstan.dev/vault-secret").is_err() && labelled("a.capstan.dev/b").is_err());
+        assert!(labelled("example.com/capstan.dev").is_ok());
         assert!(secret(&json!({"store": "eu"})).unwrap_err().contains("exactly one of `data` and `lease`"));
     }
 

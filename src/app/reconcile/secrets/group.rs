@@ -1,4 +1,4 @@
-//! The logins of one namespace and store: one that serves, and earlier ones that leases still hang on.
+//! What becomes of logins: made, renewed, retired, ended.
 //!
 //! A login that leases hang on is kept in a Secret of the namespace before the first of them is asked for: so the process that
 //! follows renews it, and ends what hangs on it.
@@ -9,24 +9,12 @@ use capstan_live::secrets::{LoginStep, LoginTimes, Why, next_login_step};
 use jiff::Timestamp;
 use secrecy::SecretString;
 
+use super::asking::Asking;
 use super::kept_logins::KeptLogins;
-use super::memory::VaultSecrets;
+use super::logins::{Group, Login};
 use super::store::Store;
 use super::trouble::Trouble;
-use crate::app::ports::{As, ServiceAccount, VaultToken, ends_at};
-use crate::app::reconcile::dependencies::Ports;
-
-/// Who asks, of whom.
-#[derive(Clone, Copy)]
-pub(super) struct Asking<'a> {
-    pub(super) vault: &'a VaultSecrets,
-    pub(super) ports: &'a Ports,
-    /// With whose rights the namespace is read and written.
-    pub(super) by: &'a As,
-    /// Who logs in.
-    pub(super) account: &'a ServiceAccount,
-    pub(super) now: Timestamp,
-}
+use crate::app::ports::{VaultToken, ends_at};
 
 /// What a login is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,31 +23,6 @@ pub(super) enum Need {
     Read,
     /// Leases will hang on it.
     Lease,
-}
-
-/// A login.
-#[derive(Debug, Clone)]
-pub(super) struct Login {
-    pub(super) accessor: String,
-    pub(super) token: SecretString,
-    pub(super) times: LoginTimes,
-    /// Of the store that it was made for.
-    pub(super) print: String,
-    /// It serves no new lease, and is ended when nothing hangs on it.
-    pub(super) retires: bool,
-}
-
-/// The logins of a namespace and store.
-#[derive(Default)]
-pub(super) struct Group {
-    current: Option<Login>,
-    retiring: Vec<Login>,
-    /// Whether it was looked what an earlier process kept.
-    is_read: bool,
-    /// Whether they stand in the Secret.
-    is_kept: bool,
-    /// Whether one retired since this was asked last: what hangs on it is to be looked at.
-    retired: bool,
 }
 
 impl Group {

@@ -14,9 +14,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::group::{Asking, Login};
-use super::store::text;
-use super::target::secret;
+use super::asking::Asking;
+use super::logins::Login;
+use super::target::{secret, text};
 use super::trouble::Trouble;
 use crate::app::ports::{Contested, Deleted, ManagementCluster as _, Preconditions, Run};
 

@@ -7,12 +7,14 @@ use capstan_model::digest::sha256;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::group::{Asking, Group, Login, Need};
+use super::asking::Asking;
+use super::group::Need;
+use super::logins::{Group, Login};
+use super::outcome::{Done, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
 use super::target::{self, Target, as_text, is_key};
 use super::trouble::Trouble;
-use super::turn::{Done, after, refresh};
 use crate::app::ports::{NewLease, ends_at};
 use crate::app::reconcile::resources::LeaseStatus;
 

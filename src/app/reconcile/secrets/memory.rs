@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-use super::group::Group;
-use super::subject::{Key, Subject};
+use super::logins::Group;
 use crate::app::ports::{NoVaults, ServiceAccountTokens, Vaults};
+
+/// A VaultSecret's namespace and name.
+pub(super) type Key = (String, String);
 
 /// Whose login it is: namespace and store.
 pub(super) type GroupKey = (String, String);
@@ -22,12 +24,18 @@ pub struct VaultSecrets {
     looks: Mutex<BTreeMap<Key, Look>>,
 }
 
-/// When something is looked at next, as it stood when it was looked at last.
+/// A VaultSecret as it stood when it was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) uid: String,
+    pub(super) generation: i64,
+    pub(super) is_deleting: bool,
+}
+
+/// When something is looked at next, as it stood when it was looked at last.
+#[derive(Debug, Clone)]
 struct Look {
-    uid: String,
-    generation: i64,
-    is_deleting: bool,
+    seen: Seen,
     next: Timestamp,
 }
 
@@ -49,25 +57,15 @@ impl VaultSecrets {
     }
 
     /// Whether something is to be looked at: its time has come, or it is not what was looked at.
-    pub(super) fn is_due(&self, subject: &Subject, now: Timestamp) -> bool {
+    pub(super) fn is_due(&self, key: &Key, seen: &Seen, now: Timestamp) -> bool {
         let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(&subject.key).is_none_or(|look| {
-            let is_it = look.uid == subject.uid
-                && look.generation == subject.generation
-                && look.is_deleting == subject.is_deleting;
-            !is_it || look.next <= now
-        })
+        looks.get(key).is_none_or(|look| look.seen != *seen || look.next <= now)
     }
 
     /// It was looked at.
-    pub(super) fn looked(&self, subject: &Subject, next: Timestamp) {
-        let look = Look {
-            uid: subject.uid.clone(),
-            generation: subject.generation,
-            is_deleting: subject.is_deleting,
-            next,
-        };
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(subject.key.clone(), look);
+    pub(super) fn looked(&self, key: &Key, seen: Seen, next: Timestamp) {
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.insert(key.clone(), Look { seen, next });
     }
 
     /// Forgets those that are there no more, and gives when the next of the others is due.

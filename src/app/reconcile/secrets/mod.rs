@@ -10,11 +10,14 @@
 //! Decisions are [`capstan_live::secrets`]'. Vault is asked through [`Vaults`](crate::app::ports::Vaults). Deliberately
 //! absent: when a pass is made (`controllers/secrets.rs`).
 
+mod asking;
 mod folder;
 mod group;
 mod kept_logins;
 mod lease;
+mod logins;
 mod memory;
+mod outcome;
 mod pass;
 mod preflight;
 mod removal;

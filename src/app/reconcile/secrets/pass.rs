@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 
-use super::group::{Asking, Group};
+use super::asking::Asking;
+use super::logins::Group;
 use super::memory::{GroupKey, VaultSecrets};
 use super::subject::{Subject, kind};
 use super::trouble::Trouble;
@@ -53,7 +54,7 @@ impl VaultSecrets {
         self.keep(|key| there.contains(key));
         let mut turns = 0;
         let groups = groups(subjects);
-        if groups.values().flatten().any(|subject| self.is_due(subject, now)) {
+        if groups.values().flatten().any(|subject| self.is_due(&subject.key, &subject.seen(), now)) {
             let fleets = ports.status_store.fleets().await?;
             let work = groups.into_iter().map(|(key, subjects)| {
                 let fleets = &fleets;
@@ -82,7 +83,7 @@ impl VaultSecrets {
         mut subjects: Vec<Subject>,
         is_over: &(dyn Fn() -> bool + Sync),
     ) -> usize {
-        if !subjects.iter().any(|subject| self.is_due(subject, asking.now)) {
+        if !subjects.iter().any(|subject| self.is_due(&subject.key, &subject.seen(), asking.now)) {
             return 0;
         }
         let group = self.group(key);
@@ -95,11 +96,11 @@ impl VaultSecrets {
                 }
                 // A login that retired moves its leases, and may have ended what waited for that.
                 let is_moved = round > 0 && (subject.has_lease() || subject.is_deleting);
-                if !self.is_due(subject, asking.now) && !is_moved {
+                if !self.is_due(&subject.key, &subject.seen(), asking.now) && !is_moved {
                     continue;
                 }
                 let turn = take_turn(asking, subject, &mut group).await;
-                self.looked(subject, turn.next);
+                self.looked(&subject.key, subject.seen(), turn.next);
                 turns += 1;
             }
             let retired = group.take_retired();
@@ -173,7 +174,7 @@ impl VaultSecrets {
         let object = super::subject::object(namespace, name);
         let Some(found) = ports.live.read(&by, &object).await? else { return Ok(None) };
         let mut subject = Subject::read(&found);
-        if self.is_due(&subject, now) && !subject.is_deleting {
+        if self.is_due(&subject.key, &subject.seen(), now) && !subject.is_deleting {
             let store = subject.spec.as_ref().map(|spec| spec.store.clone()).unwrap_or_default();
             let group = self.group(&(namespace.to_owned(), store));
             let mut group = group.lock().await;
@@ -181,10 +182,10 @@ impl VaultSecrets {
             if let Some(found) = ports.live.read(&by, &object).await? {
                 subject = Subject::read(&found);
             }
-            if self.is_due(&subject, now) {
+            if self.is_due(&subject.key, &subject.seen(), now) {
                 let asking = Asking { vault: self, ports, by: &by, account: &account, now };
                 let turn = take_turn(asking, &mut subject, &mut group).await;
-                self.looked(&subject, turn.next);
+                self.looked(&subject.key, subject.seen(), turn.next);
             }
         }
         Ok(Some(Standing::of(&subject)))

@@ -6,8 +6,8 @@ use capstan_live::secrets::{VaultSecretSpec, Why};
 use capstan_model::finding::Severity;
 use capstan_model::object::FieldPath;
 
+use super::asking::Asking;
 use super::folder::is_vault_secret;
-use super::group::Asking;
 use super::memory::VaultSecrets;
 use super::trouble::Trouble;
 use super::turn::{content, read_all};

@@ -2,18 +2,19 @@
 
 use capstan_live::secrets::Why;
 
-use super::group::{Asking, Group};
+use super::asking::Asking;
 use super::lease::{end, lease_of};
+use super::logins::Group;
+use super::outcome::{AT_ONCE, Turn, after, refresh};
 use super::subject::Subject;
 use super::trouble::Trouble;
-use super::turn::{AT_ONCE, Turn, after, refresh};
 use super::{lease, target};
 
 /// Gives one that is being deleted its turn.
 pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
     let trouble = match remove(asking, subject, group).await {
-        Ok(true) => return Turn { why: Why::Resolved, next: after(asking.now, refresh(subject)) },
-        Ok(false) => return Turn { why: Why::Away, next: after(asking.now, AT_ONCE) },
+        Ok(true) => return Turn { next: after(asking.now, refresh(subject)) },
+        Ok(false) => return Turn { next: after(asking.now, AT_ONCE) },
         Err(trouble) => trouble,
     };
     let message = format!("it is being deleted, and cannot go yet: {}", trouble.message);
@@ -23,7 +24,7 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
     if let Err(error) = subject.save(asking.ports, asking.by).await {
         tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %error, "its status cannot be written");
     }
-    Turn { why: trouble.why, next: after(asking.now, AT_ONCE * 5) }
+    Turn { next: after(asking.now, AT_ONCE * 5) }
 }
 
 /// Whether everything of it is gone.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capstan_live::secrets::{StoreAuth, VaultStoreSpec, Why};
 use capstan_model::digest::sha256;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::memory::VaultSecrets;
 use super::trouble::Trouble;
@@ -119,9 +119,4 @@ impl Store {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
-}
-
-/// A text in an object.
-pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use super::memory::{Key, Seen};
 use super::trouble::Trouble;
 use crate::app::ports::{ApiKind, ApiObject, As, Contested, ManagementCluster as _, ObjectPart, Run};
 use crate::app::reconcile::dependencies::Ports;
@@ -14,9 +15,6 @@ const API_VERSION: &str = "capstan.dev/v1alpha1";
 const KIND: &str = "VaultSecret";
 /// Set while there is something to end or to delete.
 const FINALIZER: &str = "capstan.dev/vault-secret";
-
-/// Namespace and name.
-pub(super) type Key = (String, String);
 
 /// A VaultSecret.
 #[derive(Debug, Clone)]
@@ -64,6 +62,11 @@ impl Subject {
             written: status.clone(),
             status,
         }
+    }
+
+    /// As it stands now.
+    pub(super) fn seen(&self) -> Seen {
+        Seen { uid: self.uid.clone(), generation: self.generation, is_deleting: self.is_deleting }
     }
 
     /// Whether it holds a lease, or may.

@@ -10,8 +10,7 @@ use capstan_model::digest::sha256;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::store::text;
-use super::subject::Key;
+use super::memory::Key;
 use super::trouble::Trouble;
 use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, ManagementCluster as _, Preconditions, Run,
@@ -179,4 +178,9 @@ fn label(secret: &Value) -> Option<&str> {
 
 fn digests(data: &Map<String, Value>) -> BTreeMap<String, String> {
     data.iter().map(|(key, value)| (key.clone(), sha256(value.as_str().unwrap_or_default()))).collect()
+}
+
+/// A text in an object.
+pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

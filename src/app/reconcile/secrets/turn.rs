@@ -3,27 +3,16 @@
 use std::collections::BTreeMap;
 
 use capstan_live::secrets::{KvRead, VaultSecretSpec, Why};
-use jiff::{SignedDuration, Timestamp};
 
-use super::group::{Asking, Group, Need};
+use super::asking::Asking;
+use super::group::Need;
+use super::logins::Group;
+use super::outcome::{AT_ONCE, Done, SOON, Turn, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
 use super::target::{Content, Target, as_text, is_key};
 use super::trouble::Trouble;
 use crate::app::ports::{KvSecret, VaultError};
-
-/// After how long is looked again at what passes by itself.
-const SOON: SignedDuration = SignedDuration::from_secs(30);
-/// The same while something is being ended.
-pub(super) const AT_ONCE: SignedDuration = SignedDuration::from_secs(2);
-
-/// What a turn came to.
-pub(super) struct Turn {
-    /// Why the Secret holds what is asked for, or does not.
-    pub(super) why: Why,
-    /// When it is looked at next.
-    pub(super) next: Timestamp,
-}
 
 /// Gives a VaultSecret its turn. Whatever comes of it stands in its condition.
 pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
@@ -56,16 +45,10 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
         Err(error) => {
             let (namespace, name) = &subject.key;
             tracing::warn!(%namespace, secret = %name, %error, "the status of a VaultSecret cannot be written");
-            return Turn { why, next: after(asking.now, AT_ONCE) };
+            return Turn { next: after(asking.now, AT_ONCE) };
         }
     }
-    Turn { why, next }
-}
-
-/// What a turn that went well says.
-pub(super) struct Done {
-    pub(super) message: String,
-    pub(super) next: Timestamp,
+    Turn { next }
 }
 
 async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<Done, Trouble> {
@@ -163,15 +146,4 @@ pub(super) fn content(
         content.insert(key.clone(), as_text(value));
     }
     Ok(content)
-}
-
-/// How often it is looked at.
-pub(super) fn refresh(subject: &Subject) -> SignedDuration {
-    const DEFAULT: u32 = 300;
-    let seconds = subject.spec.as_ref().map_or(DEFAULT, |spec| spec.refresh_seconds);
-    SignedDuration::from_secs(i64::from(seconds))
-}
-
-pub(super) fn after(now: Timestamp, pause: SignedDuration) -> Timestamp {
-    now.saturating_add(pause).unwrap_or(Timestamp::MAX)
 }

@@ -1,7 +1,7 @@
 //! Leases: kept, renewed, taken anew, ended, whoever dies meanwhile.
 
 use rand::rngs::StdRng;
-use rand::{Rng as _, SeedableRng as _};
+use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 
 use super::town::Town;

@@ -48,9 +48,8 @@ struct Token {
 /// A lease that lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lease {
-    pub(crate) path: String,
     token: String,
-    pub(crate) expires: i64,
+    expires: i64,
     dies: i64,
     is_renewable: bool,
     pub(crate) password: String,
@@ -425,7 +424,6 @@ impl State {
             (format!("{path}/{}", self.counter), format!("{CANARY}-password-{}", self.counter));
         let until = self.tokens.get(token).map_or(now, |token| token.expires);
         let lease = Lease {
-            path: path.to_owned(),
             token: token.to_owned(),
             expires: until.min(now + engine.seconds),
             dies: now + engine.most,
