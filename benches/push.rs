@@ -19,7 +19,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bot::{Bot, REPOSITORY, forge, wait};
-use capstan_forge::{Edit, Forge, MergeMethod, PullState, PullView, Recording};
+use capstan_forge::{Edit, Forge, MergeMethod, PullView, Recording};
 
 fn main() {
     let asked: Vec<u32> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
@@ -122,8 +122,8 @@ fn print_row(name: &str, times: &mut [Duration]) {
 
 fn proposals(forge: &Forge, round: u32) -> Vec<PullView> {
     let version = format!("v1.{round}.0");
-    let mut pulls = forge.pulls(REPOSITORY).unwrap();
-    pulls.retain(|pull| pull.state == PullState::Open && pull.title.ends_with(&version));
+    let mut pulls = forge.open_pulls(REPOSITORY).unwrap();
+    pulls.retain(|pull| pull.title.ends_with(&version));
     pulls
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use capstan_forge::{Edit, Forge, Options, Permission, PullState, Recording, Selection};
+use capstan_forge::{Edit, Forge, Options, Permission, Recording, Selection};
 
 pub(crate) const REPOSITORY: &str = "acme/fleet";
 
@@ -116,8 +116,8 @@ pub(crate) fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// How many proposals are open whose title ends so, and have their check.
 pub(crate) fn offered(forge: &Forge, title: &str) -> usize {
-    let pulls = forge.pulls(REPOSITORY).unwrap();
-    let open = pulls.iter().filter(|pull| pull.state == PullState::Open && pull.title.ends_with(title));
+    let pulls = forge.open_pulls(REPOSITORY).unwrap();
+    let open = pulls.iter().filter(|pull| pull.title.ends_with(title));
     let checked = open.filter(|pull| {
         let checks = forge.checks(REPOSITORY, &pull.head).unwrap();
         checks.iter().any(|check| check.name == "capstan" && check.conclusion.is_some())

@@ -1,21 +1,43 @@
 //! Answers that were given before, so that GitHub may say "not modified", which costs nothing of the
 //! rate limit.
+//!
+//! They are kept deflated: most of GitHub's JSON is addresses that begin alike, and takes a tenth of its room so.
 
 use std::cell::Cell;
 use std::hash::RandomState;
+use std::io::{Read as _, Write as _};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clru::{CLruCache, WeightScale};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 
 /// An answer to a read, and its `ETag`.
 #[derive(Debug, Clone)]
 pub(super) struct Remembered {
     pub(super) etag: String,
-    pub(super) body: Arc<[u8]>,
+    deflated: Arc<[u8]>,
     /// Whether another page follows.
     pub(super) more: Option<bool>,
+}
+
+impl Remembered {
+    pub(super) fn new(etag: String, body: &[u8], more: Option<bool>) -> Self {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        // Neither can fail: what is written to is memory.
+        let written = encoder.write_all(body).and_then(|()| encoder.finish());
+        Self { etag, deflated: written.unwrap_or_default().into(), more }
+    }
+
+    pub(super) fn body(&self) -> Arc<[u8]> {
+        let mut body = Vec::new();
+        // It was written above. Half of an answer is none, which whoever reads it says.
+        let _whole = DeflateDecoder::new(&*self.deflated).read_to_end(&mut body);
+        body.into()
+    }
 }
 
 /// What nobody asked for in so long is not kept. Of what is looked at each time, GitHub is asked every three minutes, and of
@@ -45,7 +67,7 @@ struct Bytes;
 
 impl WeightScale<String, Kept> for Bytes {
     fn weight(&self, key: &String, kept: &Kept) -> usize {
-        key.len() + kept.answer.etag.len() + kept.answer.body.len()
+        key.len() + kept.answer.etag.len() + kept.answer.deflated.len()
     }
 }
 
@@ -84,8 +106,20 @@ impl Memory {
 mod tests {
     use super::*;
 
+    /// It weighs its body, and a byte.
     fn answer(body: &'static str) -> Remembered {
-        Remembered { etag: "e".to_owned(), body: Arc::from(body.as_bytes()), more: None }
+        Remembered { etag: "e".to_owned(), deflated: Arc::from(body.as_bytes()), more: None }
+    }
+
+    #[test]
+    fn an_answer_is_given_as_it_came_and_kept_in_a_tenth_of_its_room() {
+        let pulls: Vec<String> = (0..100)
+            .map(|number| format!("{{\"url\":\"https://api.github.com/repos/acme/fleet/pulls/{number}\"}}"))
+            .collect();
+        let body = pulls.concat();
+        let kept = Remembered::new("e".to_owned(), body.as_bytes(), Some(true));
+        assert_eq!(*kept.body(), *body.as_bytes());
+        assert!(kept.deflated.len() * 10 < body.len(), "{} of {}", kept.deflated.len(), body.len());
     }
 
     #[test]
@@ -101,7 +135,7 @@ mod tests {
         assert!(memory.recall("a").is_some() && memory.recall("c").is_some());
         memory.remember_at("c".to_owned(), answer("1"), after(2));
         memory.remember_at("d".to_owned(), answer("1234"), after(3));
-        assert_eq!(memory.recall("c").unwrap().body[..], *b"1");
+        assert_eq!(memory.recall("c").unwrap().deflated[..], *b"1");
         assert!(memory.recall("a").is_some());
         memory.remember("huge".to_owned(), answer("123456789012345678901234567890"));
         assert!(memory.recall("huge").is_none(), "what never fits is not kept");

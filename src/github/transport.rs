@@ -42,7 +42,7 @@ pub struct GitHubLimits {
     pub concurrent: usize,
     /// A larger answer is an error.
     pub answer_bytes: usize,
-    /// Answers kept for conditional reads.
+    /// So many bytes of deflated answers are kept for conditional reads.
     pub remembered_bytes: usize,
     /// A longer list is an error: cut short it would be taken for the whole.
     pub pages: usize,
@@ -56,7 +56,7 @@ impl Default for GitHubLimits {
             first_retry_after: Duration::from_millis(250),
             concurrent: 8,
             answer_bytes: 32 << 20,
-            remembered_bytes: 64 << 20,
+            remembered_bytes: 16 << 20,
             pages: 300,
         }
     }
@@ -373,17 +373,12 @@ impl GitHub {
         match remembered {
             Some(known) if status == StatusCode::NOT_MODIFIED => {
                 answer.status = StatusCode::OK;
-                answer.body = known.body;
+                answer.body = known.body();
                 answer.more = known.more;
             }
             _ if call.keep == Keep::ForNextTime && status == StatusCode::OK => {
                 if let Some(etag) = headers.get(ETAG).and_then(|etag| etag.to_str().ok()) {
-                    let known = Remembered {
-                        etag: etag.to_owned(),
-                        body: Arc::clone(&answer.body),
-                        more: answer.more,
-                    };
-                    self.memory.remember(key, known);
+                    self.memory.remember(key, Remembered::new(etag.to_owned(), &answer.body, answer.more));
                 }
             }
             _ => {}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Activity, CheckSuite, Mergeability, State};
+use crate::state::{Account, Activity, CheckSuite, Issue, Mergeability, State};
 use crate::views;
 
 /// What GitHub names where there is no commit.
@@ -174,23 +174,19 @@ impl State {
         after: ObjectId,
         pusher: &Account,
     ) -> Result<(), ApiError> {
-        let pulls: Vec<u64> = self
-            .open_pulls(|target, _, _| target == full_name)
-            .into_iter()
-            .map(|(_, number)| number)
-            .collect();
+        let reads_left = self.mergeability_reads;
+        let repository = self.repository_mut(full_name)?;
+        let on_it =
+            |issue: &&Issue| issue.open && issue.pull.as_ref().is_some_and(|pull| pull.base_branch == branch);
+        let pulls: Vec<u64> = repository.issues.values().filter(on_it).map(|issue| issue.number).collect();
+        // Of most branches nobody wants to be told what arrived: it takes a walk through the history.
         if pulls.is_empty() {
             return Ok(());
         }
-        let reads_left = self.mergeability_reads;
-        let repository = self.repository_mut(full_name)?;
         let arrived = repository.store.commits_between(before, after)?;
         let mut merged = Vec::new();
         for number in pulls {
             let pull = repository.pull_mut(number)?;
-            if pull.base_branch != branch {
-                continue;
-            }
             pull.mergeability = Mergeability::Unknown { reads_left };
             if arrived.contains(&pull.head) {
                 merged.push(number);

@@ -221,8 +221,22 @@ impl Forge {
 
     /// All pull requests of a repository, open and closed, by number.
     pub fn pulls(&self, full_name: &str) -> Result<Vec<PullView>, ForgeError> {
+        self.pulls_which(full_name, |_| true)
+    }
+
+    /// The open pull requests of a repository, by number.
+    pub fn open_pulls(&self, full_name: &str) -> Result<Vec<PullView>, ForgeError> {
+        self.pulls_which(full_name, |issue| issue.open)
+    }
+
+    fn pulls_which(
+        &self,
+        full_name: &str,
+        are_meant: impl Fn(&Issue) -> bool,
+    ) -> Result<Vec<PullView>, ForgeError> {
         self.inspect(full_name, |here| {
-            let pulls = here.issues.values().filter_map(|issue| Some((issue, issue.pull.as_ref()?)));
+            let meant = here.issues.values().filter(|issue| are_meant(issue));
+            let pulls = meant.filter_map(|issue| Some((issue, issue.pull.as_ref()?)));
             Ok(pulls.map(|(issue, pull)| pull_view(here, issue, pull)).collect())
         })
     }

@@ -57,9 +57,14 @@ impl Store {
         run(self.command().args(args), b"")
     }
 
+    /// The repository of one thread.
+    pub(super) fn repository(&self) -> gix::Repository {
+        self.odb.to_thread_local()
+    }
+
     /// Reads an object, `None` where it is absent.
     pub(crate) fn read(&self, id: ObjectId) -> Result<Option<(Kind, Vec<u8>)>, StoreError> {
-        let repository = self.odb.to_thread_local();
+        let repository = self.repository();
         let object = repository.try_find_object(id).map_err(|error| StoreError::Odb(error.to_string()))?;
         Ok(object.map(|object| {
             let object = object.detach();
@@ -68,7 +73,7 @@ impl Store {
     }
 
     pub(crate) fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
-        let repository = self.odb.to_thread_local();
+        let repository = self.repository();
         repository.objects.write_buf(kind, data).map_err(|error| StoreError::Odb(error.to_string()))
     }
 

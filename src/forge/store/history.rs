@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use gix::ObjectId;
+use gix::traverse::commit::topo;
 
 use super::bare::Store;
 use super::commit::parse_id;
@@ -15,19 +16,19 @@ impl Store {
         if ancestor == commit || self.commit(commit)?.is_some_and(|found| found.parents.contains(&ancestor)) {
             return Ok(true);
         }
-        let mut command = self.command();
-        command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), &commit.to_string()]);
-        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        Ok(status.is_ok_and(|status| status.success()))
+        // What a commit was made upon cannot reach it.
+        let Some(found) = self.commit(ancestor)? else { return Ok(false) };
+        Ok(!found.parents.contains(&commit) && self.merge_base(ancestor, commit)? == Some(ancestor))
     }
 
     /// The best common ancestor, `None` for unrelated histories.
     pub(crate) fn merge_base(&self, left: ObjectId, right: ObjectId) -> Result<Option<ObjectId>, StoreError> {
-        if self.is_ancestor(left, right)? {
+        if self.commit(right)?.is_some_and(|found| found.parents.contains(&left)) {
             return Ok(Some(left));
         }
-        let found = self.git(&["merge-base", &left.to_string(), &right.to_string()]);
-        Ok(found.ok().and_then(|out| parse_id(String::from_utf8_lossy(&out).trim())))
+        let repository = self.repository();
+        let found = repository.merge_base(left, right).map_err(unread)?;
+        Ok(found.map(gix::Id::detach))
     }
 
     /// The commits reachable from `to` and not from `from`, oldest first.
@@ -44,11 +45,13 @@ impl Store {
         {
             return Ok(vec![to]);
         }
-        let mut args = vec!["rev-list".to_owned(), "--topo-order".into(), "--reverse".into(), to.to_string()];
-        args.extend(from.map(|from| format!("^{from}")));
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let out = self.git(&args)?;
-        Ok(String::from_utf8_lossy(&out).lines().filter_map(parse_id).collect())
+        let repository = self.repository();
+        let walk = topo::Builder::from_iters(&repository.objects, [to], from.map(|from| [from]));
+        let walk = walk.sorting(topo::Sorting::TopoOrder).build().map_err(unread)?;
+        let found: Result<Vec<ObjectId>, _> = walk.map(|commit| commit.map(|commit| commit.id)).collect();
+        let mut found = found.map_err(unread)?;
+        found.reverse();
+        Ok(found)
     }
 
     /// The tree of a three-way merge, `None` where it conflicts.
@@ -80,4 +83,8 @@ impl Store {
             self.git(&["diff", "--no-color", "--no-renames", &before.to_string(), &after.to_string()])?;
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
+}
+
+fn unread(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Odb(error.to_string())
 }

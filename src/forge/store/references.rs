@@ -53,12 +53,15 @@ impl Store {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let path = entry.path();
-                if path.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
                 let name = path.strip_prefix(&self.path).unwrap_or(&path).to_string_lossy().into_owned();
-                if let (true, Some(id)) = (name.starts_with(prefix), self.reference(&name)) {
+                if path.is_dir() {
+                    // Whoever asks for branches need not wait for those of all pull requests that there ever were.
+                    if name.starts_with(prefix) || prefix.starts_with(&format!("{name}/")) {
+                        folders.push(path);
+                    }
+                } else if name.starts_with(prefix)
+                    && let Some(id) = self.reference(&name)
+                {
                     found.push((name, id));
                 }
             }
