@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack orc
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack orc vault
 
 CARGO ?= cargo
 
@@ -20,22 +20,25 @@ LIVE := live::the_whole_loop_on_real_parts
 REAL := operator::
 CLOUD := openstack::real
 MANAGERS := live::providers
+VAULT := reconcile::secrets::rusty
 
 test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS) --skip $(CLOUD)
+	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS) --skip $(CLOUD) --skip $(VAULT)
 	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
 	@echo "left out: providers beside the Cluster API operator itself and with their real managers, \`make test-real\` (needs Go; builds for some minutes once)"
 	@echo "left out: preflights and application credentials against Keystone, Glance, Nova, Neutron and Cinder themselves, \`make test-real\` (needs Python; installs 600 MB once)"
+	@echo "left out: secrets out of a server that was not made for the tests, \`make test-real\` (builds for some minutes once)"
 
-test-real: prepare-test plane components operator openstack orc ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself, whose objects the real resource controller makes; needs Go and Python, once, for some minutes
+test-real: prepare-test plane components operator openstack orc vault ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself, whose objects the real resource controller makes; needs Go and Python, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(MANAGERS) -- --nocapture
 	$(CARGO) test --locked --features otlp --test suite $(CLOUD) -- --nocapture
+	$(CARGO) test --locked --features otlp --test suite $(VAULT) -- --nocapture
 
 check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) fmt --all --check
@@ -107,6 +110,10 @@ operator:
 # Keystone, Glance, Nova, Neutron and Cinder, which the preflight of a cloud is tried against: by `make test-real` alone.
 openstack:
 	@tests/openstack/build >/dev/null
+
+# RustyVault, which speaks a part of Vault's API: by `make test-real` alone.
+vault:
+	@tests/vault/build
 
 # The OpenStack resource controller, which makes what machines wait for in that cloud: by `make test-real` alone.
 orc:

@@ -31,6 +31,7 @@
 //! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app`, `tls` |
 //! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app`, `tls` |
 //! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `tls` |
+//! | [`vault`] | secrets and leases of Vaults that stores name: asked with somebody's login, bounded | `app`, `tls` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `tls` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
@@ -54,6 +55,7 @@
 //! | who is asked whether a wave is well | `app/wave_webhooks.rs` decides whom and when, [`wave_webhooks`] asks |
 //! | what a preflight asks of a cloud | `live/cloud` reads and judges, `app/reconcile/cloud_preflight.rs` gathers, [`openstack`] asks |
 //! | a cluster's own credentials of its cloud | `live/credentials` decides, `app/reconcile/credentials` acts, [`openstack`] makes them |
+//! | how secrets come out of Vault | `live/secrets` decides, `app/reconcile/secrets` acts, [`vault`] asks; when, `controllers/secrets.rs` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
@@ -165,4 +167,5 @@ pub mod server;
 pub mod state_folder;
 pub mod telemetry;
 pub mod tls;
+pub mod vault;
 pub mod wave_webhooks;

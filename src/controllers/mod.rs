@@ -8,8 +8,8 @@
 //! more seldom and never holds up the next; a stop ends reconciliations before their next phase. Before anything is
 //! applied from a commit, the Fleet says that it is that one. Whoever leads no more writes nothing more.
 //!
-//! Beside the Fleets goes one loop over the providers of the management cluster ([`providers`]), where the reconciler
-//! installs them.
+//! Beside the Fleets goes one loop over the VaultSecrets ([`secrets`]), and one over the providers of the management cluster
+//! ([`providers`]), where the reconciler installs them.
 //!
 //! Deliberately absent: decisions about objects, requests to the API server, HTTP calls to the bot.
 
@@ -25,6 +25,7 @@ mod probes;
 mod providers;
 mod reconciler;
 mod schedule;
+mod secrets;
 
 use tokio::time::Instant;
 

@@ -107,6 +107,7 @@ impl Reconciler {
             .map(|parts| tokio::spawn(super::providers::run(ports.clone(), parts, stop.child_token())));
         let node_ports_at = self.parts.node_ports_at.clone();
         let hosts = tokio::spawn(super::hosts::run(ports.clone(), node_ports_at, stop.child_token()));
+        let secrets = tokio::spawn(super::secrets::run(ports.clone(), stop.child_token()));
         let mut changes = ports.status_store.changes();
         let mut live = ports.live.watch(drift.watched());
         let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
@@ -135,7 +136,7 @@ impl Reconciler {
                 }
             }
         }
-        let ends = fleets.into_values().map(|running| running.task).chain(providers).chain([hosts]);
+        let ends = fleets.into_values().map(|running| running.task).chain(providers).chain([hosts, secrets]);
         if tokio::time::timeout(GRACE, futures_util::future::join_all(ends)).await.is_err() {
             tracing::warn!("reconciling was cut off after {} s; the next leader goes on", GRACE.as_secs());
         }

@@ -7,6 +7,7 @@
 //!
 //! | room | owns | may import |
 //! |---|---|---|
+//! | [`bootstrap`] | a management cluster's objects, in order | nothing |
 //! | [`braces`] | which texts are expressions (I8) | nothing |
 //! | [`origin`] | the kinds of levels, and where a value stands | nothing |
 //! | [`fields`] | reading an object's fields strictly | `origin` |
@@ -29,6 +30,7 @@
 //! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 
+pub mod bootstrap;
 mod braces;
 mod check;
 pub mod components;

@@ -16,6 +16,7 @@ mod management_cluster;
 mod rest;
 mod status_store;
 mod take_over;
+mod tokens;
 mod watch;
 mod workload_clusters;
 
@@ -23,4 +24,5 @@ pub use cluster::KubeCluster;
 pub use connect::{ConnectError, Connection, connect};
 pub use lease::{KubeLease, KubeLeases, Timing};
 pub use status_store::KubeStatusStore;
+pub use tokens::KubeTokens;
 pub use workload_clusters::KubeWorkloadClusters;

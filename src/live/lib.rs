@@ -8,6 +8,7 @@
 //! | [`credentials`] | application credentials of clusters: what comes next of each | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
+//! | [`secrets`] | what is asked of Vault, who may have it, what comes next of a lease | nothing |
 //! | [`live_objects`] | what was read of a management cluster | nothing |
 //! | [`owners`] | the key that a cluster's owners are given: what comes next of it, what stands in it | nothing |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
@@ -26,4 +27,5 @@ pub mod kept_tree;
 pub mod live_objects;
 pub mod owners;
 pub mod rollout;
+pub mod secrets;
 pub mod services;

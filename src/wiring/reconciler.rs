@@ -11,17 +11,21 @@ use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
 use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway, Workloads,
+    CloudCredentials, CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway, VaultSecrets,
+    Workloads,
 };
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan::k8s::{self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore, KubeWorkloadClusters};
+use capstan::k8s::{
+    self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore, KubeTokens, KubeWorkloadClusters,
+};
 use capstan::openstack::OpenStack;
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::state_folder::{LockedFolder, NoteFile};
 use capstan::telemetry;
+use capstan::vault::VaultServers;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
@@ -92,6 +96,11 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters))),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
             owners_keys: Arc::default(),
+            vault_secrets: Arc::new(VaultSecrets::new(
+                Arc::new(VaultServers),
+                Arc::new(KubeTokens::new(&connection)),
+                &config.namespace,
+            )),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(FolderFirst {

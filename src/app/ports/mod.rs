@@ -27,6 +27,7 @@ mod records;
 mod repository_name;
 mod retention;
 mod sign_in;
+mod vault;
 mod wave_webhook;
 mod workload_clusters;
 mod workspace;
@@ -79,6 +80,10 @@ pub use records::{
 pub use repository_name::RepositoryName;
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
+pub use vault::{
+    KvSecret, NewLease, NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, VaultLogin,
+    VaultToken, Vaults, ends_at,
+};
 pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
 pub use workload_clusters::{KubeconfigRefused, NoWorkloadClusters, WorkloadClusters};
 pub use workspace::{PastFolder, Workspace, WorkspaceError};

@@ -202,6 +202,10 @@ impl Reconciliation<'_> {
                 .iter()
                 .filter_map(|id| observed.objects.iter().find(|object| object.id == *id))
                 .collect();
+            let missing = self.await_secrets(observed, step.stage).await?;
+            if !missing.is_empty() {
+                return Ok(Ended::Waiting(missing));
+            }
             let untried: Vec<&RenderedObject> =
                 due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
             if !untried.is_empty() {

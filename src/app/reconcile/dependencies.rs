@@ -12,6 +12,7 @@ use super::kinds::Kinds;
 use super::owners::OwnersKeys;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
+use super::secrets::VaultSecrets;
 use super::services::Workloads;
 use super::trial::Trial;
 use super::underway::Underway;
@@ -50,4 +51,6 @@ pub struct Ports {
     pub owners_keys: Arc<OwnersKeys>,
     /// Makes clusters' own credentials of their clouds.
     pub cloud_credentials: Arc<CloudCredentials>,
+    /// Resolves references to Vault.
+    pub vault_secrets: Arc<VaultSecrets>,
 }

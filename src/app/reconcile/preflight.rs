@@ -21,6 +21,7 @@ use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, Prefl
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
+use super::secrets;
 use super::set_preflight;
 use super::templates::kept_names;
 use super::underway::{Begun, Subject};
@@ -238,6 +239,12 @@ async fn look(
             verdict = PreflightVerdict::NotVerifiable;
             reasons.push(untold(&error));
         }
+    }
+    for reason in secrets::look(ports, fleet, &observed.objects).await {
+        if reason.severity != Severity::Error {
+            verdict = PreflightVerdict::NotVerifiable;
+        }
+        reasons.push(reason);
     }
     let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
     (answer(verdict, reasons, names).0, clouds)

@@ -44,6 +44,11 @@ pub enum InventoryCommand {
     Diff(InventoryDiff),
     /// Print a `clusterctl.yaml`, or any flat file of `KEY: value`, as values
     Import(InventoryImport),
+    /// Print all objects of a management cluster, in order and without values of secrets
+    Bootstrap {
+        /// Name of the ManagementClusterDefinition, or its folder
+        name: String,
+    },
 }
 
 /// `capstan inventory explain`

@@ -1,5 +1,6 @@
-//! `capstan inventory list|values|explain|uses|render|diff|import`
+//! `capstan inventory list|values|explain|uses|render|diff|import|bootstrap`
 
+mod bootstrap;
 mod diff;
 mod explain;
 mod import;
@@ -32,6 +33,7 @@ pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome,
         InventoryCommand::Render(command) => render::run(&survey()?, command),
         InventoryCommand::Diff(command) => diff::run(context, command),
         InventoryCommand::Import(command) => import::run(command),
+        InventoryCommand::Bootstrap { name } => bootstrap::run(&survey()?, name),
     }
 }
 

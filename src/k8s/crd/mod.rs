@@ -17,6 +17,8 @@ mod managed_provider;
 mod parts;
 mod providers;
 mod schema;
+#[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
+mod vault;
 
 use kube::CustomResourceExt;
 use serde_json::Value;
@@ -26,6 +28,7 @@ pub use fleet::{Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, Git
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
 pub use managed_provider::{ManagedProvider, ManagedProviderSpec};
 pub use providers::provider_definitions;
+pub use vault::{VaultSecret, VaultStore};
 
 /// Capstan's API group.
 pub const GROUP: &str = "capstan.dev";
@@ -42,6 +45,8 @@ pub fn definitions() -> Result<Vec<(String, Value)>, serde_json::Error> {
         (Fleet::crd_name(), Fleet::crd()),
         (ManagedCluster::crd_name(), ManagedCluster::crd()),
         (ManagedProvider::crd_name(), ManagedProvider::crd()),
+        (VaultStore::crd_name(), VaultStore::crd()),
+        (VaultSecret::crd_name(), VaultSecret::crd()),
     ];
     let mut definitions = all
         .into_iter()

@@ -108,6 +108,7 @@ entries! {
     ROLLOUT_AFTER_PAST: "rollout-after-past", Warning, Free;
     ROLLOUT_WITHOUT_CHANGE: "rollout-without-change", Warning, Free;
     SECRET_IN_CLEAR_TEXT: "secret-in-clear-text", Error, Free;
+    SECRET_NEEDS_RECONCILER: "secret-needs-reconciler", Error, Never;
     SECRET_VARIABLE: "secret-variable", Warning, Free;
     SERVICE_KUBERNETES: "service-kubernetes", Error, Free;
     SERVICES_NOT_CLAIMED: "services-not-claimed", Warning, Free;

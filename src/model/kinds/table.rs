@@ -268,6 +268,12 @@ const OTHERS: &[Row] = &[
         stage: (Stage::Credentials, 1),
         ..CREDENTIAL
     },
+    Row {
+        groups: Groups::Are(&["capstan.dev"]),
+        kinds: &["VaultSecret"],
+        stage: (Stage::Credentials, 1),
+        ..CREDENTIAL
+    },
     // What a cloud must have before a cluster: <https://k-orc.cloud>.
     Row {
         groups: Groups::Are(&[super::ORC_GROUP]),

@@ -13,6 +13,7 @@ use super::origin::Origin;
 use super::outside::Beyond;
 use super::references::{Named, What, named};
 use super::selectors::{Labels, Selector, selectors};
+use super::text;
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, is_cluster, names, role_of};
@@ -111,6 +112,15 @@ impl<'a> Reach<'a> {
         if makes_secret && let Some((cluster, folder)) = self.named_after(&id.name) {
             let (cluster, folder) = (cluster.to_owned(), folder.clone());
             outside(FieldPath::root().key("metadata").key("name"), Beyond::NamedAfter { cluster, folder });
+        }
+        // The Secret that is made for a reference to Vault may have a name of its own.
+        if role == Some(KindRole::Secret)
+            && let Some(name) = text(&object.value, "/spec/secret/name")
+            && let Some((cluster, folder)) = self.named_after(name)
+        {
+            let (cluster, folder) = (cluster.to_owned(), folder.clone());
+            let field = FieldPath::root().key("spec").key("secret").key("name");
+            outside(field, Beyond::NamedAfter { cluster, folder });
         }
         if !matches!(role, Some(KindRole::Secret | KindRole::ConfigMap)) {
             self.names(object, origin, outside);

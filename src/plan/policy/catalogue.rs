@@ -14,10 +14,10 @@ use super::{
     reads_other_cluster, reference_mismatch, refused_change, release_breaks_requests, release_deprecated,
     release_goes_back_in_time, release_reads_outside, release_record_differs, release_without_predecessor,
     removes_cluster, removes_machines, render_failed, rendered_tombstone, rollout_after_past,
-    rollout_without_change, secret_in_clear_text, secret_variable, service_rules, split_rollout,
-    step_group_split, template_edited_in_place, too_large, topology_switched, topology_version,
-    unbound_variable, unknown_field, unknown_release, unknown_template, unmatched_fragment, unreadable_file,
-    unsupported_substitution, variable_contradiction, wrong_type,
+    rollout_without_change, secret_in_clear_text, secret_needs_reconciler, secret_variable, service_rules,
+    split_rollout, step_group_split, template_edited_in_place, too_large, topology_switched,
+    topology_version, unbound_variable, unknown_field, unknown_release, unknown_template, unmatched_fragment,
+    unreadable_file, unsupported_substitution, variable_contradiction, wrong_type,
 };
 
 /// Every rule, ordered by id.
@@ -109,6 +109,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &rollout_after_past::RolloutAfterPast,
         &rollout_without_change::RolloutWithoutChange,
         &secret_in_clear_text::SecretInClearText,
+        &secret_needs_reconciler::SecretNeedsReconciler,
         &secret_variable::SecretVariable,
         &service_rules::KUBERNETES,
         &service_rules::NOT_CLAIMED,

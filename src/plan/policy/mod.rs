@@ -98,6 +98,7 @@ mod rollout_after_past;
 mod rollout_without_change;
 mod rule;
 mod secret_in_clear_text;
+mod secret_needs_reconciler;
 mod secret_variable;
 mod service_rules;
 mod split_rollout;

@@ -3,7 +3,7 @@
 //! | info string | is |
 //! |---|---|
 //! | `yaml .capstan.yaml`, `yaml capstan.yaml`, `yaml overlay/capstan.yaml`, `yaml release/capstan.yaml` | a file of settings |
-//! | `yaml Fleet`, `yaml TemplateNames` | an object of Capstan's own |
+//! | `yaml Fleet`, `yaml VaultStore`, `yaml VaultSecret`, `yaml TemplateNames` | an object of Capstan's own |
 //! | `yaml inventory` | objects of an inventory |
 //! | `yaml campaigns` | a file of campaigns |
 //! | `yaml serve` | the bot's file of settings |
@@ -18,7 +18,7 @@
 
 use capstan::app::wave_webhooks::Question;
 use capstan::config::{ProviderCredentials, WaveWebhookHost};
-use capstan::k8s::crd::Fleet;
+use capstan::k8s::crd::{Fleet, VaultSecret, VaultStore};
 use capstan_inventory::kinds::{Inventory, SourceText};
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::CREATE_FORM;
@@ -27,6 +27,8 @@ use capstan_plan::settings::{
 };
 use capstan_plan::templates::TemplateNames;
 use capstan_yaml::YamlFile;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::page::Block;
@@ -64,7 +66,9 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "yaml overlay/capstan.yaml" => OverlaySettings::read(&file, text).map(drop).map_err(|e| words(&e)),
         "yaml release/capstan.yaml" => ReleaseSettings::read(&file, text).map(drop).map_err(|e| words(&e)),
         "yaml TemplateNames" => TemplateNames::read(text).map(drop).map_err(|e| words(&e)),
-        "yaml Fleet" => fleet(text),
+        "yaml Fleet" => own::<Fleet>(text),
+        "yaml VaultStore" => own::<VaultStore>(text),
+        "yaml VaultSecret" => own::<VaultSecret>(text),
         "yaml inventory" => inventory(text),
         "yaml campaigns" => read_campaigns(text).map(drop).map_err(|e| words(&e)),
         "yaml serve" => {
@@ -111,11 +115,12 @@ fn issue_form(text: &str) -> Result<(), String> {
 }
 
 /// As the type has it, and nothing in it that the type does not have.
-fn fleet(text: &str) -> Result<(), String> {
+fn own<T: DeserializeOwned + Serialize>(text: &str) -> Result<(), String> {
     let written: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    let fleet: Fleet = serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
-    let read = serde_json::to_value(fleet).unwrap();
-    first_lost(&written, &read, "").map_or(Ok(()), |lost| Err(format!("a Fleet has no {lost}")))
+    let object: T = serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
+    let read = serde_json::to_value(object).unwrap();
+    let kind = written["kind"].as_str().unwrap_or_default();
+    first_lost(&written, &read, "").map_or(Ok(()), |lost| Err(format!("a {kind} has no {lost}")))
 }
 
 fn first_lost(written: &Value, read: &Value, path: &str) -> Option<String> {

@@ -15,7 +15,7 @@ fn printed() -> String {
 /// Installs the definitions, once for all tests that share the API server.
 pub(super) fn install(plane: &Plane) {
     plane.apply(&printed());
-    for name in ["fleets", "managedclusters", "inventories", "managementclusterdefinitions"] {
+    for name in ["fleets", "managedclusters", "inventories", "managementclusterdefinitions", "vaultsecrets"] {
         let name = format!("crd/{name}.capstan.dev");
         plane.kubectl(&["wait", "--for=condition=Established", "--timeout=30s", &name]);
         // No complaint of the API server about the schema itself.
@@ -73,7 +73,9 @@ fn the_definitions_are_accepted_without_a_warning() {
             "managedclusters",
             "managedproviders",
             "managementclusterdefinitions",
-            "sites"
+            "sites",
+            "vaultsecrets",
+            "vaultstores"
         ],
         "{names}"
     );
@@ -124,6 +126,8 @@ FIELDS:
         ("fleet", "fleets", &["spec", "status"][..]),
         ("managedcluster", "managedclusters", &["spec", "status"]),
         ("inventory", "inventories", &["spec"]),
+        ("vaultstore", "vaultstores", &["spec"]),
+        ("vaultsecret", "vaultsecrets", &["spec", "status"]),
         ("site", "sites", &["spec"]),
         ("clusterdefinition", "clusterdefinitions", &["spec"]),
     ] {

@@ -7,6 +7,7 @@
 
 mod adopting;
 mod applying;
+mod bootstrapping;
 mod definitions;
 mod deleting;
 mod expiring;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use capstan::telemetry::{METRICS, Program};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::deploy::{deployed, metrics};
 use crate::git::repository::TestRepository;
@@ -14,6 +14,7 @@ use crate::plane::audit::Request;
 use crate::plane::process::Process;
 use crate::plane::reconciler::{self, HOME};
 use crate::plane::{Parts, Plane, tail};
+use crate::reconcile::secrets::vault::{Beside, CANARY};
 
 /// Whose folders are applied.
 const CUSTOMER: &str = "acme";
@@ -43,7 +44,11 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     plane.kubectl(&["apply", "-n", CUSTOMER, "-k", &deployed("applier").display().to_string()]);
     let repository = TestRepository::new();
     let folder = tempfile::tempdir().unwrap();
-    settle(&plane, &repository);
+    let beside = Beside::start(&plane);
+    beside.vault.role(&format!("capstan-{CUSTOMER}"));
+    beside.vault.put(&format!("kv/{CUSTOMER}/web"), json!({"password": CANARY}));
+    beside.vault.put("kv/others/web", json!({"password": CANARY}));
+    settle(&plane, &repository, &beside.vault.url);
     let process = reconciler::process(&plane, folder.path());
     process.start();
     let wait = |what: &str, done: &dyn Fn() -> bool| {
@@ -70,6 +75,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
             ("kubeadmcontrolplane", "web-cp"),
             ("configmap", "notes"),
             ("secret", "login"),
+            ("secret", "out-of-vault"),
             ("servergroup", "web"),
         ])
     });
@@ -88,6 +94,23 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
             !plane.kubectl(&annotations).contains("capstan.dev/reconcile")
         });
     }
+
+    // Vault's policy keeps customers apart, whatever a reference says; what is not to be had is said, and nothing else happens.
+    let others = "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: of-others, namespace: acme}, spec: {store: eu, refreshSeconds: 10, data: {password: {mount: kv, path: others/web, key: password}}}}";
+    plane.apply(others);
+    let reason = |name: &str| {
+        let path = "jsonpath={.status.conditions[0].reason}";
+        plane.kubectl(&["get", "vaultsecret", name, "-n", CUSTOMER, "-o", path])
+    };
+    wait("what is another customer's is refused", &|| reason("of-others") == "Denied");
+    assert!(!is_there("secret", "of-others"));
+    assert_eq!(reason("out-of-vault"), "Resolved");
+    wait("an event says so", &|| {
+        plane
+            .kubectl(&["get", "events.events.k8s.io", "-n", CUSTOMER, "-o", "jsonpath={.items[*].reason}"])
+            .contains("Denied")
+    });
+    plane.kubectl(&["delete", "vaultsecret", "of-others", "-n", CUSTOMER]);
 
     // Pruned, with a tombstone where one is needed.
     let base = |file: &str| repository.at(&format!("acme/web/base/{file}"));
@@ -114,6 +137,8 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         !is_there("cluster", "web")
             && !is_there("kubeadmcontrolplane", "web-cp")
             && !is_there("devcluster", "web")
+            && !is_there("vaultsecret", "out-of-vault")
+            && !is_there("secret", "out-of-vault")
     });
     std::fs::remove_dir_all(repository.at("acme/web")).unwrap();
     repository.commit_all("And its folder");
@@ -121,7 +146,10 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         plane.try_kubectl(&["get", "managedcluster", "acme-web", "-n", HOME], "").is_err()
     });
     tells_what_it_does(&process);
+    assert!(!process.log().contains(CANARY), "a value of Vault's stands in the log");
     drop(process);
+    let everything = ["get", "vaultsecrets,fleets,managedclusters,events.events.k8s.io", "-A", "-o", "yaml"];
+    assert!(!plane.kubectl(&everything).contains(CANARY));
 
     let audit = plane.audit();
     // To watch all Secrets and ConfigMaps would be to read them all. They, and kinds that are of one cloud alone, are watched
@@ -182,7 +210,7 @@ fn tells_what_it_does(process: &Process) {
 }
 
 /// A repository with one cluster that has a bit of everything, a Fleet that reads it, and one whose source is away.
-fn settle(plane: &Plane, repository: &TestRepository) {
+fn settle(plane: &Plane, repository: &TestRepository, vault: &str) {
     let sample =
         Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster"))
             .args(["web", "--namespace", CUSTOMER])
@@ -216,6 +244,10 @@ fn settle(plane: &Plane, repository: &TestRepository) {
             "{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: ServerGroup, metadata: {name: web, namespace: acme}, spec: {resource: {policy: anti-affinity}, cloudCredentialsRef: {secretName: login, cloudName: a}}}",
         ),
         (
+            "vault.yaml",
+            "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: out-of-vault, namespace: acme}, spec: {store: eu, refreshSeconds: 10, data: {password: {mount: kv, path: acme/web, key: password}}}}",
+        ),
+        (
             "addons.yaml",
             "{apiVersion: addons.cluster.x-k8s.io/v1beta2, kind: ClusterResourceSet, metadata: {name: web, namespace: acme}, spec: {clusterSelector: {matchLabels: {a: b}}, strategy: Reconcile, resources: [{kind: ConfigMap, name: notes}]}}",
         ),
@@ -238,6 +270,16 @@ fn settle(plane: &Plane, repository: &TestRepository) {
         &format!("managementClusters:\n- {{name: here, uid: {uid}, clusters: ['acme/*']}}\n"),
     );
     repository.commit_all("A cluster");
+    plane.apply(&format!(
+        "apiVersion: capstan.dev/v1alpha1
+kind: VaultStore
+metadata: {{name: eu, namespace: {HOME}}}
+spec:
+  url: {vault}
+  auth: {{jwt: {{role: 'capstan-{{namespace}}', audience: vault}}}}
+  namespaces: [{CUSTOMER}]
+"
+    ));
     let url = repository.path().display();
     plane.apply(&format!(
         "apiVersion: capstan.dev/v1alpha1

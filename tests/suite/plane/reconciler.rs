@@ -39,8 +39,12 @@ pub(crate) fn install(plane: &Plane) {
     for file in ["namespace.yaml", "rbac.yaml"] {
         plane.apply(&deployed(file));
     }
-    let kinds =
-        ["crd/fleets.capstan.dev", "crd/managedclusters.capstan.dev", "crd/managedproviders.capstan.dev"];
+    let kinds = [
+        "crd/fleets.capstan.dev",
+        "crd/managedclusters.capstan.dev",
+        "crd/managedproviders.capstan.dev",
+        "crd/vaultsecrets.capstan.dev",
+    ];
     plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &kinds[..]].concat());
 }
 

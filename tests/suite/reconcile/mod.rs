@@ -34,6 +34,7 @@ mod pruning;
 mod real;
 mod removing_providers;
 mod rows;
+pub(crate) mod secrets;
 mod services;
 mod services_cleanup;
 mod services_network;

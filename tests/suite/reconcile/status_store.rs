@@ -38,8 +38,8 @@ pub(crate) type Meanwhile = Box<dyn FnOnce(&mut ClusterRecord) + Send>;
 impl Posted {
     /// Puts a Secret there that holds a text.
     pub(crate) fn put_secret(&mut self, namespace: &str, name: &str, key: &str, text: &str) {
-        let data = BTreeMap::from([(key.to_owned(), SecretString::from(text))]);
-        self.secrets.insert((namespace.to_owned(), name.to_owned()), data);
+        let data = self.secrets.entry((namespace.to_owned(), name.to_owned())).or_default();
+        data.insert(key.to_owned(), SecretString::from(text));
     }
 
     /// What one of these Secrets holds.

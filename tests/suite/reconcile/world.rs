@@ -23,7 +23,7 @@ use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
     CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, OwnersKeys, Ports,
-    ReconcileOutcome, ReconcileRequest, Trial, Underway, Workloads, reconcile,
+    ReconcileOutcome, ReconcileRequest, Trial, Underway, VaultSecrets, Workloads, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -68,6 +68,7 @@ pub(crate) struct World {
     known_workloads: Arc<Workloads>,
     pub(crate) cloud_credentials: Arc<CloudCredentials>,
     pub(crate) owners_keys: Arc<OwnersKeys>,
+    pub(crate) vault_secrets: Arc<VaultSecrets>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -189,6 +190,7 @@ impl World {
             workloads,
             cloud_credentials: Arc::default(),
             owners_keys: Arc::new(OwnersKeys::with_patience(Duration::from_millis(20))),
+            vault_secrets: Arc::default(),
             underway: Arc::default(),
             clock,
             kinds: Arc::default(),
@@ -266,6 +268,7 @@ impl World {
             workloads: Arc::clone(&self.known_workloads),
             cloud_credentials: Arc::clone(&self.cloud_credentials),
             owners_keys: Arc::clone(&self.owners_keys),
+            vault_secrets: Arc::clone(&self.vault_secrets),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),

@@ -50,6 +50,8 @@ pub enum ConditionType {
     CloudReady,
     /// Every service inside the cluster is ready.
     ServicesReady,
+    /// The Secret holds what is asked for (of a VaultSecret).
+    Resolved,
 }
 
 /// Whether a condition holds.

@@ -1,4 +1,5 @@
-//! What people ask of the reconciler and what it answers: the content of `Fleet` and `ManagedCluster`.
+//! What people ask of the reconciler and what it answers: the content of `Fleet`, `ManagedCluster` and
+//! `VaultSecret`.
 //!
 //! Specs are parsed values (`k8s` reads them from the custom resources); statuses are exactly what stands in
 //! the custom resources, so `k8s` embeds them as they are.
@@ -8,6 +9,7 @@ mod condition;
 mod owners_key;
 mod spec;
 mod status;
+mod vault_secret;
 
 pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret};
 pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
@@ -19,3 +21,4 @@ pub use status::{
     FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutMachine, RolloutState,
     RolloutStatus,
 };
+pub use vault_secret::{LeaseStatus, VaultSecretStatus};

@@ -189,6 +189,7 @@ const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Applying, Loss)] = 
         ("", "Secret", None, Some((Stage::Credentials, 0)), Unknown),
         ("rbac.authorization.k8s.io", "Role", None, Some((Stage::Credentials, 1)), Unknown),
         ("external-secrets.io", "ExternalSecret", None, Some((Stage::Credentials, 1)), Unknown),
+        ("capstan.dev", "VaultSecret", None, Some((Stage::Credentials, 1)), Unknown),
         // Templates of others are no templates of a cluster, and no group is Cluster API's by its ending alone.
         ("argoproj.io", "WorkflowTemplate", None, None, Unknown),
         ("notcluster.x-k8s.io", "DockerMachineTemplate", None, None, Unknown),

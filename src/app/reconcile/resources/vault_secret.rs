@@ -1,0 +1,54 @@
+//! What is remembered of a `VaultSecret`: which versions its Secret holds, and its lease. Never a value.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::condition::Conditions;
+
+/// `VaultSecret.status`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VaultSecretStatus {
+    /// The version of the secret in Vault that each key of the Secret was read from.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub version: BTreeMap<String, i64>,
+    /// The lease that the Secret holds the fields of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseStatus>,
+    /// The accessor of the login with which a lease was about to be asked for: where it stands here without that lease, one
+    /// may have been given that nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_with: Option<String>,
+    /// When the lease ends, if nobody renews it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub lease_expires: Option<Timestamp>,
+    /// When what the Secret holds was read. Looks that found nothing new do not move it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub last_read: Option<Timestamp>,
+    /// What is said of it: Resolved, with the reasons Resolved, Denied, Missing, Sealed, Away, BadData and NotAllowed.
+    pub conditions: Conditions,
+}
+
+/// A lease of Vault. Its id opens nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseStatus {
+    /// Vault's id.
+    pub id: String,
+    /// The accessor of the login that it hangs on.
+    pub login: String,
+    /// When it was given, or renewed last.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub since: Timestamp,
+    /// How long it was given for at first.
+    pub first_seconds: i64,
+    /// Whether Vault renews it.
+    pub renewable: bool,
+    /// SHA-256 of what it was asked for with.
+    pub request: String,
+}

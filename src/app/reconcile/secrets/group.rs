@@ -1,0 +1,241 @@
+//! What becomes of logins: made, renewed, retired, ended.
+//!
+//! A login that leases hang on is kept in a Secret of the namespace before the first of them is asked for: so the process that
+//! follows renews it, and ends what hangs on it.
+
+use std::collections::BTreeSet;
+
+use capstan_live::secrets::{LoginStep, LoginTimes, Why, next_login_step};
+use jiff::Timestamp;
+use secrecy::SecretString;
+
+use super::asking::Asking;
+use super::kept_logins::KeptLogins;
+use super::logins::{Group, Login};
+use super::store::Store;
+use super::trouble::Trouble;
+use crate::app::ports::{VaultToken, ends_at};
+
+/// What a login is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// To read; it may be forgotten.
+    Read,
+    /// Leases will hang on it.
+    Lease,
+}
+
+impl Group {
+    /// A login that serves: the one that there is, as long as it can.
+    pub(super) async fn login(
+        &mut self,
+        asking: Asking<'_>,
+        store: &Store,
+        need: Need,
+    ) -> Result<Login, Trouble> {
+        self.recall(asking, store.name()).await?;
+        if let Some(login) = self.current.clone() {
+            if login.print != store.print {
+                self.retire(asking, store, &login.accessor).await?;
+            } else {
+                match next_login_step(&login.times, asking.now) {
+                    LoginStep::Keep(_) => {}
+                    LoginStep::Renew => self.renew(asking, store, login).await?,
+                    LoginStep::Replace => self.retire(asking, store, &login.accessor).await?,
+                }
+            }
+        }
+        if self.current.is_none() {
+            let credential = asking.vault.credential(asking.ports, store, asking.account).await?;
+            let made = store.vault.log_in(&credential).await?;
+            tracing::info!(
+                namespace = asking.account.namespace,
+                store = store.name(),
+                seconds = made.seconds,
+                "logged in to Vault"
+            );
+            self.current = Some(Login::of(made, store, asking.now));
+        }
+        if need == Need::Lease && store.makes_logins() && !self.is_kept {
+            self.keep(asking, store.name()).await?;
+        }
+        let none = || Trouble::new(Why::Away, "the login was lost meanwhile");
+        self.current.clone().ok_or_else(none)
+    }
+
+    /// When the login that serves needs somebody next, where leases hang on it.
+    pub(super) fn due(&self, now: Timestamp) -> Option<Timestamp> {
+        let login = self.current.as_ref().filter(|_| self.is_kept)?;
+        match next_login_step(&login.times, now) {
+            LoginStep::Keep(until) => until,
+            LoginStep::Renew | LoginStep::Replace => Some(now),
+        }
+    }
+
+    async fn renew(&mut self, asking: Asking<'_>, store: &Store, login: Login) -> Result<(), Trouble> {
+        match store.vault.renew_self(&login.token).await {
+            Ok(seconds) => {
+                let times = LoginTimes {
+                    since: asking.now,
+                    expires: Some(ends_at(asking.now, seconds)),
+                    ..login.times
+                };
+                let is_worn = matches!(next_login_step(&times, asking.now), LoginStep::Replace);
+                let accessor = login.accessor.clone();
+                self.current = Some(Login { times, ..login });
+                if is_worn {
+                    return self.retire(asking, store, &accessor).await;
+                }
+                if self.is_kept { self.keep(asking, store.name()).await } else { Ok(()) }
+            }
+            // It is none any more, and nothing that hung on it is there.
+            Err(error) if matches!(error.why, Why::Denied | Why::BadData) => {
+                self.forget(asking, store.name(), &login.accessor).await
+            }
+            // It serves as it is, for as long as it lives.
+            Err(error) => {
+                tracing::debug!(namespace = asking.account.namespace, store = store.name(), %error, "a login is not renewed");
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a refusal was the login's fault: it is no login any more, and is forgotten.
+    pub(super) async fn is_dead(&mut self, asking: Asking<'_>, store: &Store) -> Result<bool, Trouble> {
+        let Some(login) = self.current.clone() else { return Ok(false) };
+        if store.vault.is_alive(&login.token).await? {
+            return Ok(false);
+        }
+        self.forget(asking, store.name(), &login.accessor).await?;
+        Ok(true)
+    }
+
+    /// A login serves no more. Where leases may hang on it, it waits for its end.
+    pub(super) async fn retire(
+        &mut self,
+        asking: Asking<'_>,
+        store: &Store,
+        accessor: &str,
+    ) -> Result<(), Trouble> {
+        self.recall(asking, store.name()).await?;
+        if !store.makes_logins() && self.current.as_ref().is_some_and(|login| login.print == store.print) {
+            // The next one would be the same.
+            return Ok(());
+        }
+        let Some(login) = self.current.take_if(|login| login.accessor == accessor) else { return Ok(()) };
+        if self.is_kept {
+            self.retiring.push(Login { retires: true, ..login });
+            self.retired = true;
+            self.keep(asking, store.name()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a login retired since this was asked last.
+    pub(super) fn take_retired(&mut self) -> bool {
+        std::mem::take(&mut self.retired)
+    }
+
+    /// The token of a login that is known.
+    pub(super) async fn token_of(
+        &mut self,
+        asking: Asking<'_>,
+        store: &Store,
+        accessor: &str,
+    ) -> Result<Option<SecretString>, Trouble> {
+        self.recall(asking, store.name()).await?;
+        let mut all = self.current.iter().chain(&self.retiring);
+        Ok(all.find(|login| login.accessor == accessor).map(|login| login.token.clone()))
+    }
+
+    /// Ends logins that retired and that nothing hangs on any more; and the one that serves, where no lease is left.
+    pub(super) async fn sweep(
+        &mut self,
+        asking: Asking<'_>,
+        store: &Store,
+        used: &BTreeSet<String>,
+    ) -> Result<(), Trouble> {
+        if !self.is_kept && self.retiring.is_empty() {
+            return Ok(());
+        }
+        let name = store.name();
+        for login in self.retiring.clone() {
+            let is_over = login.times.expires.is_some_and(|end| end <= asking.now);
+            if used.contains(&login.accessor) && !is_over {
+                continue;
+            }
+            if !is_over && store.makes_logins() {
+                asking.ports.check_leading("ending a login").await?;
+                store.vault.revoke_self(&login.token).await?;
+            }
+            tracing::info!(
+                namespace = asking.account.namespace,
+                store = name,
+                "an earlier login to Vault was ended"
+            );
+            self.retiring.retain(|one| one.accessor != login.accessor);
+            self.keep(asking, name).await?;
+        }
+        if used.is_empty() && self.is_kept && self.retiring.is_empty() {
+            if let Some(login) = self.current.take().filter(|_| store.makes_logins()) {
+                asking.ports.check_leading("ending a login").await?;
+                store.vault.revoke_self(&login.token).await?;
+            }
+            KeptLogins::of(asking, name).remove().await?;
+            self.is_kept = false;
+        }
+        Ok(())
+    }
+
+    /// Whether leases may hang on any of them.
+    pub(super) const fn hangs(&self) -> bool {
+        self.is_kept || !self.retiring.is_empty()
+    }
+
+    async fn forget(&mut self, asking: Asking<'_>, store: &str, accessor: &str) -> Result<(), Trouble> {
+        if self.current.take_if(|login| login.accessor == accessor).is_some() && self.is_kept {
+            self.keep(asking, store).await?;
+        }
+        Ok(())
+    }
+
+    /// What an earlier process kept.
+    async fn recall(&mut self, asking: Asking<'_>, store: &str) -> Result<(), Trouble> {
+        if self.is_read {
+            return Ok(());
+        }
+        if let Some(kept) = KeptLogins::of(asking, store).read().await? {
+            self.is_kept = true;
+            for login in kept {
+                let is_over = login.times.expires.is_some_and(|end| end <= asking.now);
+                match (is_over, login.retires) {
+                    (true, _) => {}
+                    (false, true) => self.retiring.push(login),
+                    (false, false) => self.current = Some(login),
+                }
+            }
+        }
+        self.is_read = true;
+        Ok(())
+    }
+
+    async fn keep(&mut self, asking: Asking<'_>, store: &str) -> Result<(), Trouble> {
+        let all: Vec<&Login> = self.current.iter().chain(&self.retiring).collect();
+        KeptLogins::of(asking, store).write(&all).await?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+impl Login {
+    fn of(made: VaultToken, store: &Store, now: Timestamp) -> Self {
+        let times = LoginTimes {
+            since: now,
+            expires: made.seconds.map(|seconds| ends_at(now, seconds)),
+            first_seconds: made.seconds.unwrap_or_default(),
+            is_renewable: made.is_renewable,
+        };
+        let print = store.print.clone();
+        Self { accessor: made.accessor, token: made.token, times, print, retires: false }
+    }
+}

@@ -1,0 +1,226 @@
+//! A lease's turn: it is kept, renewed, or another one is taken.
+
+use capstan_live::secrets::{
+    Content, Lease, LeaseFacts, LeaseRequest, LeaseStep, Superseded, VaultSecretSpec, Why, next_lease_step,
+};
+use capstan_model::digest::sha256;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::asking::Asking;
+use super::group::Need;
+use super::logins::{Group, Login};
+use super::outcome::{Done, after, refresh};
+use super::store::Store;
+use super::subject::Subject;
+use super::target::{self, Target, as_text, is_key};
+use super::trouble::Trouble;
+use crate::app::ports::{NewLease, ends_at};
+use crate::app::reconcile::resources::LeaseStatus;
+
+/// Steps that one turn takes at most.
+const MOST_STEPS: usize = 4;
+
+/// How a lease is asked for, and what for.
+type Wanted<'a> = (&'a VaultSecretSpec, &'a LeaseRequest);
+
+pub(super) async fn resolve(
+    asking: Asking<'_>,
+    subject: &mut Subject,
+    group: &mut Group,
+    store: &Store,
+    (spec, request): Wanted<'_>,
+) -> Result<Done, Trouble> {
+    let print = sha256(
+        json!([spec.store, request.path, format!("{:?}", request.method), request.parameters]).to_string(),
+    );
+    for _ in 0..MOST_STEPS {
+        if let Some(accessor) = subject.status.asked_with.clone() {
+            // Somebody died between asking and writing down: what nobody knows ends with its login.
+            group.retire(asking, store, &accessor).await?;
+            subject.status.asked_with = None;
+        }
+        let login = group.login(asking, store, Need::Lease).await?;
+        let owner = subject.key.clone();
+        let target = Target { owner: &owner, spec };
+        let live = target.read(asking.ports, asking.by).await?;
+        let known = lease_of(subject);
+        let is_whole = known
+            .as_ref()
+            .zip(live.as_ref())
+            .is_some_and(|(lease, live)| target.holds_lease(live, &lease.id));
+        let content = if is_whole { Content::AsWritten } else { Content::Lost };
+        let facts = LeaseFacts { request: &print, login: Some(&login.accessor), content };
+        match (next_lease_step(known.as_ref(), &facts, asking.now), known) {
+            (LeaseStep::Keep(until), _) => {
+                let next = until.min(after(asking.now, refresh(subject)));
+                let next = group.due(asking.now).map_or(next, |due| next.min(due));
+                let message =
+                    format!("Secret {} holds a lease of {}", spec.secret_name(&owner.1), request.path);
+                return Ok(Done { message, next });
+            }
+            (LeaseStep::Renew, Some(lease)) => renew(asking, subject, store, &login, &lease).await?,
+            (LeaseStep::Renew, None) => {}
+            (LeaseStep::Take(Superseded::Revoke), Some(lease)) => {
+                // Else its login has retired, and the next step takes one with another.
+                if end(asking, group, store, &lease).await? {
+                    subject.status.lease = None;
+                    subject.status.lease_expires = None;
+                }
+            }
+            (LeaseStep::Take(_), _) => {
+                take(asking, subject, store, (&login, &target, live.as_ref()), (request, &print)).await?;
+            }
+        }
+    }
+    Err(Trouble::new(Why::Away, format!("the lease of {} does not come to rest", request.path)))
+}
+
+/// The lease that is known.
+pub(super) fn lease_of(subject: &Subject) -> Option<Lease> {
+    let LeaseStatus { id, login, since, first_seconds, renewable, request } = subject.status.lease.clone()?;
+    let expires = subject.status.lease_expires?;
+    Some(Lease { id, login, since, expires, first_seconds, is_renewable: renewable, request })
+}
+
+async fn renew(
+    asking: Asking<'_>,
+    subject: &mut Subject,
+    store: &Store,
+    login: &Login,
+    lease: &Lease,
+) -> Result<(), Trouble> {
+    asking.ports.check_leading("renewing a lease").await?;
+    match store.vault.renew(&login.token, &lease.id, lease.first_seconds).await {
+        Ok(seconds) => {
+            if let Some(status) = &mut subject.status.lease {
+                status.since = whole(asking.now);
+            }
+            subject.status.lease_expires = Some(ends_at(whole(asking.now), seconds));
+            Ok(())
+        }
+        // Vault has no such lease any more, or renews it no further.
+        Err(error) if matches!(error.why, Why::BadData | Why::Missing) => {
+            subject.status.lease = None;
+            subject.status.lease_expires = None;
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends a lease: by itself where the policy allows that, else with the login that it hangs on. Whether it is gone now.
+pub(super) async fn end(
+    asking: Asking<'_>,
+    group: &mut Group,
+    store: &Store,
+    lease: &Lease,
+) -> Result<bool, Trouble> {
+    let Some(token) = group.token_of(asking, store, &lease.login).await? else {
+        // Nobody has its login any more: it ends with that.
+        return Ok(true);
+    };
+    asking.ports.check_leading("revoking a lease").await?;
+    match store.vault.revoke(&token, &lease.id).await {
+        Ok(()) => Ok(true),
+        Err(error) if error.why == Why::Denied => {
+            group.retire(asking, store, &lease.login).await?;
+            Ok(!store.makes_logins())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes another one: first it is written down that one is asked for, then asked, then written, then written down.
+async fn take(
+    asking: Asking<'_>,
+    subject: &mut Subject,
+    store: &Store,
+    (login, target, live): (&Login, &Target<'_>, Option<&serde_json::Value>),
+    (request, print): (&LeaseRequest, &str),
+) -> Result<(), Trouble> {
+    if store.makes_logins() {
+        subject.status.asked_with = Some(login.accessor.clone());
+        subject.save(asking.ports, asking.by).await?;
+    }
+    asking.ports.check_leading("asking for a lease").await?;
+    let asked = store.vault.lease(&login.token, &request.path, request.method, &request.parameters).await;
+    let new = match asked {
+        Ok(new) => new,
+        Err(error) => {
+            if error.why != Why::Away {
+                // It was refused: none was given.
+                subject.status.asked_with = None;
+            }
+            return Err(error);
+        }
+    };
+    let written = write(asking, subject, target, live, (request, &new)).await;
+    if let Err(trouble) = written {
+        // Nobody knows what it gave.
+        if !new.id.is_empty() && store.vault.revoke(&login.token, &new.id).await.is_ok() {
+            subject.status.asked_with = None;
+        }
+        return Err(trouble);
+    }
+    let now = whole(asking.now);
+    subject.status.lease = Some(LeaseStatus {
+        id: new.id,
+        login: login.accessor.clone(),
+        since: now,
+        first_seconds: new.seconds,
+        renewable: new.is_renewable,
+        request: print.to_owned(),
+    });
+    subject.status.lease_expires = Some(ends_at(now, new.seconds));
+    subject.status.last_read = Some(now);
+    subject.status.version.clear();
+    subject.status.asked_with = None;
+    tracing::info!(
+        namespace = subject.key.0,
+        secret = subject.key.1,
+        path = request.path,
+        seconds = new.seconds,
+        "a lease was taken"
+    );
+    // Before anything else: the one who follows knows it by this.
+    subject.save(asking.ports, asking.by).await
+}
+
+async fn write(
+    asking: Asking<'_>,
+    subject: &Subject,
+    target: &Target<'_>,
+    live: Option<&serde_json::Value>,
+    (request, new): (&LeaseRequest, &NewLease),
+) -> Result<(), Trouble> {
+    let bad = |what: String| Trouble::new(Why::BadData, format!("what {} gives {what}", request.path));
+    if new.id.is_empty() || new.seconds <= 0 {
+        return Err(bad(
+            "has no lease: a role of the PKI engine wants `generate_lease`, and secrets of the key-value engine are asked for by `data`"
+                .to_owned(),
+        ));
+    }
+    if let Some(key) = new.fields.keys().find(|key| !is_key(key)) {
+        return Err(bad(format!("has the field `{key}`, which can be no key of a Secret")));
+    }
+    let fields = new.fields.iter().filter(|(_, value)| !value.is_null());
+    let content: target::Content = fields.map(|(key, value)| (key.clone(), as_text(value))).collect();
+    tracing::debug!(
+        namespace = subject.key.0,
+        secret = subject.key.1,
+        keys = content.len(),
+        "writing a lease"
+    );
+    target.write(asking.ports, asking.by, live, &content, Some(&new.id)).await
+}
+
+/// Kubernetes writes times in whole seconds.
+fn whole(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
+/// How long a lease lives still.
+pub(super) fn left(lease: &Lease, now: Timestamp) -> SignedDuration {
+    lease.expires.duration_since(now)
+}

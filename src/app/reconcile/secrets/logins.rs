@@ -1,0 +1,29 @@
+//! The logins of one namespace and store: one that serves, and earlier ones that leases still hang on.
+
+use capstan_live::secrets::LoginTimes;
+use secrecy::SecretString;
+
+/// A login.
+#[derive(Debug, Clone)]
+pub(super) struct Login {
+    pub(super) accessor: String,
+    pub(super) token: SecretString,
+    pub(super) times: LoginTimes,
+    /// Of the store that it was made for.
+    pub(super) print: String,
+    /// It serves no new lease, and is ended when nothing hangs on it.
+    pub(super) retires: bool,
+}
+
+/// The logins of a namespace and store.
+#[derive(Default)]
+pub(super) struct Group {
+    pub(super) current: Option<Login>,
+    pub(super) retiring: Vec<Login>,
+    /// Whether it was looked what an earlier process kept.
+    pub(super) is_read: bool,
+    /// Whether they stand in the Secret.
+    pub(super) is_kept: bool,
+    /// Whether one retired since this was asked last: what hangs on it is to be looked at.
+    pub(super) retired: bool,
+}

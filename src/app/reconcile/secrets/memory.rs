@@ -1,0 +1,83 @@
+//! What a process remembers: logins by namespace and store, and when each VaultSecret is looked at next.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use super::logins::Group;
+use crate::app::ports::{NoVaults, ServiceAccountTokens, Vaults};
+
+/// A VaultSecret's namespace and name.
+pub(super) type Key = (String, String);
+
+/// Whose login it is: namespace and store.
+pub(super) type GroupKey = (String, String);
+
+/// Secrets out of Vault, and what this process remembers of them.
+pub struct VaultSecrets {
+    pub(super) vaults: Arc<dyn Vaults>,
+    pub(super) tokens: Arc<dyn ServiceAccountTokens>,
+    /// Capstan's own, where stores are.
+    pub(super) namespace: String,
+    groups: Mutex<BTreeMap<GroupKey, Arc<tokio::sync::Mutex<Group>>>>,
+    looks: Mutex<BTreeMap<Key, Look>>,
+}
+
+/// A VaultSecret as it stood when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) uid: String,
+    pub(super) generation: i64,
+    pub(super) is_deleting: bool,
+}
+
+/// When something is looked at next, as it stood when it was looked at last.
+#[derive(Debug, Clone)]
+struct Look {
+    seen: Seen,
+    next: Timestamp,
+}
+
+impl VaultSecrets {
+    /// Asks these Vaults, with tokens of service accounts; stores are in that namespace.
+    pub fn new(
+        vaults: Arc<dyn Vaults>,
+        tokens: Arc<dyn ServiceAccountTokens>,
+        namespace: impl Into<String>,
+    ) -> Self {
+        let namespace = namespace.into();
+        Self { vaults, tokens, namespace, groups: Mutex::default(), looks: Mutex::default() }
+    }
+
+    /// The login of a namespace and store: one turn at a time.
+    pub(super) fn group(&self, key: &GroupKey) -> Arc<tokio::sync::Mutex<Group>> {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(groups.entry(key.clone()).or_default())
+    }
+
+    /// Whether something is to be looked at: its time has come, or it is not what was looked at.
+    pub(super) fn is_due(&self, key: &Key, seen: &Seen, now: Timestamp) -> bool {
+        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.get(key).is_none_or(|look| look.seen != *seen || look.next <= now)
+    }
+
+    /// It was looked at.
+    pub(super) fn looked(&self, key: &Key, seen: Seen, next: Timestamp) {
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.insert(key.clone(), Look { seen, next });
+    }
+
+    /// Forgets those that are there no more, and gives when the next of the others is due.
+    pub(super) fn keep(&self, is_there: impl Fn(&Key) -> bool) -> Option<Timestamp> {
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.retain(|key, _| is_there(key));
+        looks.values().map(|look| look.next).min()
+    }
+}
+
+impl Default for VaultSecrets {
+    fn default() -> Self {
+        Self::new(Arc::new(NoVaults), Arc::new(NoVaults), "")
+    }
+}

@@ -1,0 +1,307 @@
+//! `VaultStore` and `VaultSecret`, parsed: what the definitions cannot say is checked here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::glob::Glob;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The label of every Secret that is written for a VaultSecret, with its name.
+pub const SECRET_LABEL: &str = "capstan.dev/vault-secret";
+
+/// What a template of a role names.
+const NAMESPACE: &str = "{namespace}";
+
+/// `VaultStore.spec`: one Vault, how one logs in there, and who may.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultStoreSpec {
+    /// `https://vault.example.com:8200`
+    pub url: String,
+    /// The Secret beside the store with the authority of its certificates (`ca.crt`); the machine's where `None`.
+    pub ca_secret_name: Option<String>,
+    /// Vault's own namespace.
+    pub vault_namespace: Option<String>,
+    /// How one logs in.
+    pub auth: StoreAuth,
+    /// Patterns over the namespaces whose VaultSecrets may use it.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+}
+
+/// How one logs in, and where that method is mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StoreAuth {
+    /// With a token of a service account, whose signature Vault checks itself.
+    #[serde(rename_all = "camelCase")]
+    Jwt {
+        /// Where the method is mounted.
+        path: String,
+        /// The role; `{namespace}` is the VaultSecret's.
+        role: String,
+        /// Whom the token is for.
+        audience: String,
+    },
+    /// With such a token, which Vault shows to the API server.
+    #[serde(rename_all = "camelCase")]
+    Kubernetes {
+        /// Where the method is mounted.
+        path: String,
+        /// The role; `{namespace}` is the VaultSecret's.
+        role: String,
+        /// Whom the token is for; the API server itself where `None`.
+        audience: Option<String>,
+    },
+    /// With the keys `roleId` and `secretId` of a Secret beside the store.
+    #[serde(rename_all = "camelCase")]
+    AppRole {
+        /// Where the method is mounted.
+        path: String,
+        /// The Secret.
+        secret_name: String,
+    },
+    /// With the key `token` of a Secret beside the store.
+    #[serde(rename_all = "camelCase")]
+    Token {
+        /// The Secret.
+        secret_name: String,
+    },
+}
+
+impl StoreAuth {
+    /// A role's name for a namespace.
+    pub fn role_for(role: &str, namespace: &str) -> String {
+        role.replace(NAMESPACE, namespace)
+    }
+}
+
+impl VaultStoreSpec {
+    /// Reads `spec`.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn read(object: &Value) -> Result<Self, String> {
+        let spec = object.get("spec").unwrap_or(&Value::Null);
+        Self::deserialize(spec).map_err(|error| format!("its spec cannot be read: {error}"))
+    }
+
+    /// Whether VaultSecrets of a namespace may use it.
+    pub fn serves(&self, namespace: &str) -> bool {
+        let fits = |pattern: &String| Glob::parse(pattern).is_ok_and(|glob| glob.matches(namespace));
+        self.namespaces.iter().any(fits)
+    }
+}
+
+/// `VaultSecret.spec`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultSecretSpec {
+    /// The VaultStore, in Capstan's namespace.
+    pub store: String,
+    /// The Secret that is written.
+    #[serde(default)]
+    pub secret: TargetSecret,
+    /// What stands under each key of it.
+    #[serde(default)]
+    pub data: BTreeMap<String, KvField>,
+    /// What it holds instead: the fields of a lease.
+    pub lease: Option<LeaseRequest>,
+    /// How often is looked for news, in seconds.
+    #[serde(default = "refresh")]
+    pub refresh_seconds: u32,
+}
+
+const fn refresh() -> u32 {
+    300
+}
+
+/// The Secret that is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct TargetSecret {
+    /// Its name; that of the VaultSecret where `None`.
+    pub name: Option<String>,
+    /// Its type; `Opaque` where `None`.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Labels that it carries besides Capstan's own.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A field of a secret of the key-value engine, version 2.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct KvField {
+    /// Where the engine is mounted.
+    pub mount: String,
+    /// The secret's path there.
+    pub path: String,
+    /// The field.
+    pub key: String,
+    /// The version; the newest where `None`.
+    pub version: Option<u64>,
+}
+
+/// What is read at once: a secret in one version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KvRead {
+    /// Where the engine is mounted.
+    pub mount: String,
+    /// The secret's path there.
+    pub path: String,
+    /// The version; the newest where `None`.
+    pub version: Option<u64>,
+}
+
+impl std::fmt::Display for KvRead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.mount, self.path)?;
+        match self.version {
+            Some(version) => write!(f, " version {version}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl KvField {
+    /// The secret that it is a field of.
+    pub fn read(&self) -> KvRead {
+        KvRead { mount: self.mount.clone(), path: self.path.clone(), version: self.version }
+    }
+}
+
+/// What a lease is asked for with.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct LeaseRequest {
+    /// The path, its mount included.
+    pub path: String,
+    /// How it is asked.
+    #[serde(default)]
+    pub method: LeaseMethod,
+    /// What is sent along.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+}
+
+/// How a lease is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum LeaseMethod {
+    /// As credentials of databases are.
+    #[default]
+    #[serde(rename = "GET")]
+    Get,
+    /// As certificates are.
+    #[serde(rename = "POST")]
+    Post,
+}
+
+impl VaultSecretSpec {
+    /// Reads `spec`.
+    ///
+    /// # Errors
+    /// What cannot be read, or leads out of a mount.
+    pub fn read(object: &Value) -> Result<Self, String> {
+        let spec = object.get("spec").unwrap_or(&Value::Null);
+        let spec = Self::deserialize(spec).map_err(|error| format!("its spec cannot be read: {error}"))?;
+        if spec.lease.is_some() != spec.data.is_empty() {
+            return Err("exactly one of `data` and `lease` says what the Secret holds".to_owned());
+        }
+        if let Some(own) = spec.secret.labels.keys().find(|key| is_capstans(key)) {
+            return Err(format!("the label `{own}` is Capstan's own: give the Secret another one"));
+        }
+        let paths = spec.data.values().flat_map(|field| [&field.mount, &field.path]);
+        for path in paths.chain(spec.lease.iter().map(|lease| &lease.path)) {
+            check_path(path)?;
+        }
+        Ok(spec)
+    }
+
+    /// The name of the Secret.
+    pub fn secret_name<'s>(&'s self, own: &'s str) -> &'s str {
+        self.secret.name.as_deref().unwrap_or(own)
+    }
+
+    /// The type of the Secret.
+    pub fn secret_type(&self) -> &str {
+        self.secret.kind.as_deref().unwrap_or("Opaque")
+    }
+
+    /// What is read of the key-value engine, each once.
+    pub fn reads(&self) -> BTreeSet<KvRead> {
+        self.data.values().map(KvField::read).collect()
+    }
+}
+
+fn is_capstans(label: &str) -> bool {
+    let domain = label.split_once('/').map_or("", |(domain, _)| domain);
+    domain == "capstan.dev" || domain.ends_with(".capstan.dev")
+}
+
+fn check_path(path: &str) -> Result<(), String> {
+    let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
+    if path.split('/').all(is_part) {
+        Ok(())
+    } else {
+        Err(format!("`{path}` is no path: parts between single slashes, none of them `.` or `..`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn secret(spec: &Value) -> Result<VaultSecretSpec, String> {
+        VaultSecretSpec::read(&json!({"spec": spec}))
+    }
+
+    #[test]
+    fn a_secret_is_read_once_for_all_its_fields() {
+        let field = |key: &str, version: Option<u64>| json!({"mount": "kv", "path": "acme/fra1", "key": key, "version": version});
+        let spec = secret(&json!({"store": "eu", "data": {
+            "clouds.yaml": field("clouds", None), "ca": field("ca", None), "old": field("clouds", Some(3))}}))
+        .unwrap();
+        let reads: Vec<String> = spec.reads().iter().map(ToString::to_string).collect();
+        assert_eq!(reads, ["kv/acme/fra1", "kv/acme/fra1 version 3"]);
+        assert_eq!(
+            (spec.secret_name("own"), spec.secret_type(), spec.refresh_seconds),
+            ("own", "Opaque", 300)
+        );
+    }
+
+    #[test]
+    fn what_leads_out_of_a_mount_is_refused() {
+        for path in ["../sys/raw", "a//b", "/a", "a/", ".", "a/./b", "a\nb", ""] {
+            let kv = json!({"store": "eu", "data": {"k": {"mount": "kv", "path": path, "key": "k"}}});
+            assert!(secret(&kv).is_err(), "{path}");
+            assert!(secret(&json!({"store": "eu", "lease": {"path": path}})).is_err(), "{path}");
+        }
+        let labelled = |label: &str| {
+            secret(&json!({"store": "eu", "lease": {"path": "a"}, "secret": {"labels": {label: "b"}}}))
+        };
+        assert!(labelled("capstan.dev/vault-secret").is_err() && labelled("a.capstan.dev/b").is_err());
+        assert!(labelled("example.com/capstan.dev").is_ok());
+        assert!(secret(&json!({"store": "eu"})).unwrap_err().contains("exactly one of `data` and `lease`"));
+    }
+
+    #[test]
+    fn a_store_serves_the_namespaces_that_it_names() {
+        let store = VaultStoreSpec::read(&json!({"spec": {
+            "url": "https://vault.example.com:8200", "namespaces": ["org-*", "infra"],
+            "auth": {"jwt": {"path": "jwt", "role": "capstan-{namespace}", "audience": "vault"}}}}))
+        .unwrap();
+        let StoreAuth::Jwt { role, .. } = &store.auth else { panic!("{:?}", store.auth) };
+        assert_eq!(StoreAuth::role_for(role, "org-acme"), "capstan-org-acme");
+        for (namespace, serves) in
+            [("org-acme", true), ("infra", true), ("infra2", false), ("my-org-acme", false)]
+        {
+            assert_eq!(store.serves(namespace), serves, "{namespace}");
+        }
+        let token =
+            VaultStoreSpec::read(&json!({"spec": {"url": "u", "auth": {"token": {"secretName": "t"}}}}))
+                .unwrap();
+        assert_eq!(token.auth, StoreAuth::Token { secret_name: "t".to_owned() });
+        assert!(!token.serves("org-acme"), "whom nobody named is served by none");
+    }
+}

@@ -1,0 +1,43 @@
+//! `secret-needs-reconciler`: a reference to Vault where nobody resolves it.
+
+use super::evidence::Survey;
+use super::rule::{About, Rule};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{KindRole, role_of};
+
+pub(super) struct SecretNeedsReconciler;
+
+static ABOUT: About = About::new(
+    rules::SECRET_NEEDS_RECONCILER,
+    include_str!("../../../docs/rules/secret-needs-reconciler.md"),
+);
+
+impl Rule for SecretNeedsReconciler {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        // Judged in a boundary is what a management cluster claims.
+        if cluster.boundary.is_some() {
+            return;
+        }
+        let is_reference =
+            |group: &str, role: Option<KindRole>| group == "capstan.dev" && role == Some(KindRole::Secret);
+        for object in
+            cluster.objects.iter().filter(|object| is_reference(&object.id.group, role_of(&object.id)))
+        {
+            let message = format!(
+                "{} is resolved by Capstan's reconciler alone, and no management cluster claims this folder: its Secret \
+                 would never be written. Claim the folder under `managementClusters` in .capstan.yaml, or let an \
+                 ExternalSecret fetch it",
+                object.id
+            );
+            verdicts.push(
+                Finding::new(rules::SECRET_NEEDS_RECONCILER, message)
+                    .object(&object.id)
+                    .place(object.origin()),
+            );
+        }
+    }
+}
