@@ -95,11 +95,10 @@ pub struct NetworkSwitch {
 
 /// What a switch does to what runs there.
 /// Source: <https://github.com/cilium/cilium/issues/23751>, <https://github.com/kubernetes-sigs/kubespray/issues/2493>
-const WHAT_IT_DOES: &str = "Pods keep the network that they were started in until they are made anew; until then those of \
+const WHAT_IT_DOES: &str = "Pods keep the network that they were started in until they are made anew. Until then those of \
                             the one do not reach those of the other, Services and policies hold for some of them alone, \
-                            and both networks dispute each node's routes and CNI configuration, so each needs a range of \
-                            addresses of its own, and every node is to be drained and its pods made anew, one after the \
-                            other";
+                            and both dispute each node's routes and CNI configuration: each needs a range of addresses of \
+                            its own, and every node is to be drained, one after the other";
 
 /// Whether another network would be there, and whether somebody said that it may.
 pub fn network_switch(was: &Network, is: &Network, force: Option<&ForcedSwitch>) -> Option<NetworkSwitch> {
@@ -128,9 +127,9 @@ impl NetworkSwitch {
         };
         match reason {
             None => format!(
-                "{what}: that is refused. {WHAT_IT_DOES}. Make a new cluster with the other network, and move what runs \
-                 here; or, if this is meant, write `force: {{from: {from}, to: {to}, reason: …}}` at `{to}` in the \
-                 cluster's capstan.yaml"
+                "{what}: that is refused. Make a new cluster with the other network, and move what runs here; or, if \
+                 this is meant, write `force: {{from: {from}, to: {to}, reason: …}}` at `{to}` in the cluster's \
+                 capstan.yaml. {WHAT_IT_DOES}"
             ),
             Some(reason) => {
                 let old = if from == to {
