@@ -1,6 +1,9 @@
 //! A busy fleet for so many seconds: 1,000 clusters, a release every two minutes, comments, merges, restarts. Every minute
 //! a line: memory, open files, rows of the tables. In the end it says what grew and fails where something did.
 //!
+//! A run takes memory for a moment, as much as it has pull requests to look at, and gives it back: what is held is the least
+//! of what was seen in a minute.
+//!
 //! `cargo bench --bench soak -- 3600`; without a length it does nothing. A second number is the clusters.
 
 #![expect(
@@ -23,6 +26,8 @@ use sqlx::Connection as _;
 
 const RELEASE_EVERY: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Than any memory, in MiB, of the server and of its planners.
+const MORE: (f64, f64) = (f64::MAX, f64::MAX);
 /// A restart is a new process: what grows is looked for within the life of one.
 const RESTART_EVERY: Duration = Duration::from_secs(1500);
 
@@ -59,8 +64,10 @@ fn main() {
     let began = Instant::now();
     let (mut looked, mut released, mut started) = (began, began, began);
     let (mut release, mut process, mut lives) = (1, 1, vec![Vec::new()]);
+    let mut held = MORE;
     while began.elapsed() < Duration::from_secs(*seconds) {
         act(&forge);
+        held = least(held, &bot);
         if released.elapsed() >= RELEASE_EVERY {
             released = Instant::now();
             release += 1;
@@ -72,10 +79,12 @@ fn main() {
             drop(bot);
             bot = Bot::start(&forge, folder.path(), "warn");
             lives.push(Vec::new());
+            held = MORE;
         }
         if looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();
-            let sight = look(&bot, folder.path());
+            let sight = look(&bot, folder.path(), held);
+            held = MORE;
             // The forge's own record must not be what fills the machine.
             forge.clear_exchanges();
             println!(
@@ -128,8 +137,13 @@ fn next_release(number: u32) -> Vec<Edit> {
         .collect()
 }
 
-fn look(bot: &Bot, folder: &Path) -> Sight {
-    let (server, planners) = bot.memory("VmRSS");
+/// The memory of the server and of its planners, where it is less than what was seen in this minute.
+fn least(held: (f64, f64), bot: &Bot) -> (f64, f64) {
+    let seen = bot.memory("VmRSS");
+    (held.0.min(seen.0), held.1.min(seen.1))
+}
+
+fn look(bot: &Bot, folder: &Path, (server, planners): (f64, f64)) -> Sight {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let url = format!("sqlite://{}", folder.join("state/capstan.sqlite").display());
     let count = |tables: &'static [&'static str]| {

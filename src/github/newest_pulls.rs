@@ -4,7 +4,6 @@
 //! pull request it is, then for the texts of those that have changed since they were read last.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use capstan_model::tree::CommitId;
 use serde::Deserialize;
@@ -95,11 +94,16 @@ impl GitHub {
             seen.extend(self.see_newest(repository, branches, base).await?);
         }
         let key = |seen: &Seen| format!("text of {} in {}", seen.id, repository.node_id);
+        let doing = listing(repository);
+        // What was read of each is let go at once: they may be as many as the fleet has clusters.
+        let earlier = |text: &[u8]| -> Result<EarlierPullRequest, CodeHostError> {
+            read::<Text>(&doing, serde_json::from_slice(text)).map(Into::into)
+        };
         let mut found = Vec::new();
         let mut changed = Vec::new();
         for seen in seen {
             match self.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
-                Some(known) => found.push(known.body()),
+                Some(known) => found.push(earlier(&known.body())?),
                 None => changed.push(seen),
             }
         }
@@ -110,14 +114,13 @@ impl GitHub {
                 let Some(text) = texts.remove(&alias(seen.number)).filter(|text| !text.is_null()) else {
                     continue;
                 };
-                let body: Arc<[u8]> = text.to_string().into_bytes().into();
-                let known = Remembered::new(seen.updated_at.clone(), &body, Some(false));
+                let body = text.to_string();
+                found.push(earlier(body.as_bytes())?);
+                let known = Remembered::new(seen.updated_at.clone(), body.as_bytes(), Some(false));
                 self.memory.remember(key(seen), known);
-                found.push(body);
             }
         }
-        let doing = listing(repository);
-        found.iter().map(|text| read::<Text>(&doing, serde_json::from_slice(text)).map(Into::into)).collect()
+        Ok(found)
     }
 
     /// Of each branch the newest that stands in the repository itself.
