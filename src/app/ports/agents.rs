@@ -15,7 +15,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
-use super::{KubeconfigRecords, RecordsError, Repository};
+use super::{RecordsError, Repository};
 
 /// A reconciler that enrolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -344,8 +344,3 @@ pub enum Settled {
     /// More may come.
     NotYet,
 }
-
-/// All of it.
-pub trait AgentRecords: Enrolment + AgentWork + RolloutRecords + KubeconfigRecords {}
-
-impl<T: Enrolment + AgentWork + RolloutRecords + KubeconfigRecords> AgentRecords for T {}

@@ -4,6 +4,7 @@
 //! `main` wires them. Expected outcomes (a pull request that exists already, a reference that moved)
 //! are values here, not errors.
 
+mod agent_records;
 mod agents;
 mod app_manifest;
 mod arrivals;
@@ -32,9 +33,10 @@ mod wave_webhook;
 mod workload_clusters;
 mod workspace;
 
+pub use agent_records::AgentRecords;
 pub use agents::{
-    Agent, AgentRecords, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge,
-    Heard, Invitation, PendingReport, PreflightRecord, ReportedToGitHub, RolloutRecords, Settled, TokenUse,
+    Agent, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard,
+    Invitation, PendingReport, PreflightRecord, ReportedToGitHub, RolloutRecords, Settled, TokenUse,
     WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::credentials::{Asked, asked, bears_mark, reserved};
 use super::dependencies::Ports;
 use super::gather::read_live;
-use super::owners;
+use super::owners::bears_mark as bears_mark_of_owners;
 use super::ports::FleetRecord;
 use super::provider_sets::{self, ObservedSet};
 use super::reason::Reason;
@@ -67,7 +67,7 @@ pub(super) async fn observe(
     let mut found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
     let marked = |object: &RenderedObject| {
         let live = found.get(&object.id)?;
-        bears_mark(object, live).or_else(|| owners::bears_mark(object, live))
+        bears_mark(object, live).or_else(|| bears_mark_of_owners(object, live))
     };
     let refused: Vec<Reason> = objects.iter().filter_map(marked).collect();
     if !refused.is_empty() {

@@ -11,7 +11,8 @@ use clap::error::ErrorKind;
 use super::{flags, page, pages, root};
 
 /// Programs that are not ours: their commands are looked at by eye.
-const OTHERS: &[&str] = &["docker", "git", "helm", "install", "openssl", "systemctl"];
+const OTHERS: &[&str] =
+    &["age", "curl", "docker", "git", "helm", "install", "openssl", "sha256sum", "systemctl"];
 
 /// The commands of a block, each parsed by what it calls.
 pub(super) fn check(block: &str) -> Result<(), String> {
