@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use super::{flags, page, pages, root};
 
 /// Programs that are not ours: their commands are looked at by eye.
-const OTHERS: &[&str] = &["docker", "git", "helm", "install", "openssl", "systemctl"];
+const OTHERS: &[&str] = &["docker", "git", "helm", "install", "openssl", "systemctl", "vault"];
 
 /// The commands of a block, each parsed by what it calls.
 pub(super) fn check(block: &str) -> Result<(), String> {
