@@ -12,7 +12,7 @@ use super::{flags, page, pages, root};
 
 /// Programs that are not ours: their commands are looked at by eye.
 const OTHERS: &[&str] =
-    &["age", "curl", "docker", "git", "helm", "install", "openssl", "sha256sum", "systemctl"];
+    &["age", "curl", "docker", "git", "helm", "install", "openssl", "sha256sum", "systemctl", "vault"];
 
 /// The commands of a block, each parsed by what it calls.
 pub(super) fn check(block: &str) -> Result<(), String> {
