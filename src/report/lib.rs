@@ -33,6 +33,7 @@
 //! | [`inventory_outlook`] | whom a change of the inventory reaches | `field_diff`, `markdown`, `outlook` |
 //! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `tables` |
 //! | [`judged_services`] | what becomes of services inside a cluster | `markdown`, `tables` |
+//! | [`kubeconfig`] | the pull request that brings the key of a cluster's owners | `markdown` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
 //! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `judged_services`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use capstan_kustomize::render::{FieldDifference, RenderedObject, diff, is_kustomization, render};
 use capstan_model::tree::Tree;
 
-use super::folders_of_service;
+use super::folders::folders_of_service;
 use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
 use crate::services::{Network, NetworkSwitch, network_among, network_switch};

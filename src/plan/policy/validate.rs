@@ -9,6 +9,7 @@ use super::compared_services::{ClusterState, switched};
 use super::deletions::Deletions;
 use super::facts::{Facts, Occasion};
 use super::file_not_listed::unlisted;
+use super::folders::{folders_of, folders_of_service};
 use super::inside;
 use super::judge::{judge, lost_patches, sort};
 use super::release_without_predecessor::gaps;
@@ -28,12 +29,12 @@ use crate::provider_set::{
 };
 use crate::release::{Catalogue, Watched};
 use crate::services::refuse_kubernetes;
-use crate::settings::{REPOSITORY_FILE, RepositorySettings, ServiceFolder, campaign_candidate, with_overlay};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, campaign_candidate, with_overlay};
 use capstan_campaign::membership::Candidate;
 use capstan_inventory::examples;
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
-    Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
+    ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
@@ -195,21 +196,6 @@ fn applied_by(settings: &RepositorySettings, folder: &TargetFolder) -> AppliedBy
 fn text_of(tree: &dyn Tree, file: &RepoPath) -> String {
     let bytes = tree.entry(file).and_then(|entry| tree.read(entry).ok());
     bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(str::to_owned)).unwrap_or_default()
-}
-
-/// The folders that a cluster is rendered from.
-pub fn folders_of(folder: &TargetFolder) -> Folders {
-    Folders {
-        cluster: folder.id.folder().clone(),
-        base: folder.base.clone(),
-        overlay: folder.overlay.clone(),
-    }
-}
-
-/// The folders that a service of a cluster is rendered from: its own in the place of base.
-pub fn folders_of_service(folder: &TargetFolder, service: &ServiceFolder) -> Folders {
-    let (own, overlay) = folder.service_folders(service);
-    Folders { cluster: own.clone(), base: own, overlay }
 }
 
 struct Checked<'a> {

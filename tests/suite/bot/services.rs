@@ -328,6 +328,14 @@ async fn a_service_that_does_not_allow_the_coming_minor_holds_the_upgrade_back()
     let town = Town::with(&files, None).await;
     town.push("main", &[sample::release("v22.0.0", "v1.22.5")]);
     town.settle().await;
+    // Whoever applies it says how its machines stand.
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    town.resync().await;
+    let tip = agent.fetch().await.unwrap().commit;
+    agent.report(report(PEU01, &tip, RolloutState::Done, 2)).await.unwrap();
+    delivered(&agent).await;
+    town.settle().await;
     let pull = town.open_pulls().remove(0);
     assert!(pull.draft, "a person looks first");
     let held = "the service cilium does not allow Kubernetes v1.22.5: its check";

@@ -51,9 +51,10 @@ fn waits(ended: &Ended) -> Vec<String> {
     reasons.iter().map(|reason| format!("{}: {}", reason.kind, reason.message)).collect()
 }
 
-/// What is kept, or outlives the cluster.
+/// What outlives the cluster: told with what is waited for while it goes, and of its own once it is gone.
 fn outlives(world: &World) -> Vec<String> {
-    let told = world.status("gauss-peu01").kept.into_iter().map(|place| place.message);
+    let status = world.status("gauss-peu01");
+    let told = status.refused.into_iter().chain(status.kept).map(|place| place.message);
     told.filter(|message| message.contains("stays in the cloud")).collect()
 }
 
