@@ -45,7 +45,8 @@ impl Group {
                 }
             }
         }
-        if self.current.is_none() {
+        let is_new = self.current.is_none();
+        if is_new {
             let credential = asking.vault.credential(asking.ports, store, asking.account).await?;
             let made = store.vault.log_in(&credential).await?;
             tracing::info!(
@@ -56,8 +57,13 @@ impl Group {
             );
             self.current = Some(Login::of(made, store, asking.now));
         }
-        if need == Need::Lease && store.makes_logins() && !self.is_kept {
-            self.keep(asking, store.name()).await?;
+        let is_unkept = is_new || !self.is_kept;
+        if store.makes_logins() && is_unkept && (need == Need::Lease || self.is_kept) {
+            // Nothing ever hangs on one that the next process would not know.
+            if let Err(trouble) = self.keep(asking, store.name()).await {
+                self.current = None;
+                return Err(trouble);
+            }
         }
         let none = || Trouble::new(Why::Away, "the login was lost meanwhile");
         self.current.clone().ok_or_else(none)

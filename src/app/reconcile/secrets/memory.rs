@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 
 use super::logins::Group;
-use crate::app::ports::{NoVaults, ServiceAccountTokens, Vaults};
+use crate::app::ports::{NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, Vaults};
 
 /// A VaultSecret's namespace and name.
 pub(super) type Key = (String, String);
@@ -20,6 +20,8 @@ pub struct VaultSecrets {
     pub(super) tokens: Arc<dyn ServiceAccountTokens>,
     /// Capstan's own, where stores are.
     pub(super) namespace: String,
+    /// Vaults that are ready to be asked, by store and address: whoever asks again has the same connections.
+    opened: Mutex<BTreeMap<String, (VaultAddress, Arc<dyn Vault>)>>,
     groups: Mutex<BTreeMap<GroupKey, Arc<tokio::sync::Mutex<Group>>>>,
     looks: Mutex<BTreeMap<Key, Look>>,
 }
@@ -47,7 +49,21 @@ impl VaultSecrets {
         namespace: impl Into<String>,
     ) -> Self {
         let namespace = namespace.into();
-        Self { vaults, tokens, namespace, groups: Mutex::default(), looks: Mutex::default() }
+        let (opened, groups, looks) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { vaults, tokens, namespace, opened, groups, looks }
+    }
+
+    /// The Vault of a store, as it was opened for that address.
+    pub(super) fn open(&self, store: &str, address: &VaultAddress) -> Result<Arc<dyn Vault>, VaultError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, vault)) = opened.get(store)
+            && known == address
+        {
+            return Ok(Arc::clone(vault));
+        }
+        let vault = self.vaults.open(address)?;
+        opened.insert(store.to_owned(), (address.clone(), Arc::clone(&vault)));
+        Ok(vault)
     }
 
     /// The login of a namespace and store: one turn at a time.

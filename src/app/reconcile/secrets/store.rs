@@ -56,7 +56,7 @@ impl VaultSecrets {
         };
         let address =
             VaultAddress { url: spec.url.clone(), ca: ca.clone(), namespace: spec.vault_namespace.clone() };
-        let vault = self.vaults.open(&address)?;
+        let vault = self.open(name, &address)?;
         let print = sha256(json!([found.get("spec"), ca]).to_string());
         Ok(Store { name: name.to_owned(), spec, vault, print })
     }
