@@ -94,7 +94,7 @@ async fn what_the_racks_cannot_give_is_rejected_host_by_host() {
     assert_eq!(
         lines(&answer),
         [
-            "HostsTooFew gauss/peu01/base/all.yaml:34: SIPCluster org/peu01: ControlPlane: 3 wanted, 2 can be had in 2 racks; bm-2 (r2): provisioned for Metal3Machine other/m"
+            "HostsTooFew gauss/peu01/base/all.yaml:32: SIPCluster org/peu01: ControlPlane: 3 wanted, 2 can be had in 2 racks; bm-2 (r2): provisioned for Metal3Machine other/m"
         ]
     );
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
