@@ -83,8 +83,8 @@ pub(super) async fn look(
         };
         let choice = choose(&wished, &fleet);
         if !choice.too_few.is_empty() {
-            let nodes = FieldPath::of_keys(&["spec", "nodes"]);
-            reasons.push(Reason::of_object("HostsTooFew", &choice.too_few.join("\n"), object, &nodes));
+            let nodes = FieldPath::of_keys(["spec", "nodes"]);
+            reasons.push(Reason::of_object("HostsTooFew", choice.too_few.join("\n"), object, &nodes));
         }
         reasons.extend(beside(object, &wished, objects));
         // What one takes, the next of the folder cannot have.
@@ -158,7 +158,7 @@ fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObjec
         }
         if !is_ours && !told.contains(&name) {
             told.push(name);
-            let at = FieldPath::of_keys(&["spec", "template", "spec", "hostSelector"]);
+            let at = FieldPath::of_keys(["spec", "template", "spec", "hostSelector"]);
             let message = selector_missing(&me, &template.value).unwrap_or_default();
             reasons.push(warning(Reason::of_object("SelectorMissing", &message, template, &at)));
         }
@@ -175,7 +175,7 @@ fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObjec
     for (role, owners) in owners {
         let Some(count) = wished.spec.nodes.get(&role).map(|role| role.count) else { continue };
         if let Some(message) = too_few_for_rollout(&role, count, &owners) {
-            let at = FieldPath::of_keys(&["spec", "nodes", role.as_str(), "count"]);
+            let at = FieldPath::of_keys(["spec", "nodes", role.as_str(), "count"]);
             reasons.push(warning(Reason::of_object("HostsTooFewForRollout", &message, object, &at)));
         }
     }
@@ -188,7 +188,7 @@ fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObjec
         for infrastructure in of_kind(names::METAL3_CLUSTER).filter(|one| Some(one.id.name.as_str()) == name)
         {
             if let Some(message) = endpoint_differs(endpoint, &infrastructure.value) {
-                let at = FieldPath::of_keys(&["spec", "controlPlaneEndpoint"]);
+                let at = FieldPath::of_keys(["spec", "controlPlaneEndpoint"]);
                 reasons.push(warning(Reason::of_object("EndpointDiffers", &message, infrastructure, &at)));
             }
         }

@@ -14,7 +14,7 @@ pub(super) struct Trouble {
     /// What was found and what to do; no byte of a key.
     pub(super) message: String,
     /// The cluster does not do its part.
-    pub(super) of_cluster: Option<Problem>,
+    pub(super) of_cluster: Option<Box<Problem>>,
 }
 
 impl Trouble {
@@ -26,7 +26,7 @@ impl Trouble {
 impl From<Problem> for Trouble {
     fn from(problem: Problem) -> Self {
         let told = Self::new(problem.cause.as_str(), problem.line());
-        Self { of_cluster: Some(problem).filter(is_of_cluster), ..told }
+        Self { of_cluster: Some(problem).filter(is_of_cluster).map(Box::new), ..told }
     }
 }
 

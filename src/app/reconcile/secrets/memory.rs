@@ -14,6 +14,11 @@ pub(super) type Key = (String, String);
 /// Whose login it is: namespace and store.
 pub(super) type GroupKey = (String, String);
 
+/// Where a Vault is, and itself.
+type Opened = (VaultAddress, Arc<dyn Vault>);
+/// Of these one pass at a time.
+type SharedGroup = Arc<tokio::sync::Mutex<Group>>;
+
 /// Secrets out of Vault, and what this process remembers of them.
 pub struct VaultSecrets {
     pub(super) vaults: Arc<dyn Vaults>,
@@ -21,8 +26,8 @@ pub struct VaultSecrets {
     /// Capstan's own, where stores are.
     pub(super) namespace: String,
     /// Vaults that are ready to be asked, by store and address: whoever asks again has the same connections.
-    opened: Mutex<BTreeMap<String, (VaultAddress, Arc<dyn Vault>)>>,
-    groups: Mutex<BTreeMap<GroupKey, Arc<tokio::sync::Mutex<Group>>>>,
+    opened: Mutex<BTreeMap<String, Opened>>,
+    groups: Mutex<BTreeMap<GroupKey, SharedGroup>>,
     looks: Mutex<BTreeMap<Key, Look>>,
 }
 

@@ -108,7 +108,7 @@ impl VaultSecrets {
                 tracing::debug!(namespace = key.0, store = key.1, %trouble, "earlier logins are not ended yet");
             }
             let waits = subjects.iter().any(|subject| subject.is_deleting && subject.has_lease());
-            if !retired && !(waits && round == 0) {
+            if !retired && (!waits || round != 0) {
                 break;
             }
         }

@@ -79,7 +79,7 @@ impl Reconciliation<'_> {
             },
             Err(problem) => Err(problem.line()),
         };
-        let found = seen.as_ref().map(Vec::clone).unwrap_or_default();
+        let found = seen.clone().unwrap_or_default();
         let cleanup = CleanupStatus::after(self.status.cleanup.as_ref(), seen, wished, self.now);
         let is_deleting = cleanup.state == CleanupState::Deleting;
         self.status.cleanup = Some(cleanup);
