@@ -28,8 +28,10 @@ pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) ->
     if upgrade.files.iter().all(|file| file.before == file.after) {
         return Wanted::Nothing { why: format!("It has all of `{source}` already."), rest: Rest::Current };
     }
-    let skips = upgrade.findings.iter().any(|finding| finding.rule == rules::KUBERNETES_MINOR_SKIP);
-    let draft = if upgrade.basis == Basis::Unknown || skips { Draft::Draft } else { Draft::Ready };
+    // A person looks first.
+    let holds_back = [rules::KUBERNETES_MINOR_SKIP, rules::SERVICE_KUBERNETES];
+    let is_held = upgrade.findings.iter().any(|finding| holds_back.contains(&finding.rule));
+    let draft = if upgrade.basis == Basis::Unknown || is_held { Draft::Draft } else { Draft::Ready };
     Wanted::Offer(Offer {
         source: SourceState::new(source.clone(), upgrade.to_content.clone()),
         plan: PlanDigest::of(&upgrade.files),
