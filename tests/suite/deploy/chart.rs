@@ -102,9 +102,9 @@ fn chart_and_kustomizations_render_the_same() {
     let rows: [(&Path, &str, &[&str], usize); 5] = [
         (&deployed("bot"), "capstan-bot", &BOT, 5),
         (overlay.path(), "capstan-bot", &with_postgres, 5),
-        (&deployed(""), "capstan-system", &[RECONCILER], 18),
-        (with_providers.path(), "capstan-system", &applied_alone, 32),
-        (installing.path(), "capstan-system", &providers, 32),
+        (&deployed(""), "capstan-system", &[RECONCILER], 20),
+        (with_providers.path(), "capstan-system", &applied_alone, 34),
+        (installing.path(), "capstan-system", &providers, 34),
     ];
     for (folder, namespace, values, count) in rows {
         let Some(kustomized) = kustomize(folder) else { return };

@@ -115,7 +115,7 @@ fn the_chart_is_accepted_by_a_real_api_server_with_all_that_it_can_have() {
                 "reconciler.providers.enabled=true",
                 "reconciler.providers.definitions=true",
             ],
-            35,
+            37,
         ),
     ] {
         plane.apply(&read(file));
