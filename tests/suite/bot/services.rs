@@ -344,7 +344,7 @@ async fn a_service_that_does_not_allow_the_coming_minor_holds_the_upgrade_back()
     assert_eq!(check.conclusion.as_deref(), Some("failure"), "{} {}", check.title, check.summary);
     assert_eq!(
         annotated(&town, pull.number),
-        [(RECORD.to_owned(), 3, "failure".to_owned(), "service-kubernetes".to_owned())]
+        [(RECORD.to_owned(), 4, "failure".to_owned(), "service-kubernetes".to_owned())]
     );
 
     // A version that allows it lets it go on.
