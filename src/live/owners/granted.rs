@@ -101,7 +101,7 @@ pub fn approval() -> Value {
     json!([{"op": "add", "path": "/status/conditions", "value": [{
         "type": "Approved",
         "status": "True",
-        "reason": "OwnersOfTheCluster",
+        "reason": "OwnersAllowed",
         "message": "Capstan asked for it itself, for the owners that Git names",
     }]}])
 }
