@@ -24,8 +24,8 @@ use capstan_report::{kubeconfig_body, kubeconfig_title};
 use super::refusals::Write;
 use super::{Ending, Planned, Run, SyncError};
 use crate::app::ports::{
-    AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
-    NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
+    AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference,
+    NewPullRequest, NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
 };
 
 /// The word for it in branches and trailers.
@@ -102,6 +102,11 @@ impl Run<'_> {
                 continue;
             }
             let Some(kept) = reconcilers.records.kubeconfig(id, &cluster, said.form).await? else { continue };
+            // Whoever applied it before it was given to another management cluster has nothing to say of it.
+            let owner = planned.reporters.managed_by.owner(&cluster);
+            if !owner.is_some_and(|owner| owner.uid.is(&kept.management_cluster)) {
+                continue;
+            }
             let text = STANDARD.decode(&kept.content).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             let Some(text) = text else { continue };
             let branch = format!("capstan/{KIND}/{cluster}");
@@ -116,7 +121,11 @@ impl Run<'_> {
             pull.head_branch == wanted.branch && pull.head_in_repository && pull.base_branch == *default
         };
         let open = self.facts.open.iter().rev().find(is_it);
-        if open.is_none() && self.was_declined(wanted).await? {
+        let newest = if open.is_none() { self.newest_on(&wanted.branch).await? } else { None };
+        let was_declined = |pull: &EarlierPullRequest| {
+            pull.state == PullRequestState::Closed && pull.body.contains(&wanted.said.sha256)
+        };
+        if newest.as_ref().is_some_and(was_declined) {
             return Ok(Brought::Done);
         }
         let head = match open {
@@ -131,7 +140,9 @@ impl Run<'_> {
                 }
                 let snapshot = self.snapshot(head).await?;
                 let there = snapshot.and_then(|snapshot| digest_at(snapshot.tree.as_ref(), &wanted.path));
-                if there.as_ref() != Some(&wanted.said.sha256) {
+                // A run died before it opened the pull request: its commit does. One that was merged brings nothing again.
+                let is_left = open.is_some() || newest.is_none_or(|pull| pull.head != *head);
+                if !is_left || there.as_ref() != Some(&wanted.said.sha256) {
                     let commit = self.commit_kubeconfig(wanted).await?;
                     match self.ports.host.move_branch(self.repository, &wanted.branch, head, &commit).await? {
                         MovedReference::Moved => {}
@@ -190,13 +201,11 @@ impl Run<'_> {
         }
     }
 
-    /// Whether somebody closed the pull request that brought this very file.
-    async fn was_declined(&self, wanted: &Wanted) -> Result<bool, SyncError> {
-        let branches = [wanted.branch.clone()];
+    /// The newest pull request of a branch.
+    async fn newest_on(&self, branch: &str) -> Result<Option<EarlierPullRequest>, SyncError> {
+        let branches = [branch.to_owned()];
         let newest = self.ports.host.newest_pull_requests(self.repository, &branches, None).await?;
-        Ok(newest
-            .iter()
-            .any(|pull| pull.state == PullRequestState::Closed && pull.body.contains(&wanted.said.sha256)))
+        Ok(newest.into_iter().next())
     }
 
     /// A commit on the default branch's tip that writes the one file, and can write nothing else.

@@ -14,6 +14,8 @@ pub const REQUEST_KIND: (&str, &str) = ("certificates.k8s.io/v1", "CertificateSi
 /// Who signs certificates of clients
 /// (<https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers>).
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+/// Nobody counts so far: what says so, inside of the cluster or in a Secret, was not counted by Capstan, and is not counted on.
+pub const FURTHEST: u64 = 1 << 52;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The group of a generation.
@@ -96,14 +98,17 @@ pub fn request(request: Request<'_>) -> Value {
     })
 }
 
-/// The JSON Patch of its part `approval` that approves a request.
-pub fn approval() -> Value {
-    json!([{"op": "add", "path": "/status/conditions", "value": [{
-        "type": "Approved",
-        "status": "True",
-        "reason": "OwnersAllowed",
-        "message": "Capstan asked for it itself, for the owners that Git names",
-    }]}])
+/// The JSON Patch of its part `approval` that approves the request with this UID, and none that somebody put into its place.
+pub fn approval(uid: &str) -> Value {
+    json!([
+        {"op": "test", "path": "/metadata/uid", "value": uid},
+        {"op": "add", "path": "/status/conditions", "value": [{
+            "type": "Approved",
+            "status": "True",
+            "reason": "OwnersAllowed",
+            "message": "Capstan asked for it itself, for the owners that Git names",
+        }]},
+    ])
 }
 
 /// How a request stands.

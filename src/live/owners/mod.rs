@@ -27,8 +27,8 @@ mod step;
 mod tests;
 
 pub use granted::{
-    BINDING, Bound, REQUEST_KIND, Request, Requested, USER, approval, binding, binding_id, bound, group,
-    request, requested,
+    BINDING, Bound, FURTHEST, REQUEST_KIND, Request, Requested, USER, approval, binding, binding_id, bound,
+    group, request, requested,
 };
 pub use kubeconfig::{AGE_FILE, Endpoint, LOGIN_FILE};
 pub use step::{Facts, File, Form, Handed, Step, Wanted, next_step, renewal};

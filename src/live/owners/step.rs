@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::granted::Bound;
+use super::granted::{Bound, FURTHEST};
 
 /// What owners are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -136,8 +136,8 @@ fn generation(facts: &Facts, wants_binding: bool) -> u64 {
     let recipients = facts.wanted.as_ref().map_or(&nobody, |wanted| &wanted.recipients);
     let known = facts.handed.generation;
     let bound = match facts.bound {
-        Bound::To(bound) => bound,
-        Bound::Nobody | Bound::Others => 0,
+        Bound::To(bound) if bound < FURTHEST => bound,
+        Bound::To(_) | Bound::Nobody | Bound::Others => 0,
     };
     let is_left = facts.handed.recipients.iter().any(|handed| !recipients.contains(handed));
     if is_left || bound > known {

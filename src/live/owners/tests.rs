@@ -71,6 +71,12 @@ fn what_comes_next_follows_from_what_is_there() {
         ),
         ("somebody changed the binding", Facts { bound: Bound::Others, ..facts() }, Step::Bind(3)),
         ("somebody took the binding away", Facts { bound: Bound::Nobody, ..facts() }, Step::Bind(3)),
+        ("somebody counted in the cluster itself", Facts { bound: Bound::To(9), ..facts() }, Step::Count(10)),
+        (
+            "nobody counts so far, and Capstan does not count on from there",
+            Facts { bound: Bound::To(u64::MAX - 1), ..facts() },
+            Step::Bind(3),
+        ),
         ("the file is gone", Facts { file: None, ..facts() }, Step::Issue(3)),
         (
             "nobody remembers who has what",

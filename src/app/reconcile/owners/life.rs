@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use capstan_live::applying::{sent, sent_new, sent_over};
+use capstan_live::applying::{Refusal, RefusalKind, sent_new, sent_over};
 use capstan_live::owners::{
-    Endpoint, Facts, File, Form, Handed, REQUEST_KIND, Request, Requested, Step, Wanted, approval, binding,
-    binding_id, bound, next_step, request, requested,
+    Endpoint, FURTHEST, Facts, File, Form, Handed, REQUEST_KIND, Request, Requested, Step, Wanted, approval,
+    binding, binding_id, bound, next_step, request, requested,
 };
 use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
@@ -81,7 +81,7 @@ impl Life<'_> {
             };
             match next_step(&facts) {
                 Step::Count(generation) => return Ok(Paused::Count(generation)),
-                Step::Bind(generation) => self.bind(generation).await?,
+                Step::Bind(generation) => self.bind(generation, binding_there.as_ref()).await?,
                 Step::Unbind => self.unbind(binding_there.as_ref()).await?,
                 Step::Issue(generation) => {
                     let Some(wanted) = &wanted else { continue };
@@ -115,21 +115,32 @@ impl Life<'_> {
         }
     }
 
-    async fn bind(&self, generation: u64) -> Result<(), Trouble> {
-        let manifest = sent(&binding(generation));
+    /// Over the binding that was read: one that leads no more brings no earlier group back.
+    async fn bind(&self, generation: u64, live: Option<&Value>) -> Result<(), Trouble> {
+        let manifest = match live {
+            Some(live) => sent_over(&binding(generation), live),
+            None => sent_new(&binding(generation)),
+        };
         self.inside.apply(&As::Reconciler, &manifest, Run::Real, Contested::Take).await.map_err(inside)?;
         tracing::info!(cluster = %self.cluster, generation, "the owners of the cluster are this group from now on");
         Ok(())
     }
 
     async fn unbind(&self, live: Option<&Value>) -> Result<(), Trouble> {
-        let uid = live.and_then(|live| live.pointer("/metadata/uid")).and_then(Value::as_str);
-        let Some(uid) = uid else { return Ok(()) };
-        let only = Preconditions { uid, resource_version: None };
-        let object = ApiObject::from(&binding_id());
-        self.inside.delete(&As::Reconciler, &object, only, Run::Real).await.map_err(inside)?;
-        tracing::info!(cluster = %self.cluster, "no group owns the cluster any more");
-        Ok(())
+        let text = |key: &str| live?.pointer(key)?.as_str();
+        let Some(uid) = text("/metadata/uid") else { return Ok(()) };
+        let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
+        let id = binding_id();
+        let deleted = self.inside.delete(&As::Reconciler, &ApiObject::from(&id), only, Run::Real).await;
+        match deleted.map_err(inside)? {
+            Deleted::Gone | Deleted::Absent => {
+                tracing::info!(cluster = %self.cluster, "no group owns the cluster any more");
+                Ok(())
+            }
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
+                Err(Trouble::new("Changed", format!("{id} is being deleted, or was changed meanwhile")))
+            }
+        }
     }
 
     /// A certificate of their own.
@@ -214,21 +225,22 @@ impl Life<'_> {
         let made = made.map_err(unserved)?;
         let (api_version, kind) = REQUEST_KIND;
         let object = ApiObject { kind: ApiKind::of_version(api_version, kind), namespace: None, name };
-        let signed = self.approve_and_wait(&object, key).await;
+        let uid = made.pointer("/metadata/uid").and_then(Value::as_str);
+        let uid = uid.ok_or_else(|| Trouble::new("NotAnswered", "the cluster's API names no UID"))?;
+        let signed = self.approve_and_wait(&object, uid, key).await;
         // Whatever came of it, nobody needs the request any more; what stays of one goes by itself, an hour later.
-        if let Some(uid) = made.pointer("/metadata/uid").and_then(Value::as_str) {
-            let only = Preconditions { uid, resource_version: None };
-            let deleted = self.inside.delete(&As::Reconciler, &object, only, Run::Real).await;
-            if let Err(error) = deleted {
-                tracing::debug!(cluster = %self.cluster, %error, "a request for a certificate is left");
-            }
+        let only = Preconditions { uid, resource_version: None };
+        let deleted = self.inside.delete(&As::Reconciler, &object, only, Run::Real).await;
+        if let Err(error) = deleted {
+            tracing::debug!(cluster = %self.cluster, %error, "a request for a certificate is left");
         }
         signed
     }
 
-    async fn approve_and_wait(&self, object: &ApiObject, key: &NewKey) -> Result<Signed, Trouble> {
+    async fn approve_and_wait(&self, object: &ApiObject, uid: &str, key: &NewKey) -> Result<Signed, Trouble> {
+        let approval = approval(uid);
         let approved =
-            self.inside.patch(&As::Reconciler, object, ObjectPart::Approval, &approval(), Run::Real).await;
+            self.inside.patch(&As::Reconciler, object, ObjectPart::Approval, &approval, Run::Real).await;
         approved.map_err(unserved)?;
         let begun = tokio::time::Instant::now();
         let mut pause = FIRST_LOOK;
@@ -240,7 +252,11 @@ impl Life<'_> {
                     let message = format!("the cluster's signer refuses the certificate: {why}");
                     return Err(Trouble::new("CertificateRefused", message));
                 }
-                Some(Requested::Open) | None if begun.elapsed() >= self.memory.patience => {
+                None => {
+                    let message = "the request for a certificate was deleted before it was signed";
+                    return Err(Trouble::new("Changed", message));
+                }
+                Some(Requested::Open) if begun.elapsed() >= self.memory.patience => {
                     return Err(Trouble::new(
                         "SignerNotServed",
                         "nobody in the cluster signs certificates of clients (signer \
@@ -249,7 +265,7 @@ impl Life<'_> {
                          take back",
                     ));
                 }
-                Some(Requested::Open) | None => tokio::time::sleep(pause).await,
+                Some(Requested::Open) => tokio::time::sleep(pause).await,
             }
             pause = (pause * 2).min(Duration::from_secs(1));
         }
@@ -283,7 +299,7 @@ impl Life<'_> {
 /// What lies in the Secret was handed out, whether or not anybody wrote that down elsewhere.
 fn remember(handed: &mut Handed, kept: Option<&Kept>) {
     let Some(kept) = kept else { return };
-    if kept.file.generation > handed.generation {
+    if (handed.generation + 1..FURTHEST).contains(&kept.file.generation) {
         *handed = Handed { generation: kept.file.generation, ..Handed::default() };
     }
     if kept.file.generation == handed.generation {
@@ -298,11 +314,14 @@ fn inside(error: LiveError) -> Trouble {
 
 /// The same of what it takes to have a certificate signed: a cluster that does not serve it says so at once.
 fn unserved(error: LiveError) -> Trouble {
+    let is_for_good = |refusal: &Refusal| {
+        refusal.kind == RefusalKind::MissingKind || !error.worth_retrying() && !error.is_conflict()
+    };
     match error.refusal() {
-        Some(_) => Trouble::new(
+        Some(refusal) if is_for_good(refusal) => Trouble::new(
             "SignerNotServed",
             format!("the cluster takes no request for a certificate: {error}"),
         ),
-        None => inside(error),
+        _ => inside(error),
     }
 }

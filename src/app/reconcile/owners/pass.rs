@@ -80,6 +80,9 @@ impl Reconciliation<'_> {
                 format!("what it takes to make a key takes longer than {} s", BOUND.as_secs()),
             )),
         };
+        if looked.trouble.is_some() && looked.kept.is_none() {
+            looked.kept = self.kept_still(&observed.wanted.by, &cluster).await;
+        }
         self.tell_of_key(&cluster, &asked, before.as_ref(), &looked).await;
     }
 
@@ -105,8 +108,11 @@ impl Reconciliation<'_> {
     ) {
         if looked.was_seen {
             let remembered = self.status.owners_key.clone();
-            self.status.owners_key =
-                told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
+            let known = told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
+            // That there is none any more counts once the bot knows it.
+            if known.is_some() || looked.trouble.is_none() {
+                self.status.owners_key = known;
+            }
         }
         // What the bot has not taken is nowhere to be found.
         let is_there = looked.trouble.as_ref().is_none_or(|trouble| trouble.kind != "BotNotReached");
@@ -198,7 +204,6 @@ impl Reconciliation<'_> {
                     if let Some(problem) = &trouble.of_cluster {
                         ports.workloads.away(cluster, problem, self.now);
                     }
-                    looked.kept = self.kept_still(&by, cluster).await;
                     return Err(trouble);
                 }
             }
@@ -220,20 +225,22 @@ impl Reconciliation<'_> {
 
     /// What was handed out is remembered before anybody can fetch it.
     async fn tell_bot(&mut self, cluster: &ObjectId, asked: &Asked, looked: &Looked) -> Result<(), Trouble> {
+        let (request, id) = (self.request, self.request.id);
+        let publishing = "publishing the key of a cluster's owners";
+        if looked.kept.is_none() {
+            // First: of what is remembered nowhere nobody would take it back.
+            request.ports.check_leading(publishing).await?;
+            request.bot.withdraw_key(id).await?;
+        }
         let remembered = self.status.owners_key.clone();
         self.status.owners_key =
             told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
         if self.status.owners_key != remembered {
             self.save().await?;
         }
-        let (request, id) = (self.request, self.request.id);
-        request.ports.check_leading("publishing the key of a cluster's owners").await?;
-        match &looked.kept {
-            Some(kept) => {
-                let file = owners_file(id, asked, kept);
-                request.bot.publish_key(&file).await?;
-            }
-            None => request.bot.withdraw_key(id).await?,
+        if let Some(kept) = &looked.kept {
+            request.ports.check_leading(publishing).await?;
+            request.bot.publish_key(&owners_file(id, asked, kept)).await?;
         }
         Ok(())
     }
