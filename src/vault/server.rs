@@ -189,14 +189,13 @@ impl Vault for Server {
         if !told.status.is_success() {
             return Err(self.http.refused(&call, &told));
         }
-        let Some(fields) = told.body["data"].as_object().filter(|fields| !fields.is_empty()) else {
-            return Err(self.http.useless(&call, "answers no fields"));
-        };
+        // Also where there are none: what was given can be ended by its name alone.
+        let fields = told.body["data"].as_object().cloned().unwrap_or_default();
         Ok(NewLease {
             id: told.body["lease_id"].as_str().unwrap_or_default().to_owned(),
             seconds: told.body["lease_duration"].as_i64().unwrap_or(0),
             is_renewable: told.body["renewable"].as_bool() == Some(true),
-            fields: fields.clone(),
+            fields,
         })
     }
 

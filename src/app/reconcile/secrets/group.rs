@@ -12,6 +12,7 @@ use secrecy::SecretString;
 use super::asking::Asking;
 use super::kept_logins::KeptLogins;
 use super::logins::{Group, Login};
+use super::outcome::{SOON, after};
 use super::store::Store;
 use super::trouble::Trouble;
 use crate::app::ports::{VaultToken, ends_at};
@@ -74,7 +75,8 @@ impl Group {
         let login = self.current.as_ref().filter(|_| self.is_kept)?;
         match next_login_step(&login.times, now) {
             LoginStep::Keep(until) => until,
-            LoginStep::Renew | LoginStep::Replace => Some(now),
+            // It could not be renewed just now.
+            LoginStep::Renew | LoginStep::Replace => Some(after(now, SOON)),
         }
     }
 
@@ -183,10 +185,12 @@ impl Group {
             self.keep(asking, name).await?;
         }
         if used.is_empty() && self.is_kept && self.retiring.is_empty() {
-            if let Some(login) = self.current.take().filter(|_| store.makes_logins()) {
+            if let Some(login) = self.current.clone().filter(|_| store.makes_logins()) {
                 asking.ports.check_leading("ending a login").await?;
                 store.vault.revoke_self(&login.token).await?;
             }
+            // Not before it is ended: nobody else knows its token.
+            self.current = None;
             KeptLogins::of(asking, name).remove().await?;
             self.is_kept = false;
         }

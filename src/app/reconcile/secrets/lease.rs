@@ -31,6 +31,7 @@ pub(super) async fn resolve(
     store: &Store,
     (spec, request): Wanted<'_>,
 ) -> Result<Done, Trouble> {
+    store.gives_leases()?;
     let print = sha256(
         json!([spec.store, request.path, format!("{:?}", request.method), request.parameters]).to_string(),
     );
@@ -158,7 +159,7 @@ async fn take(
     let written = write(asking, subject, target, live, (request, &new)).await;
     if let Err(trouble) = written {
         // Nobody knows what it gave.
-        if !new.id.is_empty() && store.vault.revoke(&login.token, &new.id).await.is_ok() {
+        if new.id.is_empty() || store.vault.revoke(&login.token, &new.id).await.is_ok() {
             subject.status.asked_with = None;
         }
         return Err(trouble);
@@ -200,6 +201,9 @@ async fn write(
             "has no lease: a role of the PKI engine wants `generate_lease`, and secrets of the key-value engine are asked for by `data`"
                 .to_owned(),
         ));
+    }
+    if new.fields.is_empty() {
+        return Err(bad("has no fields".to_owned()));
     }
     if let Some(key) = new.fields.keys().find(|key| !is_key(key)) {
         return Err(bad(format!("has the field `{key}`, which can be no key of a Secret")));

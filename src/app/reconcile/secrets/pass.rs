@@ -80,7 +80,7 @@ impl VaultSecrets {
         &self,
         asking: Asking<'_>,
         key: &GroupKey,
-        mut subjects: Vec<Subject>,
+        subjects: Vec<Subject>,
         is_over: &(dyn Fn() -> bool + Sync),
     ) -> usize {
         if !subjects.iter().any(|subject| self.is_due(&subject.key, &subject.seen(), asking.now)) {
@@ -88,6 +88,15 @@ impl VaultSecrets {
         }
         let group = self.group(key);
         let mut group = group.lock().await;
+        // Whoever had the lock may have taken a lease meanwhile: by what was listed before, its login would seem unused.
+        let found = match asking.ports.live.list(&As::Reconciler, &kind(), Some(&key.0), &[]).await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(namespace = key.0, %error, "VaultSecrets cannot be listed");
+                return 0;
+            }
+        };
+        let mut subjects = groups(found.iter().map(Subject::read).collect()).remove(key).unwrap_or_default();
         let mut turns = 0;
         for round in 0..ROUNDS {
             for subject in &mut subjects {
@@ -99,6 +108,8 @@ impl VaultSecrets {
                 if !self.is_due(&subject.key, &subject.seen(), asking.now) && !is_moved {
                     continue;
                 }
+                // Those before it may have taken long.
+                let asking = Asking { now: asking.ports.clock.now(), ..asking };
                 let turn = take_turn(asking, subject, &mut group).await;
                 self.looked(&subject.key, subject.seen(), turn.next);
                 turns += 1;

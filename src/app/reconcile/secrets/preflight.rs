@@ -51,7 +51,7 @@ async fn try_one(
     let store = vault.store(ports, &spec.store, namespace).await?;
     if spec.lease.is_some() {
         // To ask is to take one.
-        return Ok(());
+        return store.gives_leases();
     }
     let asking = Asking { vault, ports, by: &by, account: &account, now: ports.clock.now() };
     let group = vault.group(&(namespace.to_owned(), spec.store.clone()));

@@ -57,7 +57,9 @@ impl VaultSecrets {
         let address =
             VaultAddress { url: spec.url.clone(), ca: ca.clone(), namespace: spec.vault_namespace.clone() };
         let vault = self.open(name, &address)?;
-        let print = sha256(json!([found.get("spec"), ca]).to_string());
+        // Whom it serves besides is no matter of a login's.
+        let of_login = ["/spec/url", "/spec/vaultNamespace", "/spec/auth"].map(|at| found.pointer(at));
+        let print = sha256(json!([of_login, ca]).to_string());
         Ok(Store { name: name.to_owned(), spec, vault, print })
     }
 
@@ -113,6 +115,17 @@ impl Store {
     /// Whether its logins are made here: a token that somebody made is not ended here either.
     pub(super) const fn makes_logins(&self) -> bool {
         !matches!(self.spec.auth, StoreAuth::Token { .. })
+    }
+
+    /// A login that leases hang on is kept in the namespace that asked for them: so it has to be that namespace's own.
+    ///
+    /// # Errors
+    /// All namespaces that the store serves log in as one.
+    pub(super) fn gives_leases(&self) -> Result<(), Trouble> {
+        let is_shared = matches!(self.spec.auth, StoreAuth::AppRole { .. });
+        let message = "a lease wants a login of the namespace's own: give the VaultStore `auth.jwt` or `auth.kubernetes`; with \
+                       `appRole` all namespaces that it serves are one to Vault";
+        if is_shared { Err(Trouble::new(Why::NotAllowed, message)) } else { Ok(()) }
     }
 
     /// Its name.

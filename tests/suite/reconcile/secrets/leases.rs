@@ -47,6 +47,19 @@ async fn a_lease_is_renewed_from_two_thirds_of_its_time_with_its_login() {
     assert!((190..=250).contains(&renewed), "every 400 s or a little later: {renewed}");
 }
 
+/// The login is kept in the namespace: it would be that of all the others, too.
+#[tokio::test]
+async fn a_lease_wants_a_login_of_the_namespaces_own() {
+    let town = Town::new().await;
+    database(&town, 600, 1500);
+    town.store(json!({"appRole": {"path": "approle", "secretName": "approle"}}));
+    put(&town, "db", DATABASE, "GET");
+    town.pass().await;
+    assert_eq!(town.condition("db"), "False NotAllowed", "{}", town.message("db"));
+    assert!(town.message("db").contains("`auth.jwt` or `auth.kubernetes`"), "{}", town.message("db"));
+    assert_eq!((passwords(&town).len(), town.vault.state().logins), (0, 0));
+}
+
 #[tokio::test]
 async fn one_that_can_be_renewed_no_further_is_taken_anew_before_it_ends() {
     let town = Town::new().await;
