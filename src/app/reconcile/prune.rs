@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capstan_live::applying::{Deletions, PruneFacts, Withholding, prune};
 use capstan_live::rollout::observed::State;
 use capstan_model::finding::{Place, Severity};
+use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 
 use super::apply::uid;
@@ -56,10 +57,13 @@ impl Reconciliation<'_> {
         if self.status.cloud_credentials.is_some() && !self.status.inventory.objects().is_empty() {
             self.publish_credentials(observed).await;
         }
-        if let Some(waits) = self.clean_up(observed).await? {
+        let round = self.round(observed);
+        // What stays, for whatever reason, is not cleaned up.
+        let going: Vec<ObjectId> =
+            round.delete.iter().map(|doomed| &doomed.object).filter(|id| is_cluster(id)).cloned().collect();
+        if let Some(waits) = self.clean_up(observed, &going).await? {
             return Ok(Ended::Waiting(waits));
         }
-        let round = self.round(observed);
         let is_over = round.is_over();
         let ended = self.perform_deletions(observed, round).await?;
         if !matches!(ended, Ended::Applied) {

@@ -25,7 +25,9 @@ pub fn is_of_its_own(object: &Value) -> bool {
     let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     let named =
         (text(object, "/kind").unwrap_or_default(), text(object, "/metadata/name").unwrap_or_default());
-    owners.is_none_or(Vec::is_empty) && !OF_EVERY_NAMESPACE.contains(&named)
+    // A claim holds data, whoever owns it.
+    let is_owned = owners.is_some_and(|owners| !owners.is_empty()) && named.0 != "PersistentVolumeClaim";
+    !is_owned && !OF_EVERY_NAMESPACE.contains(&named)
 }
 
 /// Whether an object is one in which others lie.

@@ -149,6 +149,56 @@ async fn a_cluster_that_nobody_can_look_into_is_waited_for_ten_minutes_at_most()
     assert_eq!(workload.take_writes(), [""; 0]);
 }
 
+#[tokio::test]
+async fn a_cluster_that_somebody_deletes_meanwhile_is_waited_for_no_longer() {
+    let (world, workload) = town().await;
+    workload.state().refuses_deletion = Some("web".to_owned());
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
+    world.reconcile("gauss/peu01").await;
+    world.live.remove("Cluster", "peu01");
+    for _ in 0..7 {
+        world.reconcile("gauss/peu01").await;
+    }
+    let status = world.status("gauss-peu01");
+    assert!(status.inventory.objects().is_empty(), "{:?}", status.inventory);
+    assert_eq!(status.cleanup.unwrap().state, CleanupState::GivenUp);
+    assert_eq!(outlives(&world).len(), 2, "{:?}", outlives(&world));
+}
+
+/// Its settings say that it goes, and another folder has it: it stays, and so does what is inside.
+#[tokio::test]
+async fn what_is_inside_of_a_cluster_that_another_folder_has_stays() {
+    let (world, workload) = town().await;
+    let files = world.files.lock().unwrap().clone();
+    for (path, text) in files {
+        if let Some(rest) = path.strip_prefix("gauss/peu01/base/") {
+            world.write(&format!("gauss/moved/base/{rest}"), &text);
+        }
+    }
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
+    for _ in 0..4 {
+        world.reconcile("gauss/peu01").await;
+        world.reconcile("gauss/moved").await;
+    }
+    assert!(world.live.object("Cluster", "peu01").is_some());
+    assert_eq!(workload.take_writes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn whoever_asks_for_more_after_it_was_listed_gets_it() {
+    let (world, workload) = town().await;
+    world.live.state().refuses_deletion = Some("peu01".to_owned());
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\n");
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(workload.take_writes(), [""; 0]);
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(
+        workload.take_writes(),
+        ["delete PersistentVolumeClaim default/data", "delete Service default/web"]
+    );
+}
+
 /// Killed after any write, the next process goes on to the same end.
 #[tokio::test]
 async fn killed_at_any_write_a_cleanup_ends_the_same() {
@@ -163,6 +213,8 @@ async fn killed_at_any_write_a_cleanup_ends_the_same() {
         workload.state().dies_after = Some(dies_after);
         world.reconcile("gauss/peu01").await;
         workload.state().dies_after = None;
+        // The one that died took it for a cluster that does not answer, which is left alone for a moment.
+        world.pass_time(15);
         world.reconcile("gauss/peu01").await;
         workload.remove("PersistentVolume", "pv-data");
         for _ in 0..8 {

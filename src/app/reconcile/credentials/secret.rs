@@ -156,10 +156,13 @@ pub(super) fn brought(live: &Value) -> Option<Inside> {
 
 /// Whether what is there inside of the cluster is that.
 pub(super) fn is_as(live: &Value, manifest: &Value) -> bool {
-    let same = |pointer: &str| live.pointer(pointer) == manifest.pointer(pointer);
     let annotations = manifest.pointer("/metadata/annotations").and_then(Value::as_object);
     let said = live.pointer("/metadata/annotations");
-    same("/data")
+    let data = manifest.get("data").and_then(Value::as_object);
+    // Others may add keys of their own.
+    let holds =
+        |(key, value): (&String, &Value)| live.get("data").and_then(|data| data.get(key)) == Some(value);
+    data.into_iter().flatten().all(holds)
         && is_capstans(live)
         && annotations
             .into_iter()

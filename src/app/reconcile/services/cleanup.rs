@@ -12,8 +12,8 @@ use capstan_live::services::{
 };
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
-use serde_json::Value;
 
+use super::is_of_cluster;
 use super::workloads::{Workload, problem_of};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Preconditions, Run};
 use crate::app::reconcile::observation::Observation;
@@ -24,22 +24,32 @@ use crate::app::reconcile::reconciliation::Reconciliation;
 const TOLD: usize = 10;
 
 impl Reconciliation<'_> {
-    /// Looks for what outlives the cluster, and deletes it where that is wished: why the `Cluster` waits; nothing where it
-    /// may go.
+    /// Looks for what outlives those of the folder's `Cluster`s that are deleted now, and deletes it where that is wished: why
+    /// they wait; nothing where they may go.
     ///
     /// # Errors
     /// The management cluster does not answer, or this process leads no more.
     pub(in crate::app::reconcile) async fn clean_up(
         &mut self,
         observed: &Observation,
+        going: &[ObjectId],
     ) -> Result<Option<Vec<Reason>>, LiveError> {
+        // Whoever asks for more after it was listed gets it.
+        let asks = observed.wanted.cleanup;
+        self.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
         let is_over = self.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
-        let cluster = self.cluster.clone().filter(|cluster| !is_over && self.is_to_go(observed, cluster));
-        if let Some(cluster) = cluster {
-            self.look_for_outliving(observed, &cluster).await?;
+        let had_an_api = |id: &&ObjectId| observed.live.get(id).is_some_and(is_initialized);
+        let going: Vec<&ObjectId> = going.iter().filter(had_an_api).collect();
+        if !is_over && !going.is_empty() {
+            self.look_for_outliving(observed, &going).await?;
         }
-        let Some(cleanup) = self.status.cleanup.clone() else { return Ok(None) };
-        let told = told(&cleanup);
+        let Some(cleanup) = &mut self.status.cleanup else { return Ok(None) };
+        if going.is_empty() && !cleanup.state.is_over() {
+            // Somebody deleted it meanwhile, or it is kept: nobody can look any more, or need not.
+            cleanup.state = CleanupState::GivenUp;
+            cleanup.message = Some("the Cluster went, or is kept, before all of it was gone".to_owned());
+        }
+        let told = told(cleanup);
         if cleanup.state.is_over() {
             self.kept.extend(told);
             return Ok(None);
@@ -48,56 +58,76 @@ impl Reconciliation<'_> {
         Ok(Some(told))
     }
 
-    /// Whether the folder's own `Cluster` is about to be deleted, and has had an API.
-    fn is_to_go(&self, observed: &Observation, cluster: &ObjectId) -> bool {
-        let text =
-            |live: &Value, pointer: &str| live.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let Some(live) = observed.live.get(cluster) else { return false };
-        let own = self.status.inventory.get(cluster).and_then(|entry| entry.uid.clone());
-        own.is_some()
-            && own == text(live, "/metadata/uid")
-            && text(live, "/metadata/deletionTimestamp").is_none()
-            && is_initialized(live)
-    }
-
     async fn look_for_outliving(
         &mut self,
         observed: &Observation,
-        cluster: &ObjectId,
+        going: &[&ObjectId],
     ) -> Result<(), LiveError> {
         let wished = observed.wanted.cleanup;
-        let (ports, by) = (self.request.ports, &observed.wanted.by);
-        let opened = ports.workloads.open(cluster, &ports.live, by, self.now).await?;
-        let seen = match &opened {
-            Ok(workload) => match list(workload).await {
-                Ok(found) => Ok(found),
-                Err(error) => {
-                    let Some(problem) = problem_of(&error, None) else { return Err(error) };
-                    ports.workloads.away(cluster, &problem, self.now);
-                    Err(problem.line())
+        let mut seen = Ok(Vec::new());
+        let mut all = Vec::new();
+        for cluster in going {
+            match self.look_inside(observed, cluster).await? {
+                Ok((workload, found)) => {
+                    if let Ok(seen) = &mut seen {
+                        seen.extend(found.iter().cloned());
+                    }
+                    all.push((*cluster, workload, found));
                 }
-            },
-            Err(problem) => Err(problem.line()),
-        };
-        let found = seen.clone().unwrap_or_default();
+                Err(why) => seen = Err(why),
+            }
+        }
         let cleanup = CleanupStatus::after(self.status.cleanup.as_ref(), seen, wished, self.now);
         let is_deleting = cleanup.state == CleanupState::Deleting;
         self.status.cleanup = Some(cleanup);
         // Before anything is deleted: whoever comes next counts from the same time.
         self.save().await?;
-        if let (Ok(workload), true) = (&opened, is_deleting) {
-            for one in found.iter().filter(|one| one.may_be_deleted()) {
-                if (self.request.is_over)().is_some() {
-                    break;
+        if is_deleting {
+            for (cluster, workload, found) in &all {
+                for one in found.iter().filter(|one| one.may_be_deleted()) {
+                    if (self.request.is_over)().is_some()
+                        || !self.delete_outliving(cluster, workload, one).await?
+                    {
+                        break;
+                    }
                 }
-                self.delete_outliving(workload, one).await?;
             }
         }
         Ok(())
     }
 
-    /// What is refused stays, is seen again with the next look, and is told with what is left.
-    async fn delete_outliving(&mut self, workload: &Workload, one: &Outliving) -> Result<(), LiveError> {
+    /// What outlives one of them, or why nobody can look.
+    async fn look_inside(
+        &self,
+        observed: &Observation,
+        cluster: &ObjectId,
+    ) -> Result<Result<(Workload, Vec<Outliving>), String>, LiveError> {
+        let (ports, by) = (self.request.ports, &observed.wanted.by);
+        let workload = match ports.workloads.open(cluster, &ports.live, by, self.now).await? {
+            Ok(workload) => workload,
+            Err(problem) => return Ok(Err(problem.line())),
+        };
+        match list(&workload).await {
+            Ok(found) => {
+                ports.workloads.answered(cluster);
+                Ok(Ok((workload, found)))
+            }
+            Err(error) => {
+                let Some(problem) = problem_of(&error, None) else { return Err(error) };
+                ports.workloads.away(cluster, &problem, self.now);
+                Ok(Err(problem.line()))
+            }
+        }
+    }
+
+    /// Whether to go on: what is refused stays, is seen again with the next look, and is told with what is left; a cluster that
+    /// does not answer is not asked for the next one.
+    async fn delete_outliving(
+        &mut self,
+        cluster: &ObjectId,
+        workload: &Workload,
+        one: &Outliving,
+    ) -> Result<bool, LiveError> {
         let id = one.id();
         let only = Preconditions { uid: &one.uid, resource_version: None };
         match workload.live.delete(&As::Reconciler, &ApiObject::from(&id), only, Run::Real).await {
@@ -107,13 +137,15 @@ impl Reconciliation<'_> {
                 tracing::info!(cluster = %self.request.id, object = %id, "deleted in the workload cluster, before it goes");
             }
             Err(error) => {
-                if problem_of(&error, None).is_none() {
-                    return Err(error);
-                }
+                let Some(problem) = problem_of(&error, Some(&id)) else { return Err(error) };
                 tracing::warn!(cluster = %self.request.id, object = %id, %error, "it outlives the cluster");
+                if is_of_cluster(&problem) {
+                    self.request.ports.workloads.away(cluster, &problem, self.now);
+                    return Ok(false);
+                }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

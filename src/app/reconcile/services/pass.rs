@@ -435,7 +435,11 @@ impl Pass<'_, '_> {
             all.push(ServiceStatus::new(name, service.role));
             all.len() - 1
         });
-        all[at].role = service.role;
+        // What a cluster cannot do without stays that while any of it is there, whatever it is called now.
+        let is_there = !all[at].inventory.objects().is_empty() || !all[at].objects.is_empty();
+        if !(all[at].role.is_vital() && is_there) {
+            all[at].role = service.role;
+        }
         &mut all[at]
     }
 
@@ -463,10 +467,17 @@ impl Pass<'_, '_> {
         let is_refused = problems.iter().any(|problem| problem.cause == Cause::CniSwitchRefused);
         // What is refused is not there: the network that is is remembered by its own objects.
         if !is_refused {
-            status.objects = match &service.from {
+            let named = match &service.from {
                 ServiceSource::Objects(named) => named.clone(),
                 ServiceSource::Folder(_) => Vec::new(),
             };
+            // By them the network that is there is known, until another one stands in its place.
+            let earlier = match service.role {
+                ServiceRole::Cni if !problems.is_empty() => std::mem::take(&mut status.objects),
+                _ => Vec::new(),
+            };
+            let gone = earlier.into_iter().filter(|one| !named.contains(one)).collect::<Vec<_>>();
+            status.objects = named.into_iter().chain(gone).collect();
         }
         status.settle(&problems, now, still);
         let state = status.state;
