@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use capstan_live::live_objects::MANAGER;
+use capstan_live::live_objects::{HOSTS_MANAGER, MANAGER};
 use capstan_model::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -100,20 +100,11 @@ impl ManagementCluster for KubeCluster {
         run: Run,
         contested: Contested,
     ) -> Result<Value, LiveError> {
-        let object = identify("applying", manifest)?;
-        let doing = match run {
-            Run::Dry => format!("trying to apply {object}"),
-            Run::Real => format!("applying {object}"),
-        };
-        let call = |served: &Served| {
-            let call = Call::new(&doing, by, Method::PATCH, path(&doing, served, &object)?)
-                .query("fieldManager", MANAGER)
-                .query("force", if contested == Contested::Take { "true" } else { "false" })
-                .query("fieldValidation", "Strict")
-                .body("application/apply-patch+yaml", manifest);
-            Ok(in_run(call, run))
-        };
-        self.demand(&doing, &object.kind, call).await
+        self.apply_as(by, manifest, (MANAGER, run, contested)).await
+    }
+
+    async fn label(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
+        self.apply_as(by, manifest, (HOSTS_MANAGER, Run::Real, Contested::Refuse)).await
     }
 
     async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
@@ -203,6 +194,30 @@ impl ManagementCluster for KubeCluster {
 
     fn watch_posts(&self, by: As, posts: Receiver<BTreeSet<Post>>) -> LiveChanges {
         watch::watch_posts(self.clone(), by, posts)
+    }
+}
+
+impl KubeCluster {
+    async fn apply_as(
+        &self,
+        by: &As,
+        manifest: &Value,
+        (manager, run, contested): (&str, Run, Contested),
+    ) -> Result<Value, LiveError> {
+        let object = identify("applying", manifest)?;
+        let doing = match run {
+            Run::Dry => format!("trying to apply {object}"),
+            Run::Real => format!("applying {object}"),
+        };
+        let call = |served: &Served| {
+            let call = Call::new(&doing, by, Method::PATCH, path(&doing, served, &object)?)
+                .query("fieldManager", manager)
+                .query("force", if contested == Contested::Take { "true" } else { "false" })
+                .query("fieldValidation", "Strict")
+                .body("application/apply-patch+yaml", manifest);
+            Ok(in_run(call, run))
+        };
+        self.demand(&doing, &object.kind, call).await
     }
 }
 

@@ -12,6 +12,9 @@ pub(crate) use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
 
 /// The field manager under which Capstan applies.
 pub const MANAGER: &str = "capstan";
+/// The field manager under which hosts are labelled. It is another one: who applies an object anew gives up what it applied
+/// before, and a host may be a folder's.
+pub const HOSTS_MANAGER: &str = "capstan-hosts";
 
 /// The longest message of a management cluster that is shown, in characters.
 pub const LONGEST_MESSAGE: usize = 512;

@@ -10,7 +10,6 @@ use capstan_hosts::findings;
 use capstan_hosts::host::Host;
 use capstan_hosts::pass::{Facts, Trouble, is_of_controllers};
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
-use capstan_live::applying::RefusalKind;
 use capstan_model::kinds::names::{CLUSTER, CLUSTER_NAME_LABEL};
 use serde_json::Value;
 
@@ -150,7 +149,7 @@ async fn labels_of(ports: &Ports, namespace: &str) -> Result<Labels, LiveError> 
         name: namespace.to_owned(),
     };
     let found = match ports.live.read(&tenant(namespace), &object).await {
-        Err(error) if is_forbidden(&error) => {
+        Err(error) if error.is_forbidden() => {
             tracing::warn!(namespace, %error, "policies ask for the labels of the namespace, which may not be read: none of them admits it");
             None
         }
@@ -219,7 +218,8 @@ async fn key_of(
         name: secret.name.clone(),
     };
     let found = match ports.live.read(&tenant(&cluster.metadata.namespace), &object).await {
-        Err(error) if is_forbidden(&error) => {
+        // Whatever a stranger calls a Secret: one that cannot be there is not.
+        Err(error) if error.is_forbidden() || matches!(error, LiveError::Malformed { .. }) => {
             tracing::warn!(%error, "a Secret that a SIPCluster needs may not be read");
             None
         }
@@ -231,10 +231,6 @@ async fn key_of(
         memory.in_vain.remove(secret);
     }
     Ok(text)
-}
-
-fn is_forbidden(error: &LiveError) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden)
 }
 
 /// The Machines that have its hosts, by host: Metal3 says which of its machines has a host, and Cluster API whose that is.

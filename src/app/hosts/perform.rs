@@ -96,7 +96,7 @@ pub(super) async fn perform(
             match step.request(cluster) {
                 Some(Request::Apply(object)) => apply_object(ports, &by, own, &object).await,
                 Some(Request::ApplyUnforced(manifest)) => {
-                    let applied = live.apply(&by, &manifest, Run::Real, Contested::Refuse).await;
+                    let applied = live.label(&by, &manifest).await;
                     applied.map(Done::Host).map_err(of_apply)
                 }
                 Some(Request::PatchStatus(patch)) => {

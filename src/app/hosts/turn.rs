@@ -118,7 +118,9 @@ impl One<'_> {
             let Some(cluster) = self.memory.cluster(self.named).cloned() else { return Ok(false) };
             let own = match facts::of_one(self.ports, self.memory, &cluster).await {
                 Ok(own) => own,
-                Err(error) if error.refusal().is_none() => return Err(error),
+                Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => {
+                    return Err(error);
+                }
                 // Its namespace has no account, or that one no rights: nobody else is concerned.
                 Err(error) => {
                     tracing::warn!(sip_cluster = %self.named, %error, "nothing can be done for a SIPCluster");

@@ -283,6 +283,11 @@ impl LiveError {
         }
     }
 
+    /// Whether the account may not do it.
+    pub fn is_forbidden(&self) -> bool {
+        self.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden)
+    }
+
     /// Whether somebody changed the object since it was read.
     pub fn is_conflict(&self) -> bool {
         self.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Conflict)
@@ -354,6 +359,9 @@ pub trait ManagementCluster: Send + Sync {
         run: Run,
         contested: Contested,
     ) -> Result<Value, LiveError>;
+    /// Server-side apply with the field manager `capstan-hosts`, which takes no field from anybody: what folders and others
+    /// applied to the object stays theirs, and stays.
+    async fn label(&self, by: &As, manifest: &Value) -> Result<Value, LiveError>;
     /// Dry run of a create under a generated name: the manifest with what the API server and its webhooks
     /// default, whether or not an object of its name exists.
     async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError>;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::{RefusalKind, place_in_namespaces};
+use capstan_live::applying::place_in_namespaces;
 use capstan_live::cloud::{
     CloudAsk, CloudReason, Identity, IdentityKind, Need, Questions, Weight, asks_of, exceeded_together,
     judge, needs, unjudged,
@@ -289,7 +289,7 @@ async fn secret(
     }
     match live.read(&look.by, &ApiObject::from(&id)).await {
         Ok(found) => Ok(found),
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
+        Err(error) if error.is_forbidden() => {
             let who = match &look.by {
                 As::Impersonated(account) => account.to_string(),
                 As::Reconciler => "the reconciler".to_owned(),

@@ -148,6 +148,11 @@ impl ManagementCluster for Gate {
         self.live.apply(by, manifest, run, contested).await
     }
 
+    async fn label(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
+        let _place = self.place_to(Run::Real, "labelling").await?;
+        self.live.label(by, manifest).await
+    }
+
     async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
         let _place = self.place().await;
         self.live.dry_run_create(by, manifest).await

@@ -13,7 +13,6 @@ use capstan_hosts::findings::{Owner, endpoint_differs, selector_missing, too_few
 use capstan_hosts::host::{self, Host, NODE_TYPE};
 use capstan_hosts::selector::{HostDeployPolicy, LabelSelector, Labels};
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::RefusalKind;
 use capstan_live::rollout::{most_surge, replicas};
 use capstan_model::finding::Severity;
 use capstan_model::kinds::{KindRole, names, role_of};
@@ -54,7 +53,7 @@ pub(super) async fn look(
         }
     }
     let seen = match see(ports, &sip_clusters, &hosts).await {
-        Err(error) if is_forbidden(&error) => {
+        Err(error) if error.is_forbidden() => {
             let told = |object: &&RenderedObject| {
                 let message = format!(
                     "whether the racks can give these hosts is not known: {error}; kubectl apply -k deploy/hosts grants it"
@@ -71,7 +70,10 @@ pub(super) async fn look(
         // What cannot be read is refused by the dry run.
         let Ok(mut wished) = SipCluster::read(&object.value) else { continue };
         let me = wished.named();
-        if let Some(live) = clusters.iter().find(|live| live.named() == me) {
+        let live = clusters.iter().find(|live| live.named() == me);
+        // What the head does not change is not its fault: a host that broke holds up no other change.
+        let is_unchanged = live.is_some_and(|live| live.spec.nodes == wished.spec.nodes);
+        if let Some(live) = live {
             wished.status = live.status.clone();
         }
         let labels = labels(ports, by, &me.namespace, &seen.policies).await?;
@@ -84,7 +86,8 @@ pub(super) async fn look(
         let choice = choose(&wished, &fleet);
         if !choice.too_few.is_empty() {
             let nodes = FieldPath::of_keys(["spec", "nodes"]);
-            reasons.push(Reason::of_object("HostsTooFew", choice.too_few.join("\n"), object, &nodes));
+            let reason = Reason::of_object("HostsTooFew", choice.too_few.join("\n"), object, &nodes);
+            reasons.push(if is_unchanged { warning(reason) } else { reason });
         }
         reasons.extend(beside(object, &wished, objects));
         // What one takes, the next of the folder cannot have.
@@ -129,7 +132,7 @@ async fn labels(
         name: namespace.to_owned(),
     };
     let found = match ports.live.read(by, &object).await {
-        Err(error) if is_forbidden(&error) => None,
+        Err(error) if error.is_forbidden() => None,
         found => found?,
     };
     let labels = found.as_ref().and_then(|found| found["metadata"]["labels"].as_object());
@@ -240,10 +243,6 @@ fn is_wish(object: &RenderedObject) -> bool {
 
 fn kind(group: &str, kind: &str) -> ApiKind {
     ApiKind::preferred(group, kind)
-}
-
-fn is_forbidden(error: &LiveError) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden)
 }
 
 fn warning(reason: Reason) -> Reason {

@@ -66,6 +66,11 @@ pub fn next(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
 
 /// The status that says how it stands, where that is not what stands there: of one of whose writes one was refused.
 pub fn standing(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
+    if cluster.metadata.deletion_timestamp.is_some() {
+        // It chooses nothing any more.
+        let status = status::of_going(cluster, facts);
+        return if status == cluster.status { Vec::new() } else { vec![Step::WriteStatus(Box::new(status))] };
+    }
     let choice = choose(cluster, &facts.fleet);
     let services = Services::of(cluster, &choice, facts);
     of_standing(&Standing { cluster, choice: &choice, services: &services, facts })
@@ -80,14 +85,29 @@ fn first_of<const N: usize>(stages: [Vec<Step>; N]) -> Vec<Step> {
     stages.into_iter().find(|steps| !steps.is_empty()).unwrap_or_default()
 }
 
+/// What is said of a deleted one whose machines run; also on hosts whose labels somebody took off.
+fn of_used(cluster: &SipCluster, facts: &Facts<'_>) -> Option<Vec<Step>> {
+    let me = cluster.named();
+    let is_noted = |host: &Host| cluster.status.hosts.iter().any(|noted| noted.uid == host.metadata.uid);
+    let is_used = |host: &&Host| match host.labelled_for() {
+        Some(owner) => owner == me && host.is_used(),
+        None => host.is_used_by(&me) && is_noted(host),
+    };
+    let used: Vec<&Host> = facts.fleet.hosts.iter().filter(is_used).collect();
+    if used.is_empty() {
+        return None;
+    }
+    let status = status::of_kept(cluster, &used, facts);
+    let is_said = status == cluster.status;
+    Some(if is_said { Vec::new() } else { vec![Step::WriteStatus(Box::new(status))] })
+}
+
 /// What somebody uses keeps a deleted one.
 fn of_deleted(cluster: &SipCluster, facts: &Facts<'_>) -> Vec<Step> {
-    let had: Vec<&Host> = labelled(cluster, facts).collect();
-    if had.iter().any(|host| host.is_used()) {
-        let status = status::of_kept(cluster, &had, facts);
-        let is_said = status == cluster.status;
-        return if is_said { Vec::new() } else { vec![Step::WriteStatus(Box::new(status))] };
+    if let Some(kept) = of_used(cluster, facts) {
+        return kept;
     }
+    let had: Vec<&Host> = labelled(cluster, facts).collect();
     let held = &cluster.metadata.finalizers;
     let others: Vec<String> =
         held.iter().filter(|held| ![FINALIZER, OLD_FINALIZER].contains(&held.as_str())).cloned().collect();

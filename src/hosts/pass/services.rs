@@ -9,7 +9,7 @@ use crate::choice::Choice;
 use crate::cluster::{CONTROL_PLANE, Endpoint, Exposure, LoadBalancer, SipCluster, WORKER};
 use crate::host::Host;
 use crate::services::balancer::{self, API_PORT, Before, Reached};
-use crate::services::jump_host::{self, FINGERPRINT};
+use crate::services::jump_host::{self, FINGERPRINT, NoJumpHost};
 
 /// All services of a SIPCluster.
 #[derive(Debug, Default)]
@@ -42,12 +42,18 @@ impl Services {
                 let hosts = services.reached(choice, facts, Some(role), &wish.node_interface_id, &name);
                 match balancer::objects(cluster, before, number, wish, &hosts, facts.ca) {
                     Ok(objects) => services.objects.extend(objects),
-                    Err(why) => services.waits.push(format!("{name}: {why}")),
+                    Err(why) => {
+                        services.waits.push(format!("{name}: {why}"));
+                        // It stays as it was before hosts that it has still; whoever gets those that go is not reached.
+                        let has = choice.hosts.iter().any(|one| one.role == role);
+                        if has && choice.released.iter().all(|one| one.role != role) {
+                            services.names.push(name.clone());
+                        }
+                    }
                 }
                 if before == Before::ControlPlane && services.endpoint.is_none() {
                     services.endpoint = endpoint(wish, &name, facts);
                 }
-                services.names.push(name);
             }
         }
         for (number, wish) in wished.jump_host.iter().enumerate() {
@@ -81,9 +87,13 @@ impl Services {
                 Err(why) => {
                     services.waits.push(format!("{name}: {why}"));
                     services.host_keys.push(format!("{name}-host-keys"));
+                    // It stays as it was before hosts that it has still; not for keys that were taken back.
+                    let is_of_hosts = matches!(why, NoJumpHost::NoHosts);
+                    if is_of_hosts && !choice.hosts.is_empty() && choice.released.is_empty() {
+                        services.names.push(name);
+                    }
                 }
             }
-            services.names.push(name);
         }
         services.wait_for_pods(facts);
         services

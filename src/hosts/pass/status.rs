@@ -115,6 +115,16 @@ pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &Facts<'_>) ->
             format!("{} are", names.join(", "))
         }
     );
+    undecommissioned(cluster, told, facts)
+}
+
+/// Of a deleted one of which a write was refused.
+pub(super) fn of_going(cluster: &SipCluster, facts: &Facts<'_>) -> Status {
+    let why = facts.trouble.map(|(_, told)| format!(": {told}")).unwrap_or_default();
+    undecommissioned(cluster, format!("it is being deleted, and what is to go is refused{why}"), facts)
+}
+
+fn undecommissioned(cluster: &SipCluster, told: String, facts: &Facts<'_>) -> Status {
     let ready = condition(cluster, "Ready", &(false, "UnableToDecommission", told), facts.now);
     let mut status = cluster.status.clone();
     match status.conditions.iter_mut().find(|held| held.kind == "Ready") {

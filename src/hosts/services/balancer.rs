@@ -11,9 +11,7 @@ use core::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::haproxy::{Check, Files, Frontend, LONGEST_END_SECONDS, Program, Server, Target, render};
-use super::objects::{
-    Port, container_security, deployment, everywhere, labels, metadata, name, sealed, service,
-};
+use super::objects::{Port, container_security, deployment, everywhere, metadata, name, sealed, service};
 use crate::cluster::{LoadBalancer, Named, SipCluster};
 
 /// The port of API servers.
@@ -168,15 +166,6 @@ fn pod(wish: &LoadBalancer, name: &str, ports: &[Port]) -> Value {
 pub(super) fn encoded(text: &str) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(text)
-}
-
-/// By which the objects of all services of a SIPCluster are listed.
-pub fn selector(cluster: &SipCluster) -> Value {
-    let mut labels = labels(cluster, "");
-    if let Some(labels) = labels.as_object_mut() {
-        labels.remove(super::objects::SERVICE);
-    }
-    labels
 }
 
 #[cfg(test)]

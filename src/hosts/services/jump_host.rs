@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::balancer::{Reached, encoded};
 use super::objects::{
-    Port, USER, container_security, deployment, everywhere, metadata, name, sealed, service,
+    Port, USER, container_security, deployment, everywhere, labels, metadata, name, sealed, service,
 };
 use super::ssh::{Access, Place, PublicKey, authorized_keys, server_configuration};
 use crate::cluster::{JumpHost, SipCluster};
@@ -113,6 +113,8 @@ pub fn name_of(cluster: &SipCluster, number: usize, wish: &JumpHost) -> String {
 /// The Secret with a host key, from a private key in OpenSSH's format.
 pub fn host_keys(cluster: &SipCluster, name: &str, private: &str, public: &PublicKey) -> Value {
     let mut metadata = metadata(cluster, name);
+    // A label's value is shorter than a name may be.
+    metadata["labels"] = labels(cluster, name.trim_end_matches("-host-keys"));
     metadata["annotations"] = json!({FINGERPRINT: public.fingerprint()});
     json!({
         "apiVersion": "v1",

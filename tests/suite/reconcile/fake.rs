@@ -454,6 +454,10 @@ impl ManagementCluster for FakeCluster {
         Ok(found.map(|(_, value)| value.clone()).collect())
     }
 
+    async fn label(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
+        self.apply(by, manifest, Run::Real, Contested::Refuse).await
+    }
+
     async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
         let found = self.list(by, kind, Some(namespace), &[]).await?;
         let metadata = |one: Value| json!({"apiVersion": one["apiVersion"], "kind": one["kind"], "metadata": one["metadata"]});

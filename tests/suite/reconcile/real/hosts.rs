@@ -161,6 +161,12 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
         let racks: BTreeSet<usize> = of.map(|(host, _)| host[3..].parse::<usize>().unwrap() % 3).collect();
         assert_eq!(racks.len(), 3, "seed {seed}: {name} is not spread: {owners:?}");
     }
+    // Under a manager of its own: else what a folder applied to the host would go.
+    let host = ["get", "baremetalhost", "bm-00", "-n", CUSTOMER, "-o", "json", "--show-managed-fields"];
+    let host: Value = serde_json::from_str(&plane.kubectl(&host)).unwrap();
+    let managers = host["metadata"]["managedFields"].as_array().unwrap();
+    let managers: BTreeSet<&str> = managers.iter().filter_map(|one| one["manager"].as_str()).collect();
+    assert!(managers.contains("capstan-hosts") && !managers.contains("capstan"), "{managers:?}");
     one_after_the_other(&town, &owners, seed);
     let cluster = plane.kubectl(&["get", "sip", "c3", "-n", CUSTOMER, "-o", "json"]);
     let cluster: Value = serde_json::from_str(&cluster).unwrap();
