@@ -90,7 +90,8 @@ async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
         assert_eq!(changed.bytes().await.unwrap(), second.content);
 
         // A bot whose database was brought back from a copy has what it had then, and is sent it again after some hours.
-        let believed = state.path().join("kubeconfigs.json");
+        let own = std::fs::read_dir(state.path().join("agents")).unwrap().next().unwrap().unwrap().path();
+        let believed = own.join("kubeconfigs.json");
         let kept = std::fs::read_to_string(&believed).unwrap();
         let agents = town.database().agents().await.unwrap();
         let watched = town.database().watched_repository(REPOSITORY).await.unwrap().unwrap();
@@ -185,12 +186,12 @@ async fn the_check_says_where_the_key_is() {
     assert_eq!(town.database().open_merges().await.unwrap().len(), 0);
     let newer = file("gauss/peu01", "bmV3ZXI=", PublishedAt::Bot);
     let said = serde_json::json!({"form": "age", "sha256": newer.sha256, "expires_at": newer.expires_at});
+    town.pass(20);
     for state in [RolloutState::Rolling, RolloutState::Done, RolloutState::Unknown] {
         let kubeconfig = Some(serde_json::from_value(said.clone()).unwrap());
         let told = report("gauss/peu01", &commit(&merge), state, 2);
         agent.report(RolloutReport { kubeconfig, ..told }).await.unwrap();
         delivered(&agent).await;
-        town.pass(60);
         town.report_rollouts().await;
     }
     let again = town.check_named("capstan/rollout", number).unwrap();

@@ -298,6 +298,13 @@ async fn a_switched_network_fails_the_check_unless_it_is_forced_and_then_says_wh
     ] {
         assert!(check.summary.contains(said), "{said}: {}", check.summary);
     }
+    // By another role it is not gone.
+    let entry = ENTRIES.replace("role: cni", "role: other");
+    let renamed = [Edit::write(RECORD.to_owned(), format!("release: aws/v21.0.0\n{entry}"))];
+    let renamed = town.open("ada", "renamed", &renamed);
+    town.settle().await;
+    let said = "- `cilium` (other): its entry changes. **Note:** it stays the cni of the cluster, whatever its role is called, for as long as what it brought is there";
+    assert!(town.check(renamed).summary.contains(said), "{}", town.check(renamed).summary);
     // No setting turns it off.
     let off = town.open(
         "ada",

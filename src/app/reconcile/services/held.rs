@@ -15,7 +15,6 @@ use capstan_plan::services::Network;
 use capstan_plan::settings::{Service, ServiceObject, ServiceRole, ServiceSource, ServiceTurn};
 use serde_json::Value;
 
-use super::preflight::live_of;
 use crate::app::ports::LiveError;
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
 use crate::app::reconcile::observation::Observation;
@@ -151,4 +150,10 @@ impl Reconciliation<'_> {
 /// Whether a service names that object of base.
 pub(super) fn is_named(named: &[ServiceObject], id: &ObjectId) -> bool {
     named.iter().any(|one| id.kind == one.kind.as_str() && id.name == one.name.as_str())
+}
+
+/// What the management cluster has of an object of base that brings a service.
+pub(super) fn live_of<'o>(observed: &'o Observation, object: &ServiceObject) -> Option<&'o Value> {
+    let found = observed.live.iter().find(|(id, _)| is_named(std::slice::from_ref(object), id));
+    found.map(|(_, live)| live)
 }

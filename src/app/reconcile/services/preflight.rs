@@ -4,11 +4,10 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_live::services::{Cause, networks_there, refused_network};
 use capstan_model::ids::ClusterId;
 use capstan_plan::services::{Network, network_among};
-use capstan_plan::settings::{Service, ServiceObject, ServiceSource};
-use serde_json::Value;
+use capstan_plan::settings::{Service, ServiceSource};
 
 use super::declared::Declared;
-use super::held::is_named;
+use super::held::{is_named, live_of};
 use crate::app::reconcile::observation::Observation;
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::ManagedClusterStatus;
@@ -39,10 +38,4 @@ pub(in crate::app::reconcile) async fn look(
     let refused = refused_network(&there, &coming, network.force.as_ref())?;
     let reason = Reason::plain(Cause::CniSwitchRefused.as_str(), refused.words);
     Some(Reason { place: declared.place(name, None), ..reason })
-}
-
-/// What the management cluster has of an object of base that brings a service.
-pub(super) fn live_of<'o>(observed: &'o Observation, object: &ServiceObject) -> Option<&'o Value> {
-    let found = observed.live.iter().find(|(id, _)| is_named(std::slice::from_ref(object), id));
-    found.map(|(_, live)| live)
 }
