@@ -53,7 +53,7 @@ pub(crate) struct State {
     pub(crate) kinds: BTreeMap<(String, String), Scope>,
     /// The name of an object whose deletion a webhook refuses.
     pub(crate) refuses_deletion: Option<String>,
-    /// Removes the object of that name just before the next real write.
+    /// Removes the object of that name just before it is applied for real.
     pub(crate) loses_before_write: Option<String>,
     /// Somebody makes that object just before it is written for real.
     pub(crate) makes_before_write: Option<Value>,
@@ -490,7 +490,7 @@ impl ManagementCluster for FakeCluster {
         }
         let key = key_of(manifest);
         if run == Run::Real
-            && let Some(name) = state.loses_before_write.take()
+            && let Some(name) = state.loses_before_write.take_if(|name| **name == key.3)
         {
             state.objects.retain(|key, _| key.3 != name);
             state.applied.retain(|key, _| key.3 != name);
