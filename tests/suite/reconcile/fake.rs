@@ -43,6 +43,8 @@ pub(crate) struct State {
     defaults: Vec<Defaults>,
     /// Every object that was read by its name.
     pub(crate) reads: BTreeSet<String>,
+    /// The kind of every list, one after the other.
+    pub(crate) lists: Vec<String>,
     /// What controllers make of an object once it was written for real.
     pub(crate) reactions: Vec<Defaults>,
     pub(crate) counter: u64,
@@ -444,7 +446,8 @@ impl ManagementCluster for FakeCluster {
         self.linger().await;
         let has =
             |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
-        let state = self.state();
+        let mut state = self.state();
+        state.lists.push(kind.kind.clone());
         let found = state.objects.iter().filter(|(key, value)| {
             key.0 == kind.group
                 && key.1 == kind.kind
