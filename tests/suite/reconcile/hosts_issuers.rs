@@ -14,18 +14,18 @@ use super::hosts::{NAMESPACE, Town, secret};
 use super::world::TestClock;
 
 const NAME: &str = "a-auth-30005";
-const SERVED: &str = "a-auth-30005-certificate";
+pub(super) const SERVED: &str = "a-auth-30005-certificate";
 const DAY: i64 = 24 * 3600;
 const CONNECTORS: &str =
     "- {type: ldap, id: corp, name: Corp, config: {host: ldap.example.com, bindPW: hidden}}\n";
 
 /// A folder in which `openssl` makes things.
-struct Ground {
-    folder: tempfile::TempDir,
+pub(super) struct Ground {
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl Ground {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
@@ -37,7 +37,7 @@ impl Ground {
     }
 
     /// A CA of this algorithm, for so many days.
-    fn ca(&self, algorithm: &[&str], days: &str, more: &[&str]) {
+    pub(super) fn ca(&self, algorithm: &[&str], days: &str, more: &[&str]) {
         let common = [
             "req",
             "-x509",
@@ -52,11 +52,11 @@ impl Ground {
         self.openssl(&[&common[..], &["-days", days, "-newkey"], algorithm, more].concat());
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(super) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.path().join(name), text).unwrap();
     }
 
@@ -68,7 +68,7 @@ impl Ground {
 }
 
 /// A town with an issuer, and a clock that can be set.
-fn town(ground: &Ground) -> (Town, Arc<TestClock>) {
+pub(super) fn town(ground: &Ground) -> (Town, Arc<TestClock>) {
     let mut town = Town::of(1);
     let clock = Arc::new(TestClock(AtomicI64::new(Timestamp::now().as_second() + 10)));
     town.ports.clock = clock.clone();
@@ -81,7 +81,7 @@ fn town(ground: &Ground) -> (Town, Arc<TestClock>) {
     (town, clock)
 }
 
-fn held(town: &Town, secret: &str, key: &str) -> String {
+pub(super) fn held(town: &Town, secret: &str, key: &str) -> String {
     let object = town.live.object("Secret", secret).unwrap();
     String::from_utf8(STANDARD.decode(object["data"][key].as_str().unwrap()).unwrap()).unwrap()
 }
@@ -90,7 +90,7 @@ fn template(town: &Town) -> Value {
     town.live.object("Deployment", NAME).unwrap()["spec"]["template"]["metadata"]["annotations"].clone()
 }
 
-const KEYS: [&[&str]; 4] = [
+pub(super) const KEYS: [&[&str]; 4] = [
     &["rsa:2048"],
     &["ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
     &["ec", "-pkeyopt", "ec_paramgen_curve:P-384"],
