@@ -15,6 +15,7 @@ mod dying;
 mod fake;
 mod fencing;
 mod hosts;
+mod hosts_issuers;
 mod hosts_preflight;
 mod judging;
 mod keystone;

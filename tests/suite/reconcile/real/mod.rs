@@ -17,6 +17,7 @@ mod interrupted;
 mod killed;
 mod leading;
 mod moved_site;
+mod oidc;
 mod owners;
 mod poisoned;
 mod provider_sets;
