@@ -237,7 +237,7 @@ impl FleetLoop {
             }
             None => None,
         };
-        self.sources.open(&self.fleet, &self.uid, secret).await
+        self.sources.open(&self.ports, &self.fleet, &self.uid, secret).await
     }
 
     /// Goes on with what the source gives now.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use capstan::app::ports::{Fence, Leadership, LiveError, Term};
+use capstan::app::reconcile::Ports;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterReport, FleetRecord, NewAgent, OpenSource, Preflight, PreflightAnswer,
     PreflightVerdict, SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
@@ -120,6 +121,7 @@ impl Bot for Handle {
 impl Sources for Handle {
     async fn open(
         &self,
+        _ports: &Ports,
         _fleet: &FleetRecord,
         _uid: &str,
         _secret: Option<SecretData>,

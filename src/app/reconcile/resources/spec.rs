@@ -1,5 +1,6 @@
 //! What people ask of a Fleet and of one of its clusters.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capstan_model::ids::ClusterId;
@@ -53,6 +54,11 @@ pub enum SourceSpec {
         /// The Secret beside the Fleet with `token`, or `username` and `password`.
         secret: Option<String>,
     },
+    /// The objects of an inventory in the Fleet's namespace.
+    Inventory {
+        /// The labels of the ConfigMaps there that are releases.
+        releases: BTreeMap<String, String>,
+    },
 }
 
 impl SourceSpec {
@@ -61,6 +67,7 @@ impl SourceSpec {
         match self {
             Self::Bot { secret, .. } => Some(secret),
             Self::Git { secret, .. } => secret.as_deref(),
+            Self::Inventory { .. } => None,
         }
     }
 }
