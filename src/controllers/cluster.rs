@@ -12,7 +12,7 @@ use crate::app::reconcile::ports::ClusterKey;
 use crate::app::reconcile::rename_migration::{Migrated, migrate};
 use crate::app::reconcile::resources::RolloutState;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ReconcileOutcome,
+    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ROLLS_LATER, ReconcileOutcome,
     ReconcileRequest, Subject, pass_over, reconcile,
 };
 
@@ -71,8 +71,10 @@ pub(super) fn is_rolling(outcome: &ReconcileOutcome) -> bool {
 pub(super) fn requeue(outcome: &ReconcileOutcome) -> Requeue {
     match &outcome.ended {
         Ended::Applied if is_rolling(outcome) || outcome.again => Requeue::Soon,
-        // Nothing moves until a person says so, which is seen at once.
-        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => {
+        // Nothing moves until a person says so, or another cluster is done, which is seen at once.
+        Ended::Waiting(reasons)
+            if reasons.iter().all(|reason| matches!(reason.kind, ADOPTION_NEEDED | ROLLS_LATER)) =>
+        {
             Requeue::Usual
         }
         Ended::Waiting(_) => Requeue::Soon,

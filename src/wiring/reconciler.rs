@@ -96,6 +96,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters))),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
             owners_keys: Arc::default(),
+            rolling: Arc::default(),
             vault_secrets: Arc::new(VaultSecrets::new(
                 Arc::new(VaultServers),
                 Arc::new(KubeTokens::new(&connection)),

@@ -234,6 +234,12 @@ pub struct Guards {
     #[serde(default = "deletions")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_deletions: i32,
+    /// How many clusters replace machines at a time: a change that reaches more goes on with the next one, in the order
+    /// of their folders, once the machines of one are done. One that is stuck holds its place. Clusters that are made for
+    /// the first time do not count. Left out, all of them may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub max_rolling_clusters: Option<i32>,
     /// What happens to objects that others applied before (kubectl, Flux, Argo CD): with preview they are left
     /// as they are, and it is shown what taking them would change; with take their fields become Capstan's, and
     /// those that Git does not name go. spec.adopt of a ManagedCluster says otherwise for one cluster.
@@ -249,6 +255,7 @@ impl Default for Guards {
     fn default() -> Self {
         Self {
             max_deletions: deletions(),
+            max_rolling_clusters: None,
             adopt: Adopt::default(),
             create_clusters: CreateClusters::default(),
         }

@@ -101,6 +101,7 @@ fn fleet_spec(spec: crd::FleetSpec) -> Option<wanted::FleetSpec> {
         },
         guards: wanted::Guards {
             max_deletions: count(spec.guards.max_deletions),
+            max_rolling_clusters: spec.guards.max_rolling_clusters.map(count),
             adopt: spec.guards.adopt.into(),
             create_clusters: spec.guards.create_clusters.into(),
         },

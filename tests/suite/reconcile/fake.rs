@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) loses_before_write: Option<String>,
     /// Somebody makes that object just before it is written for real.
     pub(crate) makes_before_write: Option<Value>,
+    /// Kinds that may not be listed.
+    pub(crate) refused_lists: BTreeSet<String>,
     /// Why it does not answer.
     pub(crate) is_away: Option<String>,
     /// Groups whose server does not answer.
@@ -445,6 +447,10 @@ impl ManagementCluster for FakeCluster {
         let has =
             |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
         let state = self.state();
+        if state.refused_lists.contains(&kind.kind) {
+            let body = json!({"kind": "Status", "message": "forbidden: no", "reason": "Forbidden"});
+            return Err(refused(&format!("listing {kind}"), (403, body)));
+        }
         let found = state.objects.iter().filter(|(key, value)| {
             key.0 == kind.group
                 && key.1 == kind.kind

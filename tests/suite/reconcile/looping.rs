@@ -141,7 +141,7 @@ impl Fence for Open {
 }
 
 /// Nobody else wants to lead.
-struct Alone;
+pub(super) struct Alone;
 
 #[async_trait]
 impl Leadership for Alone {
@@ -191,7 +191,7 @@ impl Running {
 }
 
 /// Waits until something holds; what it waits for takes milliseconds.
-async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(super) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < Duration::from_secs(30), "never: {what}");

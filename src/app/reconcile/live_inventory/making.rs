@@ -24,7 +24,7 @@ use crate::app::reconcile::ports::SourceError;
 use crate::app::reconcile::trial::Trial;
 
 /// The reason of a definition that cannot be made.
-const NOT_RENDERED: &str = "NotRendered";
+const NOT_MADE: &str = "NotMade";
 /// The reason of a definition whose folder is another one's, or holds it, or lies in it.
 const FOLDER_TAKEN: &str = "FolderTaken";
 
@@ -110,7 +110,7 @@ pub(super) fn make(
                 continue;
             }
             (None, Some(Err(problem))) => problem,
-            (None, None) => (NOT_RENDERED, "the inventory was read without it".to_owned()),
+            (None, None) => (NOT_MADE, "the inventory was read without it".to_owned()),
         };
         let outcome = stays(&found.name, problem, found.retires, before);
         all.clusters.insert(found.name.clone(), outcome);
@@ -165,7 +165,7 @@ fn settle(
         let folder = match one {
             Ok(folder) => folder,
             Err(refused) => {
-                settled.insert(name, Err((NOT_RENDERED, refused.to_string())));
+                settled.insert(name, Err((NOT_MADE, refused.to_string())));
                 continue;
             }
         };

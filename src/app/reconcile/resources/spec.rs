@@ -94,6 +94,8 @@ impl ServiceAccountSpec {
 pub struct Guards {
     /// How many objects of one cluster may be deleted in one reconciliation; 5 by default.
     pub max_deletions: usize,
+    /// How many clusters replace machines at a time; any number where `None`.
+    pub max_rolling_clusters: Option<usize>,
     /// What happens to objects that others applied before; `preview` by default.
     pub adopt: Adopt,
     /// When a `Cluster` that does not exist live is created; `recorded` by default.
