@@ -70,7 +70,7 @@ pub struct FleetSpec {
     /// that a Fleet copied to another cluster applies nothing there.
     #[schemars(length(min = 1, max = 253))]
     pub management_cluster: String,
-    /// Where the cluster folders come from: exactly one of bot, git and inventory.
+    /// Where the cluster folders come from: exactly one of bot, git, inventory.
     pub source: Source,
     /// How often everything is compared with the live cluster although nothing happened, in seconds. Each
     /// cluster has its own moment within it. Changes in Git, and changes of applied objects, are seen at once.
@@ -120,9 +120,9 @@ pub struct Source {
     /// From a Git repository, without a bot: no preflights, no reports on pull requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitSource>,
-    /// From an inventory in this management cluster: the objects of the inventory's kinds in the Fleet's namespace, and
-    /// releases in ConfigMaps beside them. There is no repository then: folders are the names of clusters, and what
-    /// stands in for a commit is the SHA-256 of all that was read.
+    /// From an inventory in this management cluster: the objects of its kinds in the Fleet's namespace, and
+    /// releases in ConfigMaps beside them. There is no repository then, and the SHA-256 of all
+    /// that was read stands in for a commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<InventorySource>,
 }

@@ -184,9 +184,9 @@ fn status_of_cluster() -> Value {
     let condition = object(
         [
             ("type", about("What is spoken of: Rendered, Ready or RetireFirst.", text())),
-            ("status", with(text(), "enum", json!(["True", "False", "Unknown"]))),
+            ("status", about("Whether it holds.", with(text(), "enum", json!(["True", "False", "Unknown"])))),
             ("observedGeneration", about("The generation that was looked at.", sized("int64"))),
-            ("lastTransitionTime", with(text(), "format", "date-time")),
+            ("lastTransitionTime", about("Since when.", with(text(), "format", "date-time"))),
             ("reason", about("A CamelCase word for programs.", text())),
             ("message", about("A sentence or two for people.", text())),
         ],

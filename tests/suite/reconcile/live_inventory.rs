@@ -384,7 +384,7 @@ async fn what_cannot_be_listed_whole_counts_as_unread() {
     let error = source.fetch().await.err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the inventory in the namespace capstan-system cannot be read: listing Customer.capstan.dev: forbidden: no"
+        "the inventory in the namespace capstan-system cannot be read: listing Customer.capstan.dev: 403 Forbidden: forbidden: no"
     );
     town.world.live.state().refused_lists.clear();
     assert_ne!(source.fetch().await.unwrap().commit, first.commit);
