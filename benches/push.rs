@@ -1,4 +1,5 @@
-//! From the push of a release to the pull request, on the embedded forge: p50 and p99 over 200 releases,
+//! From the push of a release to the pull request, on the embedded forge: p50 and p99 over 100 releases (of five clusters:
+//! GitHub lets nobody create more than 500 pull requests an hour),
 //! and the write calls that one proposal costs; one cluster, then five concerned of a thousand.
 //! `cargo bench --bench push [-- RELEASES [CONCERNED CLUSTERS]]`
 //!
@@ -19,11 +20,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bot::{Bot, REPOSITORY, forge, wait};
-use capstan_forge::{Edit, Forge, MergeMethod, PullView, Recording};
+use capstan_forge::{Edit, Exchange, Forge, MergeMethod, PullView, Recording};
 
 fn main() {
     let asked: Vec<u32> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    let rounds = asked.first().copied().unwrap_or(200);
+    let rounds = asked.first().copied().unwrap_or(100);
     let sizes = match asked.get(1..) {
         Some(&[concerned, clusters]) => vec![(concerned, clusters)],
         _ => vec![(1, 1), (5, 1_000)],
@@ -71,6 +72,7 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
     let _bot = Bot::start(&forge, folder.path(), "warn");
 
     let (mut latencies, mut with_check) = (Vec::new(), Vec::new());
+    let mut slowest = (Duration::ZERO, Vec::new());
     forge.clear_exchanges();
     wait_until_at_rest(&forge);
     for round in 1..=rounds {
@@ -83,6 +85,9 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
             Some(proposals(&forge, round)).filter(|pulls| pulls.len() == concerned as usize)
         });
         latencies.push(start.elapsed());
+        if start.elapsed() > slowest.0 {
+            slowest = (start.elapsed(), calls_since(&forge, start));
+        }
         wait("their checks", || {
             let is_checked = |pull: &PullView| {
                 let runs = forge.checks(REPOSITORY, &pull.head).unwrap();
@@ -112,6 +117,22 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
         f64::from(u32::try_from(writes).unwrap()) / f64::from(rounds * concerned),
         f64::from(u32::try_from(checks).unwrap()) / f64::from(rounds * concerned)
     );
+    println!("calls of the slowest release: when they came and what they took, in ms");
+    slowest.1.iter().for_each(|call| println!("  {call}"));
+}
+
+/// What the bot asked since a moment, a line each.
+fn calls_since(forge: &Forge, start: Instant) -> Vec<String> {
+    let exchanges = forge.exchanges();
+    let since = exchanges.iter().filter(|exchange| exchange.began >= start);
+    let line = |exchange: &Exchange| {
+        let after = exchange.began.duration_since(start).as_secs_f64() * 1e3;
+        let took = exchange.took.as_secs_f64() * 1e3;
+        format!("{after:>7.1} {took:>6.1}  {} {}", exchange.method, exchange.path)
+    };
+    let mut since: Vec<&Exchange> = since.collect();
+    since.sort_by_key(|exchange| exchange.began);
+    since.into_iter().map(line).collect()
 }
 
 fn print_row(name: &str, times: &mut [Duration]) {
