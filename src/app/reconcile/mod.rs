@@ -41,6 +41,7 @@ pub mod rename_migration;
 pub mod resources;
 pub mod revision;
 mod rolling;
+mod rolls_later;
 mod says;
 mod secrets;
 mod services;

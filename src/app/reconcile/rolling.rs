@@ -6,16 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use capstan_live::applying::{Changes, Plan};
 use capstan_live::rolling::{MayRoll, Rolling};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 
-use super::observation::Observation;
 use super::outcome::Ended;
 use super::ports::{ClusterRecord, FleetKey};
 use super::reason::Reason;
-use super::reconciliation::Reconciliation;
 use super::resources::{ManagedClusterStatus, Phase, RolloutState};
 
 /// The reason of a cluster whose machines are replaced later.
@@ -32,7 +29,8 @@ impl RollingClusters {
         self.fleets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, fleet: &FleetKey, id: &ClusterId, most: Option<usize>) -> MayRoll {
+    /// Whether a cluster may begin to replace machines.
+    pub(super) fn ask(&self, fleet: &FleetKey, id: &ClusterId, most: Option<usize>) -> MayRoll {
         self.fleets().entry(fleet.clone()).or_default().ask(id, most)
     }
 
@@ -87,22 +85,4 @@ fn is_rolling(status: &ManagedClusterStatus) -> bool {
     // What waits for its own time, in a folder that is applied whole, replaces nothing yet.
     let moves = matches!(state, Some(RolloutState::Rolling | RolloutState::Stuck));
     was_whole && (is_open || moves)
-}
-
-impl Reconciliation<'_> {
-    /// Whether what is to be applied now waits, because it would have machines replaced and enough clusters do.
-    pub(super) fn rolls_later(
-        &self,
-        observed: &Observation,
-        changes: &Changes,
-        plan: &Plan,
-    ) -> Option<Reason> {
-        let first = plan.replaces(&observed.objects, changes, &observed.live)?;
-        let fleet = self.request.fleet;
-        let most = fleet.spec.guards.max_rolling_clusters;
-        match self.request.ports.rolling.ask(&fleet.key, self.request.id, most) {
-            MayRoll::Now => None,
-            MayRoll::Later(why) => Some(Reason { object: Some(first), ..Reason::plain(ROLLS_LATER, why) }),
-        }
-    }
 }

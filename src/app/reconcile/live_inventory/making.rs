@@ -16,7 +16,8 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::read::{Found, HOME, ReadInventory};
+use super::read::{Found, ReadInventory};
+use super::release::HOME;
 use super::tree::MadeTree;
 use crate::app::generator::made_folders::{MadeFolder, MadeFolders};
 use crate::app::generator::{Fleet, Refused};

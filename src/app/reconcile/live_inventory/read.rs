@@ -10,14 +10,12 @@ use capstan_model::tree::{CommitId, RepoPath};
 use capstan_yaml::YamlFile;
 use serde_json::{Value, json};
 
-use super::release::{self, Files};
+use super::release::{self, Files, HOME};
 use crate::app::ports::{ApiKind, As, LiveError, ManagementCluster};
 use crate::app::reconcile::ports::SourceError;
 
 /// The kind that says the order of levels.
 const SETTINGS: &str = "Inventory";
-/// The folder of the objects in the tree that the generator reads.
-pub(super) const HOME: &str = "inventory";
 /// Objects and ConfigMaps that are read.
 const OBJECTS: usize = 20_000;
 /// Bytes of all of them, as they are listed, and of releases unpacked.

@@ -11,7 +11,8 @@ use capstan_model::version::ReleaseVersion;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use super::read::{HOME, text};
+/// The folder of the inventory's objects in the tree that the generator reads: no provider has that name.
+pub(super) const HOME: &str = "inventory";
 
 /// The label with the release's provider: the part of its path before the version.
 const PROVIDER: &str = "capstan.dev/release-provider";
@@ -33,7 +34,7 @@ pub(super) fn files(maps: &[Value]) -> (Files, Vec<String>) {
     let mut releases: BTreeMap<RepoPath, (String, Result<Files, String>)> = BTreeMap::new();
     let mut nameless = Vec::new();
     for map in maps {
-        let name = text(map, "/metadata/name").to_owned();
+        let name = map.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let folder = match folder(map) {
             Ok(folder) => folder,
             Err(why) => {
