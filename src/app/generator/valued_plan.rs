@@ -378,7 +378,7 @@ impl Fleet {
     }
 
     /// What a definition's release comes to under its values, before anything of it stands.
-    fn made_to_come(&self, subject: &Subject<'_>) -> Result<ToCome, Refused> {
+    pub(super) fn made_to_come(&self, subject: &Subject<'_>) -> Result<ToCome, Refused> {
         let definition = subject.member.definition;
         let place = || definition.level.place(definition.offset);
         let wished = subject.member.wishes.release.as_ref().map(|(release, _)| release);
@@ -471,10 +471,10 @@ impl Fleet {
 }
 
 /// What is to come of a definition.
-struct ToCome {
-    release: ReleaseId,
+pub(super) struct ToCome {
+    pub(super) release: ReleaseId,
     templates: Arc<ReleaseTemplates>,
     values: ClusterValues,
-    record: ValuesRecord,
-    source: Arc<ReleaseWithValues>,
+    pub(super) record: ValuesRecord,
+    pub(super) source: Arc<ReleaseWithValues>,
 }
