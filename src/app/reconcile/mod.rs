@@ -64,7 +64,7 @@ pub use outcome::{Ended, Failure, Interruption};
 pub use owners::OwnersKeys;
 pub use provider_sets::{Operators, applied_as};
 pub use reconciliation::{ReconcileOutcome, ReconcileRequest, pass_over, reconcile};
-pub use secrets::{Passed, VaultSecrets};
+pub use secrets::{Found, Passed, StoreWork, VaultSecrets};
 pub use services::Workloads;
 pub use take_over::ADOPTION_NEEDED;
 pub use trial::Trial;
