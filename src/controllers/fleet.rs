@@ -176,6 +176,7 @@ impl FleetLoop {
         beside.cancel();
         let _ended = tokio::join!(follows, preflights);
         state.counted.clear(&self.fleet.key);
+        self.ports.rolling.forget(&self.fleet.key);
         // A gauge cannot be taken back, and its last value would be told for ever: nothing compares with this one.
         metrics::gauge!("capstan_source_up", "fleet" => self.fleet.key.to_string()).set(f64::NAN);
     }
@@ -237,7 +238,7 @@ impl FleetLoop {
             }
             None => None,
         };
-        self.sources.open(&self.fleet, &self.uid, secret).await
+        self.sources.open(&self.ports, &self.fleet, &self.uid, secret).await
     }
 
     /// Goes on with what the source gives now.
@@ -322,6 +323,7 @@ impl FleetLoop {
             state.schedule.put_off(id, now + SUSPECTS);
         }
         self.drift.keep(&self.fleet.key, |id| revision.claims.contains_key(id));
+        self.ports.rolling.take_up(&self.fleet.key, records, |id| revision.claims.contains_key(id));
         for record in records {
             let known = state.names.iter().find(|(_, name)| **name == record.key.name);
             if let Some((id, _)) = known {
@@ -460,6 +462,11 @@ impl FleetLoop {
                     self.drift.set(&self.fleet.key, &id, &account, objects);
                 }
                 state.rolling.insert(id.clone(), is_rolling(outcome));
+                let most = self.fleet.spec.guards.max_rolling_clusters;
+                let told = (&outcome.status, &outcome.ended);
+                for next in self.ports.rolling.ended(&self.fleet.key, &id, told, most) {
+                    state.schedule.ask(&next, Instant::now());
+                }
                 requeue(outcome)
             }
             Ok(None) => Requeue::Now,

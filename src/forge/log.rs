@@ -1,5 +1,7 @@
 //! The record of every request, which tests read, count, and hold against GitHub's own description of its API.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 /// One request and its answer.
@@ -25,6 +27,10 @@ pub struct Exchange {
     pub response: Value,
     /// Whether a fault that a test asked for replaced the answer.
     pub faulted: bool,
+    /// When the request was there as a whole.
+    pub began: Instant,
+    /// How long it took to answer it.
+    pub took: Duration,
 }
 
 impl Exchange {

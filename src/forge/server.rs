@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -18,7 +19,7 @@ use crate::clock::now;
 use crate::error::ApiError;
 use crate::faults::{Fault, Strike};
 use crate::http::{HttpRequest, HttpResponse};
-use crate::log::{Exchange, Surface};
+use crate::log::{Exchange, Recording, Surface};
 use crate::random::random_guid;
 use crate::shared::Shared;
 use crate::smart_http::{self, GitRequest};
@@ -141,6 +142,7 @@ fn answer(
     request: &HttpRequest,
     struck: Option<(Strike, Fault)>,
 ) -> (HttpResponse, Option<Fault>) {
+    let began = Instant::now();
     let base = if shared.lock().enterprise.is_some() { Base::BelowApi } else { Base::Anywhere };
     let address = address(&request.path, base);
     let actor = authenticate(shared, request);
@@ -161,7 +163,11 @@ fn answer(
             entity_tag(&mut response, request.header("if-none-match"));
         }
     }
-    let json = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or(Value::Null);
+    // Where only lines are kept, what is asked of GraphQL still tells whether it writes.
+    let is_full = state.log.recording == Recording::Full;
+    let json = |bytes: &[u8], is_kept: bool| {
+        if is_kept { serde_json::from_slice(bytes).unwrap_or(Value::Null) } else { Value::Null }
+    };
     let closed = matches!(struck, Some((_, Fault::Drop | Fault::Hang(_))));
     state.log.push(Exchange {
         method: request.method.clone(),
@@ -169,11 +175,13 @@ fn answer(
         query: request.query.clone(),
         who,
         surface: address.surface,
-        request: json(&request.body),
+        request: json(&request.body, is_full || address.surface == Surface::GraphQl),
         status: if closed { 0 } else { response.status },
         headers: response.headers.clone(),
-        response: json(&response.body),
+        response: json(&response.body, is_full),
         faulted: struck.is_some(),
+        began,
+        took: began.elapsed(),
     });
     (response, struck.map(|(_, fault)| fault))
 }

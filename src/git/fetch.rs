@@ -1,7 +1,7 @@
-//! Fetching one commit over HTTP into a bare shallow repository.
+//! Fetching commits over HTTP into a bare shallow repository.
 //!
-//! Two requests: the handshake, and one `fetch` of protocol version 2 that names the wanted commit by
-//! its id, and what is there already, so that only new objects travel. References are never listed:
+//! Two requests: the handshake, and one `fetch` of protocol version 2 that names the wanted commits by
+//! their ids, and what is there already, so that only new objects travel. References are never listed:
 //! a large repository has tens of thousands of them.
 
 use std::io::{self, BufRead, Read};
@@ -46,7 +46,8 @@ pub(super) struct Fetch<'a> {
     pub(super) repository: &'a gix::Repository,
     pub(super) url: &'a str,
     pub(super) access: &'a Access,
-    pub(super) commit: ObjectId,
+    /// What is wanted: at least one.
+    pub(super) commits: &'a [ObjectId],
     /// Commits that are here with all their content.
     pub(super) haves: Vec<ObjectId>,
     pub(super) limits: &'a MirrorLimits,
@@ -61,7 +62,7 @@ pub(super) struct Received {
 }
 
 impl Fetch<'_> {
-    /// Fetches the commit and its content, without its history.
+    /// Fetches the commits and their content, without their history.
     pub(super) fn run(self) -> Result<Received, FetchFailure> {
         let packs = self.repository.objects.store_ref().path().join("pack");
         let mut exceeded = None;
@@ -76,7 +77,7 @@ impl Fetch<'_> {
         let mut connection = connect(self.url, self.access).map_err(FetchFailure::Remote)?;
         let mut handshake = greet(&mut connection, self.access)?;
         let deadline = Instant::now() + self.limits.fetch_timeout;
-        let mut negotiation = Negotiation { commit: self.commit, haves: &self.haves };
+        let mut negotiation = Negotiation { commits: self.commits, haves: &self.haves };
         let mut received = Received { objects: 0, keep: None };
         gix::protocol::fetch(
             &mut negotiation,
@@ -177,17 +178,17 @@ pub(super) fn resolve_branch(
 
 /// The whole negotiation in one round: what is wanted and what is here are both known beforehand.
 struct Negotiation<'a> {
-    commit: ObjectId,
+    commits: &'a [ObjectId],
     haves: &'a [ObjectId],
 }
 
 impl Negotiate for Negotiation<'_> {
     fn mark_complete_and_common_ref(&mut self) -> Result<negotiate::Action, gix::Error> {
-        Ok(negotiate::Action::MustNegotiate { remote_ref_target_known: vec![false] })
+        Ok(negotiate::Action::MustNegotiate { remote_ref_target_known: vec![false; self.commits.len()] })
     }
 
     fn add_wants(&mut self, arguments: &mut Arguments, _: &[bool]) -> bool {
-        arguments.want(self.commit);
+        self.commits.iter().for_each(|commit| arguments.want(commit));
         true
     }
 

@@ -4,7 +4,8 @@
 //! history, and only what is new of it travels. Its reference `refs/capstan/<commit>` is made last: a
 //! commit counts as here when that reference is, so a fetch that was killed leaves only leftovers,
 //! which the next one clears away. *Guarantees*: one fetch a mirror at a time, between processes too;
-//! the token is never on disk. Packs that become many are put together ([`super::packs`]). A mirror that
+//! the token is never on disk. Packs that become many are put together
+//! ([`super::tidying`]). A mirror that
 //! cannot be read, or that grew beyond its limits, is made anew beside the old one and takes its place
 //! when its commit has arrived.
 
@@ -13,7 +14,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -29,12 +30,14 @@ use super::commit_tree::{CommitTree, ListError};
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
 use super::objects::{Objects, object_id};
-use super::packs::{forget_old_commits, packs_of, put_together, small_ones};
 use super::trailers::read_trailers;
 use crate::app::ports::{CommitTrailers, Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
 
 /// Where the references of fetched commits stand.
-const REFERENCES: &str = "refs/capstan/";
+pub(super) const REFERENCES: &str = "refs/capstan/";
+
+/// Commits that are asked for in one fetch.
+const WANTED_AT_ONCE: usize = 32;
 
 /// All mirrors of a state directory.
 pub struct Mirrors {
@@ -86,16 +89,18 @@ impl Listed {
 }
 
 /// One mirror's place: its folder, and who may change it.
-struct Place {
+pub(super) struct Place {
     repository: u64,
     listed: Arc<Listed>,
-    folder: PathBuf,
-    lock_file: PathBuf,
+    pub(super) folder: PathBuf,
+    pub(super) lock_file: PathBuf,
     /// Held during a whole fetch; readers of what is here do not wait for it.
-    writing: Mutex<()>,
-    open: Mutex<Option<Arc<Objects>>>,
+    pub(super) writing: Mutex<()>,
+    pub(super) open: Mutex<Option<Arc<Objects>>>,
     /// Databases that were opened before the present one; snapshots may still read through them.
-    earlier: Mutex<Vec<Weak<Objects>>>,
+    pub(super) earlier: Mutex<Vec<Weak<Objects>>>,
+    /// Whether somebody waits for the moment at which it may be tidied.
+    pub(super) is_watched: AtomicBool,
 }
 
 impl std::fmt::Debug for Mirrors {
@@ -122,12 +127,13 @@ impl Mirrors {
         access: &Access,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
-        let shelf = Arc::clone(&self.shelf);
+        let (place, limits) = (self.shelf.place(repository), self.shelf.limits.clone());
         let (url, access, commit) = (url.to_owned(), access.clone(), commit.clone());
-        run_blocking(&self.shelf.folder, move || {
-            shelf.place(repository).snapshot(&shelf.limits, &url, &access, &commit)
-        })
-        .await
+        let fetching = Arc::clone(&place);
+        let fetch = move || fetching.snapshot(&limits, &url, &access, &commit);
+        let snapshot = run_blocking(&self.shelf.folder, fetch).await?;
+        place.tidy_at_rest(&self.shelf.limits);
+        Ok(snapshot)
     }
 
     /// A commit that is here already; nobody is asked for it.
@@ -155,6 +161,19 @@ impl Mirror for Mirrors {
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
         self.snapshot_of(repository.id, &repository.clone_url, &Access::token(token), commit).await
+    }
+
+    async fn bring(&self, repository: &Repository, token: &SecretString, commits: &[CommitId]) {
+        let (place, limits) = (self.shelf.place(repository.id), self.shelf.limits.clone());
+        let (url, access) = (repository.clone_url.clone(), Access::token(token));
+        let commits = commits.to_vec();
+        let bring = move || {
+            place.bring(&limits, &url, &access, &commits);
+            Ok(())
+        };
+        if let Err(error) = run_blocking(&self.shelf.folder, bring).await {
+            tracing::warn!(repository = %repository.name, error = %error, "commits are not fetched beforehand");
+        }
     }
 
     async fn snapshot_of_file(
@@ -231,6 +250,7 @@ impl Shelf {
                 writing: Mutex::default(),
                 open: Mutex::default(),
                 earlier: Mutex::default(),
+                is_watched: AtomicBool::default(),
             })
         });
         Arc::clone(place)
@@ -291,10 +311,10 @@ impl Place {
         }
         let id = object_id(commit.as_str())
             .ok_or_else(|| MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() })?;
-        let fetch = |repository: &gix::Repository| fetch_into(repository, url, access, id, limits);
+        let fetch = |repository: &gix::Repository| fetch_into(repository, url, access, &[id], limits);
         if let Some(objects) = self.open().filter(|objects| !self.is_worn(objects, limits)) {
             clear_leftovers(&self.folder);
-            let objects = self.with_fewer_packs(objects, limits);
+            let objects = self.with_fewer_packs(objects, limits.small_packs_at_work);
             match objects.with(fetch) {
                 Ok(()) => {
                     let read = match self.read(commit)? {
@@ -318,6 +338,25 @@ impl Place {
         })?;
         self.read(commit)?
             .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched and cannot be read")))
+    }
+
+    /// Fetches together what is not here, into a mirror that is there. What fails is left to whoever wants one of them.
+    fn bring(&self, limits: &MirrorLimits, url: &str, access: &Access, commits: &[CommitId]) {
+        if check_url(url, access).is_err() {
+            return;
+        }
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(_locked) = lock(&self.lock_file, limits.fetch_timeout) else { return };
+        let Some(objects) = self.open().filter(|objects| !objects.is_damaged()) else { return };
+        let missing = commits.iter().filter(|commit| self.find(commit).is_none());
+        let missing: Vec<ObjectId> = missing.filter_map(|commit| object_id(commit.as_str())).collect();
+        for some in missing.chunks(WANTED_AT_ONCE) {
+            if let Err(failure) = objects.with(|repository| fetch_into(repository, url, access, some, limits))
+            {
+                tracing::debug!(mirror = %self.folder.display(), reason = %failure, "commits are not fetched together");
+                return;
+            }
+        }
     }
 
     /// A snapshot of a commit that is here; `None` where it is not, or cannot be read.
@@ -381,7 +420,7 @@ impl Place {
     }
 
     /// The mirror on disk, if there is one that opens.
-    fn open(&self) -> Option<Arc<Objects>> {
+    pub(super) fn open(&self) -> Option<Arc<Objects>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let is_there = self.folder.exists();
         if !is_there {
@@ -397,43 +436,6 @@ impl Place {
             }
         }
         open.clone()
-    }
-
-    /// Damaged, or grown beyond its limits while nobody reads it.
-    fn is_worn(&self, objects: &Arc<Objects>, limits: &MirrorLimits) -> bool {
-        let packs = packs_of(&self.folder);
-        let bytes: u64 = packs.iter().map(|(_, bytes)| bytes).sum();
-        let grown = packs.len() > limits.packs || bytes > limits.mirror_bytes;
-        objects.is_damaged() || (grown && self.is_unread(objects))
-    }
-
-    /// One for the place, one for the caller: a snapshot in use would lose its files.
-    fn is_unread(&self, objects: &Arc<Objects>) -> bool {
-        let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::strong_count(objects) <= 2 && earlier.iter().all(|objects| objects.strong_count() == 0)
-    }
-
-    /// The same mirror with its small packs put together, where there are many and nobody reads them. A mirror that is
-    /// read goes on with what it has.
-    fn with_fewer_packs(&self, objects: Arc<Objects>, limits: &MirrorLimits) -> Arc<Objects> {
-        let small = small_ones(packs_of(&self.folder), limits.small_packs);
-        if small.is_empty() || !self.is_unread(&objects) {
-            return objects;
-        }
-        let begun = Instant::now();
-        match objects.with(|repository| put_together(repository, &small)) {
-            Ok(count) => {
-                let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-                tracing::info!(mirror = %self.folder.display(), packs = small.len(), git.objects = count, duration_ms, "small packs were put together");
-                forget_old_commits(&self.folder.join(REFERENCES));
-                *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                self.open().unwrap_or(objects)
-            }
-            Err(reason) => {
-                tracing::warn!(mirror = %self.folder.display(), reason, "small packs cannot be put together");
-                objects
-            }
-        }
     }
 
     /// Makes a new mirror beside the old one, fetches into it, and lets it take the old one's place.
@@ -502,22 +504,25 @@ fn fetch_into(
     repository: &gix::Repository,
     url: &str,
     access: &Access,
-    commit: ObjectId,
+    commits: &[ObjectId],
     limits: &MirrorLimits,
 ) -> Result<(), FetchFailure> {
     let transfer = |error: gix::Error| FetchFailure::Transfer(with_causes(&error));
     let begun = Instant::now();
     let haves = fetched_commits(repository).map_err(transfer)?;
-    let received = Fetch { repository, url, access, commit, haves, limits }.run()?;
-    repository
-        .reference(format!("{REFERENCES}{commit}"), commit, PreviousValue::Any, "fetched")
-        .map_err(transfer)?;
+    let received = Fetch { repository, url, access, commits, haves, limits }.run()?;
+    for commit in commits {
+        repository
+            .reference(format!("{REFERENCES}{commit}"), *commit, PreviousValue::Any, "fetched")
+            .map_err(transfer)?;
+    }
     if let Some(keep) = received.keep {
         let _gone = fs::remove_file(keep);
     }
     tracing::info!(
         git.url = url,
-        git.commit = %commit,
+        git.commit = commits.first().map(tracing::field::display),
+        git.commits = commits.len(),
         git.objects = received.objects,
         duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         "fetched a commit"
@@ -552,7 +557,7 @@ fn make_private(folder: &Path) -> Result<(), MirrorError> {
 }
 
 /// Locks a mirror against other processes; released when dropped, and when the process dies.
-fn lock(path: &Path, patience: Duration) -> Result<File, MirrorError> {
+pub(super) fn lock(path: &Path, patience: Duration) -> Result<File, MirrorError> {
     // The state folder may have been deleted since it was opened.
     path.parent().map_or(Ok(()), make_private)?;
     let file = File::create(path).map_err(|error| disk(path, error))?;
@@ -572,7 +577,7 @@ fn lock(path: &Path, patience: Duration) -> Result<File, MirrorError> {
 }
 
 /// Removes what a killed fetch left behind. Only called by the one who holds the lock.
-fn clear_leftovers(mirror: &Path) {
+pub(super) fn clear_leftovers(mirror: &Path) {
     for file in ["shallow.lock", "packed-refs.lock", "HEAD.lock"] {
         let _none = fs::remove_file(mirror.join(file));
     }

@@ -9,8 +9,10 @@ pub struct MirrorLimits {
     pub fetch_timeout: Duration,
     /// How many bytes one fetch may bring.
     pub fetch_bytes: u64,
-    /// Above so many packs the small ones are put together: each fetch adds one.
+    /// Above so many packs the small ones are put together once nobody reads the mirror: each fetch adds one.
     pub small_packs: usize,
+    /// Above so many packs that is done before the next fetch, which waits for it: there was no rest.
+    pub small_packs_at_work: usize,
     /// A mirror with more packs is made anew: it was read all the time, so that none could go.
     pub packs: usize,
     /// A mirror that takes more bytes is made anew.
@@ -23,6 +25,7 @@ impl Default for MirrorLimits {
             fetch_timeout: Duration::from_secs(300),
             fetch_bytes: 2 << 30,
             small_packs: 16,
+            small_packs_at_work: 64,
             packs: 256,
             mirror_bytes: 4 << 30,
         }

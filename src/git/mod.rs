@@ -22,6 +22,7 @@ mod mirror_limits;
 mod objects;
 mod packs;
 mod stored_trees;
+mod tidying;
 mod trailers;
 mod work_tree;
 mod workspace;

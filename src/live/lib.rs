@@ -7,6 +7,7 @@
 //! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
+//! | [`rolling`] | how many clusters replace machines at a time | nothing |
 //! | [`secrets`] | what is asked of Vault, who may have it, what comes next of a lease | nothing |
 //! | [`live_objects`] | what was read of a management cluster | nothing |
 //! | [`credentials`] | application credentials of clusters: what comes next of each | `live_objects` |
@@ -26,6 +27,7 @@ pub mod installing;
 pub mod kept_tree;
 pub mod live_objects;
 pub mod owners;
+pub mod rolling;
 pub mod rollout;
 pub mod secrets;
 pub mod services;

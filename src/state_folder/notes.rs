@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::app::reconcile::ports::Notes;
+use crate::app::reconcile::ports::{FleetKey, Notes};
 
 /// A note in the state folder.
 #[derive(Debug)]
@@ -14,6 +14,11 @@ impl NoteFile {
     /// What the process is at, in a state folder, which it has [taken](super::LockedFolder) before it notes anything.
     pub fn underway(state: &Path) -> Self {
         Self { path: state.join("reconciler/underway.json") }
+    }
+
+    /// What was made last of a Fleet's live inventory, in the same.
+    pub fn inventory(state: &Path, fleet: &FleetKey) -> Self {
+        Self { path: state.join(format!("reconciler/inventory/{}_{}.json", fleet.namespace, fleet.name)) }
     }
 
     /// What open proposals ask of clouds, in the same.

@@ -11,8 +11,8 @@ use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
 use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Gate, Kinds, Ports, Trial, Underway, VaultSecrets,
-    Workloads,
+    CloudCredentials, CloudPreflight, DryRunCache, Gate, InventorySource, Kinds, Ports, Trial, Underway,
+    VaultSecrets, Workloads,
 };
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
@@ -96,6 +96,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters))),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
             owners_keys: Arc::default(),
+            rolling: Arc::default(),
             vault_secrets: Arc::new(VaultSecrets::new(
                 Arc::new(VaultServers),
                 Arc::new(KubeTokens::new(&connection)),
@@ -204,6 +205,7 @@ struct Adapters {
 impl Sources for Adapters {
     async fn open(
         &self,
+        ports: &Ports,
         fleet: &FleetRecord,
         uid: &str,
         secret: Option<SecretData>,
@@ -218,6 +220,11 @@ impl Sources for Adapters {
                 let name = fleet.key.to_string();
                 let source = BranchSource::open(mirrors, &self.state_dir, &name, url, branch, access)?;
                 Ok(OpenSource { tree: Arc::new(source), bot: Arc::new(NoBot) })
+            }
+            SourceSpec::Inventory { releases } => {
+                let notes = Arc::new(NoteFile::inventory(&self.state_dir, &fleet.key));
+                let source = Arc::new(InventorySource::new(ports, fleet, uid, releases.clone(), notes));
+                Ok(OpenSource { tree: Arc::<InventorySource>::clone(&source), bot: source })
             }
             SourceSpec::Bot { url, repository, secret: _ } => {
                 let source =

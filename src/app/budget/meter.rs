@@ -1,6 +1,6 @@
 //! Asks the ledger for each call, and for a second ahead, so that a busy process writes it about once a second.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +43,8 @@ struct Account {
 struct Inner {
     /// As it was read last: what counts where the database does not answer.
     ledger: Ledger,
-    ahead: Option<Ahead>,
+    /// For each resource by itself: work goes to and fro between REST and GraphQL.
+    ahead: BTreeMap<Resource, Ahead>,
 }
 
 /// What was granted and is not used yet.
@@ -52,7 +53,6 @@ struct Ahead {
     grant: Grant,
     left: Cost,
     priority: Priority,
-    resource: Resource,
 }
 
 #[derive(Default)]
@@ -84,6 +84,8 @@ impl Meter {
         resource: Resource,
         cost: Cost,
     ) -> Result<(), Wait> {
+        // Where there are no secondary limits only requests count.
+        let cost = if self.limits.is_some() { cost } else { Cost { points: 0, content: 0, ..cost } };
         let account = self.account(counted_for);
         let mut inner = account.inner.lock().await;
         if self.take_ahead(&account, &mut inner, priority, resource, cost) {
@@ -92,7 +94,7 @@ impl Meter {
         let wish = larger(cost, AHEAD);
         let grant = self.ask(counted_for, &account, &mut inner, (priority, resource), (cost, wish)).await?;
         let left = grant.cost.less(cost);
-        inner.ahead = Some(Ahead { grant, left, priority, resource });
+        inner.ahead.insert(resource, Ahead { grant, left, priority });
         Ok(())
     }
 
@@ -136,11 +138,8 @@ impl Meter {
             return false;
         }
         let now = self.clock.now();
-        let Some(ahead) = inner.ahead.as_mut() else { return false };
-        let is_good = now < ahead.grant.until
-            && priority <= ahead.priority
-            && resource == ahead.resource
-            && ahead.left.covers(cost);
+        let Some(ahead) = inner.ahead.get_mut(&resource) else { return false };
+        let is_good = now < ahead.grant.until && priority <= ahead.priority && ahead.left.covers(cost);
         if is_good {
             ahead.left = ahead.left.less(cost);
         }
@@ -158,7 +157,7 @@ impl Meter {
         (cost, wish): (Cost, Cost),
     ) -> Result<Grant, Wait> {
         let heard = std::mem::take(&mut *account.heard.lock().unwrap_or_else(PoisonError::into_inner));
-        let before = inner.ahead.take();
+        let before = inner.ahead.remove(&resource);
         let ask = Ask {
             priority,
             resource,

@@ -9,6 +9,7 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
+mod bootstrap;
 mod bounded;
 mod cached_plan;
 mod cached_snapshot;
@@ -29,6 +30,7 @@ mod infer;
 mod inputs;
 mod inventory_change;
 mod judge;
+pub(in crate::app) mod made_folders;
 mod not_possible;
 mod onboarding;
 mod plan;
@@ -92,7 +94,6 @@ pub use refused::Refused;
 pub use releases::{PastRelease, consents};
 pub use render_reads::{NoWatch, RenderReads, WatchRenders};
 pub use services::ClusterServices;
-
 pub use written_inputs::{Misread, WrittenInputs};
 pub(in crate::app) use written_tree::WrittenTree;
 

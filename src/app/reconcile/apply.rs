@@ -76,6 +76,9 @@ impl Reconciliation<'_> {
         self.note_survivors(observed, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let mut plan = plan(&observed.objects, &changes, &observed.live, verdict);
+        if let Some(later) = self.rolls_later(observed, &changes, &plan) {
+            return Ok(Ended::Waiting(vec![later]));
+        }
         self.status.phase = Some(plan.phase.into());
         let of_services = self.hold_back(observed, &changes, &mut plan).await;
         self.status.withheld =

@@ -12,6 +12,7 @@ use super::kinds::Kinds;
 use super::owners::OwnersKeys;
 use super::ports::StatusStore;
 use super::provider_sets::Operators;
+use super::rolling::RollingClusters;
 use super::secrets::VaultSecrets;
 use super::services::Workloads;
 use super::trial::Trial;
@@ -51,6 +52,8 @@ pub struct Ports {
     pub owners_keys: Arc<OwnersKeys>,
     /// Makes clusters' own credentials of their clouds.
     pub cloud_credentials: Arc<CloudCredentials>,
+    /// Which clusters of each Fleet replace machines now.
+    pub rolling: Arc<RollingClusters>,
     /// Resolves references to Vault.
     pub vault_secrets: Arc<VaultSecrets>,
 }

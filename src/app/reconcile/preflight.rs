@@ -23,6 +23,7 @@ use super::reason::{Reason, untold};
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
 use super::secrets;
+use super::services;
 use super::set_preflight;
 use super::templates::kept_names;
 use super::underway::{Begun, Subject};
@@ -240,6 +241,7 @@ async fn look(
             reasons.push(untold(&error));
         }
     }
+    reasons.extend(services::look(head, id, &observed, status).await);
     for reason in secrets::look(ports, fleet, &observed.objects).await {
         if reason.severity != Severity::Error {
             verdict = PreflightVerdict::NotVerifiable;

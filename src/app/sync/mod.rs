@@ -16,6 +16,7 @@ mod answers;
 mod approvals;
 mod campaigns;
 mod carriers;
+mod carrying_out;
 mod checks;
 mod clusters;
 mod components;

@@ -1,27 +1,24 @@
-//! From plans to proposals: facts of each, the decision, and its effects within the limits.
+//! From plans to proposals: facts of each, the decision, and whose turn it is within the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::rest::Rest;
 use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
-use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Wanted, WhyLeftOut, wanted};
+use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut, wanted};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart, rest_in_a_word};
+use capstan_report::{Block, BlockPart};
 
 use super::campaigns::Obeyed;
 use super::carriers::{Arranged, Carriers};
 use super::deciding::Decided;
 use super::earlier::Earlier;
 use super::facts::part_id;
-use super::intent::Intent;
-use super::outcome::{Outcome, ProposalState, Wrote};
-use super::publish::Published;
+use super::outcome::{Outcome, ProposalState};
 use super::refusals::refused_words;
 use super::states::{leave, note, offered};
 use super::{Ending, Planned, Run, SyncError};
-use crate::app::budget::{Priority, at_priority, present_priority};
 use crate::app::ports::{CodeHostError, PullRequest};
 
 impl Run<'_> {
@@ -146,39 +143,7 @@ impl Run<'_> {
             let Some(one) = decided.get(&waiting.proposal) else { continue };
             note(&mut outcome, &one.carried, &ProposalState::new("waiting", waiting.why));
         }
-        let mut spent: Option<String> = None;
-        for id in selection.now {
-            let Some(decided) = decided.get(&id) else { continue };
-            let is_new = decided.opens() && decided.command == Command::None;
-            let state = if is_new && let Some(why) = &spent {
-                ProposalState::new("waiting", why.clone())
-            } else if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
-                let why =
-                    "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
-                ProposalState::new("observed", why)
-            } else {
-                let priority = if is_new { Priority::Proposal } else { present_priority() };
-                let work = at_priority(priority, self.carry_out(planned, &id, decided, &mut outcome));
-                let state = Box::pin(work).await;
-                match self.settled(&id, decided, state, &mut outcome.ending).await {
-                    Err(error) if error.budget().is_some() => {
-                        let why = sentence(&error.to_string());
-                        spent = is_new.then(|| why.clone()).or(spent);
-                        outcome.fail(&decided.carried, error);
-                        ProposalState::new("waiting", why)
-                    }
-                    // What was repeated in vain is tried again by the next run; its neighbours go on.
-                    Err(error) if error.is_of_one() => {
-                        tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal could not be brought up");
-                        outcome.fail(&decided.carried, error)
-                    }
-                    state => state?,
-                }
-            };
-            // Of one that nobody shares any more each has its own standing.
-            note(&mut outcome, &decided.carried, &state);
-            self.note_newcomers(&id, decided, &state, &mut outcome);
-        }
+        self.carry_out(planned, &decided, &selection.now, &mut outcome).await?;
         self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
         self.remark(planned, &mut outcome);
         Ok(outcome)
@@ -208,7 +173,7 @@ impl Run<'_> {
 
     /// What became of a proposal that was written, or that GitHub does not take: that is its own trouble, and is
     /// remembered.
-    async fn settled(
+    pub(super) async fn settled(
         self,
         proposal: &ProposalId,
         decided: &Decided,
@@ -349,101 +314,5 @@ impl Run<'_> {
             all.entry(proposal.clone()).or_insert_with(gone);
         }
         all
-    }
-
-    async fn carry_out(
-        self,
-        planned: Planned<'_>,
-        proposal: &ProposalId,
-        decided: &Decided,
-        outcome: &mut Outcome,
-    ) -> Result<ProposalState, SyncError> {
-        let (number, branch) = match &decided.action {
-            Action::Leave(standing) => {
-                let refused = self.keep_decisions(planned, proposal, (standing, decided), outcome).await?;
-                let left = leave(&proposal.kind, standing, planned.settings, outcome);
-                return Ok(refused.unwrap_or(left));
-            }
-            Action::Close { pull, why, by, rest } => {
-                if let Some(pull) = self.pull(proposal, *pull) {
-                    let members = self.facts.members_of(proposal);
-                    self.close((proposal, &members), pull, why, *by).await?;
-                    outcome.wrote = Wrote::PullRequests;
-                    if proposal.target.group().is_some() && *by == Closer::Capstan {
-                        // What was decided about its clusters goes on without it.
-                        outcome.superseded.insert(proposal.clone());
-                    }
-                }
-                let word = match by {
-                    Closer::Capstan => rest_in_a_word(*rest),
-                    Closer::Person => "declined",
-                };
-                return Ok(ProposalState::new(word, why.clone()));
-            }
-            Action::Open { branch } => (None, branch.clone()),
-            Action::Update { pull, branch } => (Some(*pull), branch.clone()),
-        };
-        let pull = number.and_then(|number| self.pull(proposal, number));
-        let Some(intent) = self.intent(planned, proposal, decided, (branch, pull), outcome) else {
-            return Ok(ProposalState::new("failed", "There is no plan to publish."));
-        };
-        match self.publish(&intent).await {
-            Ok(published) => self.published(&intent, published, outcome).await,
-            // One proposal's trouble is not its neighbours': the run goes on, and tells it at its end.
-            Err(error @ SyncError::Outside(_)) => {
-                tracing::error!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be published");
-                let why = error.to_string();
-                outcome.ending.fail(error);
-                Ok(ProposalState::new("failed", why))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn published(
-        self,
-        intent: &Intent<'_>,
-        published: Published,
-        outcome: &mut Outcome,
-    ) -> Result<ProposalState, SyncError> {
-        let Intent { proposal, offer, .. } = *intent;
-        let (number, verb) = match published {
-            Published::Opened(number) => (number, "opened"),
-            Published::Updated(number) => (number, "brought up to date"),
-            Published::Unchanged(number) => (number, "as it should be"),
-            Published::Refused(why) => {
-                return Ok(ProposalState::new("refused", why));
-            }
-            Published::Overtaken => {
-                outcome.ending.look_again();
-                outcome.overtaken.insert(proposal.clone());
-                outcome.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
-                let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
-                return Ok(ProposalState::new("waiting", why));
-            }
-        };
-        if verb != "as it should be" {
-            outcome.wrote = Wrote::PullRequests;
-            tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, source = %offer.source, "pull request {verb}");
-        }
-        let carried = intent.parts.iter().map(|part| part.proposal.clone());
-        outcome.carried.insert(proposal.clone(), carried.collect());
-        let besides = intent.noted_besides.iter();
-        let besides =
-            besides.map(|(target, _)| ProposalId { target: target.clone(), kind: proposal.kind.clone() });
-        outcome.noted_besides.extend(besides);
-        let findings = &mut outcome.remarks.entry(number).or_default().findings;
-        for part in &intent.parts {
-            findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
-        }
-        let why = match intent.parts.as_slice() {
-            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
-            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
-        };
-        Ok(ProposalState { word: "proposed", why, pull: Some(number) })
-    }
-
-    fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
-        self.open_proposal(proposal).filter(|pull| pull.number == number)
     }
 }

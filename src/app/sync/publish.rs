@@ -35,56 +35,75 @@ pub(super) enum Published {
     Overtaken,
 }
 
+/// Whether the branch of a proposal is as wanted.
+pub(super) enum Branched {
+    /// It is: what is shown of it is next.
+    Stands,
+    /// Nothing more is done.
+    Ends(Published),
+}
+
 impl Run<'_> {
-    /// Performs the intention; looks at what exists before each write.
+    /// The first half of an intention, which the second one builds upon: its commit and its branch. Looks at what exists
+    /// before each write.
+    pub(super) async fn bring_branch_up(&self, intent: &Intent<'_>) -> Result<Branched, SyncError> {
+        self.write_branch(intent).instrument(self.span_of(intent)).await
+    }
+
+    /// The second half: the pull request.
     pub(super) async fn publish(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
-        let span = tracing::info_span!(
-            "proposal",
-            repository = %self.repository.name,
-            cluster = intent.proposal.target.path(),
-            pull_request = intent.pull.map(|pull| pull.number),
-        );
-        let published = self.perform(intent).instrument(span.clone()).await;
+        let span = self.span_of(intent);
+        let published = match intent.pull {
+            Some(pull) => self.update_text(intent, pull).instrument(span.clone()).await,
+            None => self.open(intent, intent.proposal.branch()).instrument(span.clone()).await,
+        };
         if let Ok(Published::Opened(number)) = &published {
             span.record("pull_request", number);
         }
         published
     }
 
-    async fn perform(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
+    fn span_of(&self, intent: &Intent<'_>) -> tracing::Span {
+        tracing::info_span!(
+            "proposal",
+            repository = %self.repository.name,
+            cluster = intent.proposal.target.path(),
+            pull_request = intent.pull.map(|pull| pull.number),
+        )
+    }
+
+    async fn write_branch(&self, intent: &Intent<'_>) -> Result<Branched, SyncError> {
+        if intent.branch == BranchStep::Keep {
+            return Ok(Branched::Stands);
+        }
         let branch = intent.proposal.branch();
         let (host, repository) = (&self.ports.host, self.repository);
-        if intent.branch != BranchStep::Keep {
-            if let Some(pull) = intent.pull
-                && host.pull_request(repository, pull.number).await?.state != PullRequestState::Open
-            {
-                return Ok(Published::Overtaken);
-            }
-            let commit = self.write_commit(intent).await?;
-            let moved = match &intent.branch {
-                BranchStep::Move { before } => host.move_branch(repository, &branch, before, &commit).await?,
-                BranchStep::Create | BranchStep::Keep => {
-                    match host.create_branch(repository, &branch, &commit).await? {
-                        CreatedReference::Created => MovedReference::Moved,
-                        CreatedReference::Exists => MovedReference::Elsewhere,
-                        CreatedReference::Refused => {
-                            MovedReference::Refused(format!("the branch {branch} may not be created"))
-                        }
+        if let Some(pull) = intent.pull
+            && host.pull_request(repository, pull.number).await?.state != PullRequestState::Open
+        {
+            return Ok(Branched::Ends(Published::Overtaken));
+        }
+        let commit = self.write_commit(intent).await?;
+        let moved = match &intent.branch {
+            BranchStep::Move { before } => host.move_branch(repository, &branch, before, &commit).await?,
+            BranchStep::Create | BranchStep::Keep => {
+                match host.create_branch(repository, &branch, &commit).await? {
+                    CreatedReference::Created => MovedReference::Moved,
+                    CreatedReference::Exists => MovedReference::Elsewhere,
+                    CreatedReference::Refused => {
+                        MovedReference::Refused(format!("the branch {branch} may not be created"))
                     }
                 }
-            };
-            match moved {
-                MovedReference::Moved => {}
-                MovedReference::Elsewhere => return Ok(Published::Overtaken),
-                MovedReference::Refused(why) => return Ok(Published::Refused(why)),
             }
-            self.record(intent, intent.pull.map(|pull| pull.number), commit).await?;
-            self.forget_those_without(intent).await?;
+        };
+        match moved {
+            MovedReference::Moved => {}
+            MovedReference::Elsewhere => return Ok(Branched::Ends(Published::Overtaken)),
+            MovedReference::Refused(why) => return Ok(Branched::Ends(Published::Refused(why))),
         }
-        match intent.pull {
-            Some(pull) => self.update_text(intent, pull).await,
-            None => self.open(intent, branch).await,
-        }
+        self.record(intent, intent.pull.map(|pull| pull.number), commit).await?;
+        self.forget_those_without(intent).await?;
+        Ok(Branched::Stands)
     }
 
     async fn write_commit(&self, intent: &Intent<'_>) -> Result<CommitId, SyncError> {

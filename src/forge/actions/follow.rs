@@ -71,13 +71,12 @@ pub(crate) fn size(here: &Repository, base: ObjectId, head: ObjectId) -> Result<
     let fork_point = store.merge_base(base, head)?;
     let commits = store.commits_between(fork_point, head)?.len();
     let Some(fork_point) = fork_point else { return Ok(Size { commits, ..Size::default() }) };
-    let out =
-        store.git(&["diff", "--numstat", "--no-renames", &fork_point.to_string(), &head.to_string()])?;
+    let tree = |commit| Ok::<_, StoreError>(Some(store.known_commit(commit)?.tree));
     let mut size = Size { commits, ..Size::default() };
-    for line in String::from_utf8_lossy(&out).lines() {
-        let mut columns = line.split('\t').map(|column| column.parse().unwrap_or(0));
-        size.additions += columns.next().unwrap_or(0);
-        size.deletions += columns.next().unwrap_or(0);
+    for file in store.diff(tree(fork_point)?, tree(head)?)? {
+        let (additions, deletions) = store.changed_lines(&file)?;
+        size.additions += additions;
+        size.deletions += deletions;
         size.files += 1;
     }
     Ok(size)

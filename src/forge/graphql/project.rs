@@ -48,7 +48,7 @@ pub(super) fn project(document: &Document, field: &Field, value: Value) -> Resul
             let on = object.get("__typename").and_then(Value::as_str).unwrap_or_default().to_owned();
             let mut chosen = Map::new();
             for inner in fields(document, &field.selections, &on) {
-                let value = object.get(&inner.name).cloned().ok_or_else(|| {
+                let value = object.get(&inner.name).ok_or_else(|| {
                     GraphQlError::new(
                         "UNDEFINED_FIELD",
                         format!("Field '{}' doesn't exist on type '{on}'", inner.name),
@@ -66,16 +66,20 @@ pub(super) fn project(document: &Document, field: &Field, value: Value) -> Resul
 
 /// Applies what connections have for arguments: filters by state and branch, an order, `first` and `last`, one by
 /// number or name.
-fn narrow(field: &Field, value: Value) -> Value {
+fn narrow(field: &Field, value: &Value) -> Value {
     let argument = |name: &str| field.arguments.get(name).filter(|value| !value.is_null());
-    let Value::Object(mut connection) = value else { return value };
+    let Value::Object(whole) = value else { return value.clone() };
     // A look-up such as pullRequest(number: 3) is prepared as a map from key to object.
-    if let Some(found) = connection.remove("__by") {
+    if let Some(found) = whole.get("__by") {
         let key = ["number", "qualifiedName", "expression", "oid"].iter().find_map(|name| argument(name));
         let key = key.map(|key| key.as_str().map_or_else(|| key.to_string(), str::to_owned));
         return key.and_then(|key| found.get(&key).cloned()).unwrap_or(Value::Null);
     }
-    let Some(Value::Array(mut nodes)) = connection.remove("nodes") else { return Value::Object(connection) };
+    let Some(Value::Array(nodes)) = whole.get("nodes") else { return value.clone() };
+    let besides = whole.iter().filter(|(name, _)| *name != "nodes");
+    let mut connection: Map<String, Value> =
+        besides.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut nodes: Vec<&Value> = nodes.iter().collect();
     if let Some(states) = argument("states") {
         let states = states.as_array().cloned().unwrap_or_else(|| vec![states.clone()]);
         nodes.retain(|node| states.contains(&node["state"]));
@@ -96,11 +100,12 @@ fn narrow(field: &Field, value: Value) -> Value {
     let total = nodes.len();
     let after = argument("after").and_then(|cursor| cursor.as_str()?.parse::<usize>().ok()).unwrap_or(0);
     let count = |name: &str| argument(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    let kept: Vec<Value> = match (count("first"), count("last")) {
+    let kept: Vec<&Value> = match (count("first"), count("last")) {
         (Some(first), _) => nodes.into_iter().skip(after).take(first).collect(),
         (None, Some(last)) => nodes.split_off(total.saturating_sub(last)),
         _ => nodes,
     };
+    let kept: Vec<Value> = kept.into_iter().cloned().collect();
     let end = after + kept.len();
     connection.insert(
         "edges".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gix::ObjectId;
 use gix::objs::{Kind, Write as _};
@@ -14,7 +15,12 @@ use super::process::{quiet, run};
 pub(crate) struct Store {
     pub(super) path: PathBuf,
     odb: gix::ThreadSafeRepository,
+    /// For walks through histories, which meet the same commits again and again.
+    walker: Mutex<gix::Repository>,
 }
+
+/// Bytes of commits that are kept for walks.
+const KEPT_FOR_WALKS: usize = 32 << 20;
 
 impl Store {
     /// Creates an empty bare repository.
@@ -37,7 +43,9 @@ impl Store {
         }
         let odb =
             gix::ThreadSafeRepository::open(path).map_err(|error| StoreError::Odb(error.to_string()))?;
-        Ok(Store { path: path.to_owned(), odb })
+        let mut walker = odb.to_thread_local();
+        walker.object_cache_size(KEPT_FOR_WALKS);
+        Ok(Store { path: path.to_owned(), odb, walker: Mutex::new(walker) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -60,6 +68,11 @@ impl Store {
     /// The repository of one thread.
     pub(super) fn repository(&self) -> gix::Repository {
         self.odb.to_thread_local()
+    }
+
+    /// The repository that remembers what it read, for walks.
+    pub(super) fn walker(&self) -> MutexGuard<'_, gix::Repository> {
+        self.walker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads an object, `None` where it is absent.

@@ -26,7 +26,7 @@ impl Store {
         if self.commit(right)?.is_some_and(|found| found.parents.contains(&left)) {
             return Ok(Some(left));
         }
-        let repository = self.repository();
+        let repository = self.walker();
         let found = repository.merge_base(left, right).map_err(unread)?;
         Ok(found.map(gix::Id::detach))
     }
@@ -45,7 +45,7 @@ impl Store {
         {
             return Ok(vec![to]);
         }
-        let repository = self.repository();
+        let repository = self.walker();
         let walk = topo::Builder::from_iters(&repository.objects, [to], from.map(|from| [from]));
         let walk = walk.sorting(topo::Sorting::TopoOrder).build().map_err(unread)?;
         let found: Result<Vec<ObjectId>, _> = walk.map(|commit| commit.map(|commit| commit.id)).collect();

@@ -159,6 +159,24 @@ impl Store {
         Ok(changes)
     }
 
+    /// Lines that a change adds and removes; none of what is binary, as Git counts.
+    pub(crate) fn changed_lines(&self, change: &FileChange) -> Result<(usize, usize), StoreError> {
+        let text = |entry: &Option<Entry>| match entry {
+            Some(entry) if entry.kind() == "blob" => {
+                Ok(self.read(entry.id)?.map_or_else(Vec::new, |(_, data)| data))
+            }
+            _ => Ok::<_, StoreError>(Vec::new()),
+        };
+        let (before, after) = (text(&change.before)?, text(&change.after)?);
+        if before.contains(&0) || after.contains(&0) {
+            return Ok((0, 0));
+        }
+        let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(&after));
+        let diff = similar::TextDiff::from_lines(before.as_ref(), after.as_ref());
+        let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+        Ok((count(similar::ChangeTag::Insert), count(similar::ChangeTag::Delete)))
+    }
+
     fn diff_into(
         &self,
         before: Option<ObjectId>,

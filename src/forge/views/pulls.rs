@@ -51,7 +51,9 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
     let html_url = format!("{html}/pull/{number}");
     let statuses = format!("{api}/statuses/{}", pull.head);
     let users = |users: &[Account]| users.iter().map(|user| simple_user(user, web)).collect::<Vec<_>>();
+    let base_view = repository(here);
     let (head_owner, head_view) = match state.repository(&pull.head_repository) {
+        Ok(head) if head.id == here.id => (&head.owner, base_view.clone()),
         Ok(head) => (&head.owner, repository(head)),
         Err(_) => (&here.owner, Value::Null),
     };
@@ -102,7 +104,7 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
         "requested_reviewers": users(&pull.requested_reviewers),
         "requested_teams": pull.requested_teams.iter().map(|slug| team(state, &here.owner.login, slug)).collect::<Vec<_>>(),
         "head": side(head_owner, &pull.head_branch, &pull.head.to_string(), head_view, web),
-        "base": side(&here.owner, &pull.base_branch, &pull.base.to_string(), repository(here), web),
+        "base": side(&here.owner, &pull.base_branch, &pull.base.to_string(), base_view, web),
         "_links": links,
         "author_association": association(here, &issue.user),
         "auto_merge": pull.auto_merge.as_ref().map(|auto| json!({

@@ -1,5 +1,7 @@
 //! `Fleet`: one repository whose clusters this management cluster applies.
 
+use std::collections::BTreeMap;
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,7 @@ use crate::app::reconcile::resources::FleetStatus;
     namespaced,
     status = "FleetStatus",
     derive = "PartialEq",
-    doc = "A Fleet is one repository of cluster folders that this management cluster applies: where they come from (the Capstan bot, or Git itself), how often they are looked at, with whose rights they are applied, and what is never done without a word from a person. Which folders these are says the repository's own .capstan.yaml, by the UID of this management cluster. One ManagedCluster is kept for each of them, in the namespace of the Fleet.",
+    doc = "A Fleet is one repository of cluster folders that this management cluster applies: where they come from (the Capstan bot, Git itself, or an inventory in this management cluster), how often they are looked at, with whose rights they are applied, and what is never done without a word from a person. Which folders these are says the repository's own .capstan.yaml, by the UID of this management cluster. One ManagedCluster is kept for each of them, in the namespace of the Fleet.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -68,7 +70,7 @@ pub struct FleetSpec {
     /// that a Fleet copied to another cluster applies nothing there.
     #[schemars(length(min = 1, max = 253))]
     pub management_cluster: String,
-    /// Where the cluster folders come from: exactly one of bot and git.
+    /// Where the cluster folders come from: exactly one of bot, git, inventory.
     pub source: Source,
     /// How often everything is compared with the live cluster although nothing happened, in seconds. Each
     /// cluster has its own moment within it. Changes in Git, and changes of applied objects, are seen at once.
@@ -108,7 +110,7 @@ pub struct FleetSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
-    {"rule": "has(self.bot) != has(self.git)", "message": "exactly one of bot and git says where the cluster folders come from"}
+    {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "exactly one of bot, git and inventory says where the cluster folders come from"}
 ]))]
 pub struct Source {
     /// From the Capstan bot, which gives the claimed folders and nothing else of the repository, asks for
@@ -118,6 +120,42 @@ pub struct Source {
     /// From a Git repository, without a bot: no preflights, no reports on pull requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitSource>,
+    /// From an inventory in this management cluster: the objects of its kinds in the Fleet's namespace, and
+    /// releases in ConfigMaps beside them. There is no repository then, and the SHA-256 of all
+    /// that was read stands in for a commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<InventorySource>,
+}
+
+/// An inventory in the management cluster as a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InventorySource {
+    /// Which ConfigMaps are releases.
+    #[serde(default)]
+    pub releases: ReleaseSelector,
+}
+
+/// Which ConfigMaps in the Fleet's namespace are releases. Each says by its labels capstan.dev/release-provider and
+/// capstan.dev/release-version which one it is; its keys are the names of files: schema.yaml, and templates. binaryData is
+/// gzip.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseSelector {
+    /// Labels that they have, all of them.
+    #[serde(default = "release_labels")]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 20))]
+    pub match_labels: BTreeMap<String, String>,
+}
+
+impl Default for ReleaseSelector {
+    fn default() -> Self {
+        Self { match_labels: release_labels() }
+    }
+}
+
+fn release_labels() -> BTreeMap<String, String> {
+    BTreeMap::from([("capstan.dev/release".to_owned(), "true".to_owned())])
 }
 
 /// The Capstan bot as a source.
@@ -196,6 +234,12 @@ pub struct Guards {
     #[serde(default = "deletions")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_deletions: i32,
+    /// How many clusters replace machines at a time: a change that reaches more goes on with the next one, in the order
+    /// of their folders, once the machines of one are done. One that is stuck holds its place. Clusters that are made for
+    /// the first time do not count. Left out, all of them may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub max_rolling_clusters: Option<i32>,
     /// What happens to objects that others applied before (kubectl, Flux, Argo CD): with preview they are left
     /// as they are, and it is shown what taking them would change; with take their fields become Capstan's, and
     /// those that Git does not name go. spec.adopt of a ManagedCluster says otherwise for one cluster.
@@ -211,6 +255,7 @@ impl Default for Guards {
     fn default() -> Self {
         Self {
             max_deletions: deletions(),
+            max_rolling_clusters: None,
             adopt: Adopt::default(),
             create_clusters: CreateClusters::default(),
         }
@@ -264,5 +309,5 @@ fn branch() -> String {
 }
 
 fn applier() -> String {
-    "capstan-applier".to_owned()
+    crate::app::reconcile::resources::ServiceAccountSpec::DEFAULT_NAME.to_owned()
 }

@@ -2,12 +2,12 @@
 //!
 //! They take and refuse what `capstan_inventory::kinds` takes and refuses in files: one table of files is tried on both
 //! (`tests/suite/k8s/inventory_definitions.rs`). What is between objects, a name that is nowhere say, no definition can
-//! tell. There is no `status`: nobody acts upon these kinds yet.
+//! tell. The `status` is written where a Fleet has them as its source, and nowhere else.
 
 use capstan_inventory::origin::LevelKind;
 use serde_json::{Value, json};
 
-use super::parts::{about, boolean, list, object, text, with};
+use super::parts::{about, boolean, integer, list, object, sized, text, with};
 use super::{GROUP, VERSION};
 
 /// Part of a path: neither empty nor `.` nor `..`, without backslash and NUL.
@@ -16,6 +16,30 @@ const PART: &str = r"([^/\\.\x00][^/\\\x00]*|\.[^/\\.\x00][^/\\\x00]*|\.\.[^/\\\
 const RELEASE_VERSION: &str = r"v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?";
 /// What stands in a folder's pattern besides `{name}`.
 const FOLDER_PART: &str = r"([^{}]|\{(name|environment|customer|site|infraProvider)\})*";
+
+/// A column of `kubectl get`: its name, its type and the path of its value.
+type Column = (&'static str, &'static str, &'static str);
+
+const OF_CLUSTER: &[Column] = &[
+    ("Customer", "string", ".spec.in.customer"),
+    ("Site", "string", ".spec.in.site"),
+    ("Release", "string", ".status.release"),
+    ("Rollout", "string", ".status.rollout"),
+    ("Ready", "string", ".status.conditions[?(@.type==\"Ready\")].status"),
+    ("Rendered", "string", ".status.conditions[?(@.type==\"Rendered\")].status"),
+    ("Digest", "string", ".status.digest"),
+];
+const OF_MANAGEMENT: &[Column] = &[
+    ("Environment", "string", ".spec.in.environment"),
+    ("Customer", "string", ".spec.in.customer"),
+    ("Site", "string", ".spec.in.site"),
+    ("Release", "string", ".spec.release"),
+];
+const OF_LEVEL: &[Column] = &[
+    ("Release", "string", ".spec.release"),
+    ("Track", "string", ".spec.track"),
+    ("Clusters", "integer", ".status.clusters"),
+];
 
 /// The definitions, by their names.
 pub(super) fn definitions() -> Vec<(String, Value)> {
@@ -26,21 +50,17 @@ pub(super) fn definitions() -> Vec<(String, Value)> {
         "inventories",
         &[],
         "An Inventory says in which order levels of values override each other, and in which folder a new cluster lies. There is at most one; without it, the defaults hold.",
-        settings(),
-        &[("Levels", ".spec.levels"), ("Folder", ".spec.folder")],
+        (settings(), None),
+        &[("Levels", "string", ".spec.levels"), ("Folder", "string", ".spec.folder")],
     );
     let one = |kind: LevelKind| {
         let (plural, short, words) = words(kind);
-        let columns: &[(&str, &str)] = match kind.is_cluster() {
-            true => &[
-                ("Environment", ".spec.in.environment"),
-                ("Customer", ".spec.in.customer"),
-                ("Site", ".spec.in.site"),
-                ("Release", ".spec.release"),
-            ],
-            false => &[("Release", ".spec.release"), ("Track", ".spec.track")],
+        let (status, columns): (Option<Value>, &[Column]) = match kind {
+            LevelKind::ClusterDefinition => (Some(status_of_cluster()), OF_CLUSTER),
+            LevelKind::ManagementClusterDefinition => (None, OF_MANAGEMENT),
+            _ => (Some(status_of_level()), OF_LEVEL),
         };
-        definition(kind.kind(), plural, short, words, spec(kind), columns)
+        definition(kind.kind(), plural, short, words, (spec(kind), status), columns)
     };
     std::iter::once(inventory).chain(levels.chain(clusters).map(one)).collect()
 }
@@ -80,11 +100,11 @@ fn definition(
     plural: &str,
     short: &[&str],
     words: &str,
-    spec: Value,
-    columns: &[(&str, &str)],
+    (spec, status): (Value, Option<Value>),
+    columns: &[Column],
 ) -> (String, Value) {
     let name = format!("{plural}.{GROUP}");
-    let schema = object(
+    let mut schema = object(
         [
             ("apiVersion", text()),
             ("kind", text()),
@@ -93,9 +113,14 @@ fn definition(
         ],
         &[],
     );
+    let has_status = status.is_some();
+    if let Some(status) = status {
+        schema["properties"]["status"] =
+            about("How it stands where a Fleet has it as its source; the reconciler writes it.", status);
+    }
     let mut columns: Vec<Value> = columns
         .iter()
-        .map(|(name, path)| json!({"jsonPath": path, "name": name, "type": "string"}))
+        .map(|(name, kind, path)| json!({"jsonPath": path, "name": name, "type": kind}))
         .collect();
     columns.push(json!({"jsonPath": ".metadata.creationTimestamp", "name": "Age", "type": "date"}));
     let mut names = json!({
@@ -122,7 +147,7 @@ fn definition(
                 "schema": {"openAPIV3Schema": about(words, schema)},
                 "served": true,
                 "storage": true,
-                "subresources": {},
+                "subresources": if has_status { json!({"status": {}}) } else { json!({}) },
             }],
         },
     });
@@ -152,6 +177,47 @@ fn settings() -> Value {
         ],
         &[],
     )
+}
+
+/// How a cluster of a live inventory stands.
+fn status_of_cluster() -> Value {
+    let condition = object(
+        [
+            ("type", about("What is spoken of: Rendered, Ready or RetireFirst.", text())),
+            ("status", about("Whether it holds.", with(text(), "enum", json!(["True", "False", "Unknown"])))),
+            ("observedGeneration", about("The generation that was looked at.", sized("int64"))),
+            ("lastTransitionTime", about("Since when.", with(text(), "format", "date-time"))),
+            ("reason", about("A CamelCase word for programs.", text())),
+            ("message", about("A sentence or two for people.", text())),
+        ],
+        &["type", "status", "observedGeneration", "lastTransitionTime", "reason", "message"],
+    );
+    let conditions = with(list(condition), "x-kubernetes-list-type", "map");
+    let states = json!(["Waiting", "Rolling", "Done", "Stuck", "Unknown"]);
+    object(
+        [
+            ("release", about("The release that its objects were made from.", text())),
+            (
+                "digest",
+                about("SHA-256 of all that its render saw besides: levels, components, values.", text()),
+            ),
+            ("managedCluster", about("The ManagedCluster that says what was applied of it.", text())),
+            ("rollout", about("What its machines do.", with(text(), "enum", states))),
+            (
+                "conditions",
+                about(
+                    "Whether it could be made (Rendered), whether the cluster is so (Ready), and whether it is to go and may not (RetireFirst).",
+                    with(conditions, "x-kubernetes-list-map-keys", json!(["type"])),
+                ),
+            ),
+        ],
+        &[],
+    )
+}
+
+/// How many clusters are of an object that they share.
+fn status_of_level() -> Value {
+    object([("clusters", about("How many clusters are in it.", integer()))], &[])
 }
 
 fn spec(kind: LevelKind) -> Value {

@@ -24,7 +24,10 @@ use kube::CustomResourceExt;
 use serde_json::Value;
 
 pub use cloud_credentials::{CloudCredentials, SecretRef};
-pub use fleet::{Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, GitSource, Guards, Source};
+pub use fleet::{
+    Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, GitSource, Guards, InventorySource,
+    ReleaseSelector, Source,
+};
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
 pub use managed_provider::{ManagedProvider, ManagedProviderSpec};
 pub use providers::provider_definitions;

@@ -28,7 +28,7 @@ pub(super) fn fleet(object: &Value) -> Result<FleetRecord, LiveError> {
         spec: fleet_spec(read.spec).ok_or_else(|| LiveError::Malformed {
             doing: ApiObject::of(object)
                 .map_or_else(|| "reading a Fleet".to_owned(), |object| format!("reading {object}")),
-            reason: "spec.source names neither bot nor git".to_owned(),
+            reason: "spec.source names none of bot, git and inventory, or several".to_owned(),
         })?,
         status: read.status.unwrap_or_default(),
         reconcile_requested: read
@@ -101,6 +101,7 @@ fn fleet_spec(spec: crd::FleetSpec) -> Option<wanted::FleetSpec> {
         },
         guards: wanted::Guards {
             max_deletions: count(spec.guards.max_deletions),
+            max_rolling_clusters: spec.guards.max_rolling_clusters.map(count),
             adopt: spec.guards.adopt.into(),
             create_clusters: spec.guards.create_clusters.into(),
         },
@@ -121,14 +122,17 @@ fn cloud_credentials(opened: crd::CloudCredentials) -> wanted::CloudCredentialsS
 
 /// The schema demands exactly one.
 fn source(source: crd::Source) -> Option<wanted::SourceSpec> {
-    match (source.bot, source.git) {
-        (Some(bot), None) => Some(wanted::SourceSpec::Bot {
+    match (source.bot, source.git, source.inventory) {
+        (Some(bot), None, None) => Some(wanted::SourceSpec::Bot {
             url: bot.url,
             repository: bot.repository,
             secret: bot.secret_name,
         }),
-        (None, Some(git)) => {
+        (None, Some(git), None) => {
             Some(wanted::SourceSpec::Git { url: git.url, branch: git.branch, secret: git.secret_name })
+        }
+        (None, None, Some(inventory)) => {
+            Some(wanted::SourceSpec::Inventory { releases: inventory.releases.match_labels })
         }
         _ => None,
     }

@@ -56,6 +56,7 @@ const NO_REASONS: &[&str] = &[
     "VaultStore",
     "Warning",
     "Image",
+    "Inventory",
     "Network",
     "ServerGroup",
     "ConfigMap",

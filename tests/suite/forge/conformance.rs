@@ -332,6 +332,8 @@ fn exchange(method: &str, path: &str, request: Value, status: u16, response: Val
         headers: Vec::new(),
         response,
         faulted: false,
+        began: std::time::Instant::now(),
+        took: std::time::Duration::ZERO,
     }
 }
 

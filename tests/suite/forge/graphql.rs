@@ -264,6 +264,8 @@ fn a_field_that_github_does_not_have_is_found() {
         headers: Vec::new(),
         response: serde_json::json!({"data": {}}),
         faulted: false,
+        began: std::time::Instant::now(),
+        took: std::time::Duration::ZERO,
     };
     let mutation = "mutation($i: UpdateRefsInput!) { updateRefs(input: $i) { clientMutationId } }";
     let cases = [

@@ -106,7 +106,7 @@ FIELD: source <Object>
 
 
 DESCRIPTION:
-    Where the cluster folders come from: exactly one of bot and git.
+    Where the cluster folders come from: exactly one of bot, git, inventory.
     
 FIELDS:
   bot\t<Object>
@@ -118,6 +118,12 @@ FIELDS:
     From a Git repository, without a bot: no preflights, no reports on pull
     requests.
 
+  inventory\t<Object>
+    From an inventory in this management cluster: the objects of its kinds in
+    the Fleet's namespace, and releases in ConfigMaps beside them. There is no
+    repository then, and the SHA-256 of all that was read stands in for a
+    commit.
+
 
 "
     );
@@ -128,8 +134,8 @@ FIELDS:
         ("inventory", "inventories", &["spec"]),
         ("vaultstore", "vaultstores", &["spec"]),
         ("vaultsecret", "vaultsecrets", &["spec", "status"]),
-        ("site", "sites", &["spec"]),
-        ("clusterdefinition", "clusterdefinitions", &["spec"]),
+        ("site", "sites", &["spec", "status"]),
+        ("clusterdefinition", "clusterdefinitions", &["spec", "status"]),
     ] {
         let all = plane.kubectl(&["explain", kind, "--recursive"]);
         assert!(!all.contains("<no description>"), "{all}");
@@ -190,11 +196,11 @@ async fn what_makes_no_sense_is_refused_with_words_that_help() {
     };
     refused(
         "managementCluster: mc, source: {}",
-        "exactly one of bot and git says where the cluster folders come from",
+        "exactly one of bot, git and inventory says where the cluster folders come from",
     );
     refused(
         "managementCluster: mc, source: {git: {url: 'https://a.b/c'}, bot: {url: 'https://a.b', repository: a/b, secretName: s}}",
-        "exactly one of bot and git says where the cluster folders come from",
+        "exactly one of bot, git and inventory says where the cluster folders come from",
     );
     refused(git, "spec.managementCluster: Required value");
     refused(

@@ -167,7 +167,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         ),
     ),
     (
-        "Site",
+        "ManagementClusterDefinition",
         "metadata: {name: a}\nstatus: {}",
         Refused(
             "inventory-type i/a.yaml:4:1 unknown key `status`; known: apiVersion, kind, metadata, spec",

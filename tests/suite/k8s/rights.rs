@@ -14,6 +14,7 @@ use crate::plane::audit::Request;
 use crate::plane::process::Process;
 use crate::plane::reconciler::{self, HOME};
 use crate::plane::{Parts, Plane, tail};
+use crate::reconcile::real::live_inventory::{FLEET, inventory};
 use crate::reconcile::secrets::vault::{Beside, CANARY};
 
 /// Whose folders are applied.
@@ -94,6 +95,13 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
             !plane.kubectl(&annotations).contains("capstan.dev/reconcile")
         });
     }
+
+    // What lives here, and is told in its objects.
+    plane.apply(FLEET);
+    plane.apply(&inventory("shop", "first"));
+    wait("a cluster comes of an inventory", &|| is_there("configmap", "shop-note"));
+    let status = ["get", "site", "fra1", "-n", HOME, "-o", "jsonpath={.status.clusters}"];
+    wait("and is told of", &|| plane.kubectl(&status) == "1");
 
     // Vault's policy keeps customers apart, whatever a reference says; what is not to be had is said, and nothing else happens.
     let others = "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: of-others, namespace: acme}, spec: {store: eu, refreshSeconds: 10, data: {password: {mount: kv, path: others/web, key: password}}}}";

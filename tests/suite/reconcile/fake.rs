@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) loses_before_write: Option<String>,
     /// Somebody makes that object just before it is written for real.
     pub(crate) makes_before_write: Option<Value>,
+    /// Kinds that may not be listed.
+    pub(crate) refused_lists: BTreeSet<String>,
     /// Why it does not answer.
     pub(crate) is_away: Option<String>,
     /// Groups whose server does not answer.
@@ -448,6 +450,10 @@ impl ManagementCluster for FakeCluster {
             |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
         let mut state = self.state();
         state.lists.push(kind.kind.clone());
+        if state.refused_lists.contains(&kind.kind) {
+            let body = json!({"kind": "Status", "message": "forbidden: no", "reason": "Forbidden"});
+            return Err(refused(&format!("listing {kind}"), (403, body)));
+        }
         let found = state.objects.iter().filter(|(key, value)| {
             key.0 == kind.group
                 && key.1 == kind.kind

@@ -18,7 +18,7 @@ fn conditions(generation: i64, says: &[(&str, &str)]) -> Value {
 }
 
 /// The status of an owner with one machine, all well.
-fn green(version: &str) -> Value {
+pub(super) fn green(version: &str) -> Value {
     let says = [
         ("RollingOut", "False"),
         ("ScalingUp", "False"),

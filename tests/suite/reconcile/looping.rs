@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use capstan::app::ports::{Fence, Leadership, LiveError, Term};
+use capstan::app::reconcile::Ports;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterReport, FleetRecord, NewAgent, OpenSource, Preflight, PreflightAnswer,
     PreflightVerdict, SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
@@ -120,6 +121,7 @@ impl Bot for Handle {
 impl Sources for Handle {
     async fn open(
         &self,
+        _ports: &Ports,
         _fleet: &FleetRecord,
         _uid: &str,
         _secret: Option<SecretData>,
@@ -139,7 +141,7 @@ impl Fence for Open {
 }
 
 /// Nobody else wants to lead.
-struct Alone;
+pub(super) struct Alone;
 
 #[async_trait]
 impl Leadership for Alone {
@@ -189,7 +191,7 @@ impl Running {
 }
 
 /// Waits until something holds; what it waits for takes milliseconds.
-async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(super) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < Duration::from_secs(30), "never: {what}");

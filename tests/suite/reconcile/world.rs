@@ -23,7 +23,7 @@ use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
     CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, OwnersKeys, Ports,
-    ReconcileOutcome, ReconcileRequest, Trial, Underway, VaultSecrets, Workloads, reconcile,
+    ReconcileOutcome, ReconcileRequest, RollingClusters, Trial, Underway, VaultSecrets, Workloads, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
@@ -69,6 +69,7 @@ pub(crate) struct World {
     pub(crate) cloud_credentials: Arc<CloudCredentials>,
     pub(crate) owners_keys: Arc<OwnersKeys>,
     pub(crate) vault_secrets: Arc<VaultSecrets>,
+    pub(crate) rolling: Arc<RollingClusters>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -191,6 +192,7 @@ impl World {
             cloud_credentials: Arc::default(),
             owners_keys: Arc::new(OwnersKeys::with_patience(Duration::from_millis(20))),
             vault_secrets: Arc::default(),
+            rolling: Arc::default(),
             underway: Arc::default(),
             clock,
             kinds: Arc::default(),
@@ -269,6 +271,7 @@ impl World {
             cloud_credentials: Arc::clone(&self.cloud_credentials),
             owners_keys: Arc::clone(&self.owners_keys),
             vault_secrets: Arc::clone(&self.vault_secrets),
+            rolling: Arc::clone(&self.rolling),
         };
         match &*self.fence.lock().unwrap() {
             Some(fence) => ports.fenced(fence),
@@ -500,6 +503,7 @@ fn fleet() -> FleetRecord {
             service_account: ServiceAccountSpec { name: "capstan-applier".into(), namespace: None },
             guards: Guards {
                 max_deletions: 5,
+                max_rolling_clusters: None,
                 adopt: Adopt::Preview,
                 create_clusters: CreateClusters::Recorded,
             },

@@ -3,7 +3,8 @@
 //!
 //! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](crate::app::ports::ManagementCluster)), `git` and
 //! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`],
-//! `state_folder` [`Notes`].
+//! `state_folder` [`Notes`]. The inventory of the cluster itself is a [`TreeSource`] of the use cases' own
+//! (`live_inventory`): all that it needs is the management cluster.
 
 mod bot;
 mod notes;

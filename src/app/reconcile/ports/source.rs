@@ -1,4 +1,4 @@
-//! Where a Fleet's tree comes from: the bot's archive, or a Git URL.
+//! Where a Fleet's tree comes from: the bot's archive, a Git URL, or the objects of an inventory in the cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,9 @@ pub enum SourceError {
     /// The Fleet says something that cannot be followed: a wrong URL, a Secret that is not there.
     #[error("{0}")]
     Settings(String),
+    /// A live inventory was read whole, and nobody can tell what it says.
+    #[error("the inventory cannot be read as a whole: {0}")]
+    Inventory(String),
     /// The copy on disk cannot be read or written.
     #[error("the copy in the state directory: {0}")]
     Disk(String),
@@ -49,6 +52,7 @@ impl SourceError {
             Self::Away { .. } => "SourceAway",
             Self::Missing { .. } => "SourceMissing",
             Self::Settings(_) => "SourceSettings",
+            Self::Inventory(_) => "InventoryUnreadable",
             Self::Disk(_) => "StateDirectory",
         }
     }

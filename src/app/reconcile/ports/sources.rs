@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use super::{Bot, FleetRecord, SourceError, TreeSource};
+use crate::app::reconcile::Ports;
 
 /// The data of the Secret that a source names.
 pub type SecretData = BTreeMap<String, SecretString>;
@@ -23,10 +24,11 @@ pub struct OpenSource {
 /// Opens sources. The only one who knows which adapters there are.
 #[async_trait]
 pub trait Sources: Send + Sync {
-    /// Opens the source of a Fleet on the management cluster with that UID. What is wrong with the Fleet
-    /// is an error; a remote that does not answer is not: what is kept of it can still be used.
+    /// Opens the source of a Fleet on the management cluster with that UID, which these ports reach. What is wrong with
+    /// the Fleet is an error; a remote that does not answer is not: what is kept of it can still be used.
     async fn open(
         &self,
+        ports: &Ports,
         fleet: &FleetRecord,
         uid: &str,
         secret: Option<SecretData>,

@@ -52,6 +52,10 @@ pub enum ConditionType {
     ServicesReady,
     /// The Secret holds what is asked for (of a VaultSecret).
     Resolved,
+    /// What it says now was made into the cluster's objects (of a ClusterDefinition).
+    Rendered,
+    /// It is to be deleted and its cluster is not: nothing goes before `retire` is said (of a ClusterDefinition).
+    RetireFirst,
 }
 
 /// Whether a condition holds.

@@ -6,6 +6,7 @@
 
 mod cloud_credentials;
 mod condition;
+mod inventory;
 mod owners_key;
 mod spec;
 mod status;
@@ -13,6 +14,7 @@ mod vault_secret;
 
 pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret};
 pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
+pub use inventory::{ClusterDefinitionStatus, LevelStatus};
 pub use owners_key::{KeyFile, KeyRecipient, OwnersKeyStatus};
 pub use spec::{
     Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,
@@ -21,4 +23,4 @@ pub use status::{
     FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutMachine, RolloutState,
     RolloutStatus,
 };
-pub use vault_secret::{LeaseStatus, VaultSecretStatus};
+pub use vault_secret::{EarlierLease, LeaseStatus, VaultSecretStatus};

@@ -1,5 +1,6 @@
 //! What people ask of a Fleet and of one of its clusters.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capstan_model::ids::ClusterId;
@@ -53,6 +54,11 @@ pub enum SourceSpec {
         /// The Secret beside the Fleet with `token`, or `username` and `password`.
         secret: Option<String>,
     },
+    /// The objects of an inventory in the Fleet's namespace.
+    Inventory {
+        /// The labels of the ConfigMaps there that are releases.
+        releases: BTreeMap<String, String>,
+    },
 }
 
 impl SourceSpec {
@@ -61,6 +67,7 @@ impl SourceSpec {
         match self {
             Self::Bot { secret, .. } => Some(secret),
             Self::Git { secret, .. } => secret.as_deref(),
+            Self::Inventory { .. } => None,
         }
     }
 }
@@ -75,6 +82,9 @@ pub struct ServiceAccountSpec {
 }
 
 impl ServiceAccountSpec {
+    /// The name where a Fleet says none.
+    pub const DEFAULT_NAME: &str = "capstan-applier";
+
     /// The account for a folder whose objects lie in that namespace.
     pub fn of(&self, namespace: &str) -> ServiceAccount {
         let namespace = self.namespace.as_deref().unwrap_or(namespace);
@@ -87,6 +97,8 @@ impl ServiceAccountSpec {
 pub struct Guards {
     /// How many objects of one cluster may be deleted in one reconciliation; 5 by default.
     pub max_deletions: usize,
+    /// How many clusters replace machines at a time; any number where `None`.
+    pub max_rolling_clusters: Option<usize>,
     /// What happens to objects that others applied before; `preview` by default.
     pub adopt: Adopt,
     /// When a `Cluster` that does not exist live is created; `recorded` by default.

@@ -12,6 +12,8 @@ mod subjects;
 mod telling;
 mod writing;
 
+use std::collections::BTreeSet;
+
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
 use capstan_model::source::SourceId;
@@ -67,7 +69,9 @@ impl Run<'_> {
         outcome: &Outcome,
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
-        for subjects in self.subjects(open).await? {
+        let all = self.subjects(open).await?;
+        self.bring_new_heads(&all).await;
+        for subjects in all {
             let span = tracing::info_span!(
                 "check",
                 repository = %self.repository.name,
@@ -78,6 +82,17 @@ impl Run<'_> {
             ending = ending.and(self.alone(&subjects, checked).await?);
         }
         Ok(ending)
+    }
+
+    /// Fetches together what was written since the run began.
+    async fn bring_new_heads(self, subjects: &[Vec<Subject>]) {
+        let known: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
+        let heads = subjects.iter().filter_map(|of_head| of_head.first()).filter(|one| one.pull.is_some());
+        let new: Vec<CommitId> =
+            heads.map(|one| &one.head).filter(|head| !known.contains(head)).cloned().collect();
+        if new.len() > 1 {
+            self.ports.mirror.bring(self.repository, &self.facts.token, &new).await;
+        }
     }
 
     pub(super) async fn report_checks_without_settings(

@@ -18,6 +18,7 @@ mod changes;
 mod cloud;
 mod given_up;
 mod order;
+mod rolls;
 #[cfg(test)]
 mod tests;
 mod waiting;

@@ -61,6 +61,11 @@ impl<'a> Groups<'a> {
         Self { groups, live }
     }
 
+    /// Whether an object is of workers, or one that they roll by.
+    pub(super) fn hold(&self, id: &ObjectId) -> bool {
+        self.groups.iter().flat_map(|group| &group.objects).any(|object| object.id == *id)
+    }
+
     /// The changes that wait, ordered by object.
     pub(super) fn withheld(&self, changes: &Changes, verdict: &Verdict) -> Vec<Withheld> {
         let mut found = Vec::new();
@@ -120,7 +125,7 @@ pub(super) fn changes_spec(fields: &[FieldPath]) -> bool {
 }
 
 /// Whether a change of workers, or of what a pool is made of, may replace or add machines of a new kind.
-fn replaces_machines(id: &ObjectId, fields: &[FieldPath]) -> bool {
+pub(super) fn replaces_machines(id: &ObjectId, fields: &[FieldPath]) -> bool {
     let below = |path: &str, prefix: &str| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };

@@ -3,7 +3,7 @@
 //! `killed` and `drifting` have a server of their own each, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
 //! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
 //! has a Fleet of its own there, behind ssh, and `fleets` one that renders what the first has. `moved_site` applies what the inventory proposes. `poisoned`, `leading`,
-//! `hosts`, `interrupted`, `cloud_objects` and `provider_sets` have a server of their own each; `workloads`, `services` and
+//! `hosts`, `interrupted`, `live_inventory`, `cloud_objects` and `provider_sets` have a server of their own each; `workloads`, `services` and
 //! `owners` have two, one inside the other's clusters.
 
 mod adopted;
@@ -16,6 +16,7 @@ mod hosts;
 mod interrupted;
 mod killed;
 mod leading;
+pub(crate) mod live_inventory;
 mod moved_site;
 mod oidc;
 mod owners;

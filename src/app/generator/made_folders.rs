@@ -1,0 +1,119 @@
+//! The folders of clusters as an inventory makes them, where nobody keeps them anywhere: those of a live inventory.
+//!
+//! *Guarantee*: a folder is made as the bot makes that of a cluster which is to come, or not at all; what is wrong with
+//! one definition, a fault of Capstan's included, is that one's own.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use capstan_inventory::kinds::Object;
+use capstan_inventory::origin::LevelKind;
+use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::tree::RepoPath;
+use capstan_plan::creation::{FolderShape, Makes, NewCluster, make};
+use capstan_plan::flux::PostBuild;
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::settings::{FOLDER_FILE, record_deletion};
+
+use super::contents::Contents;
+use super::valued::{Subject, refused};
+use super::{Fleet, Refused};
+
+/// A folder that was made of a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeFolder {
+    /// The cluster's id, which is the folder.
+    pub cluster: ClusterId,
+    /// The release that it is made from.
+    pub release: ReleaseId,
+    /// The digest of all that its render saw besides (I9).
+    pub digest: String,
+    /// Its files with their texts.
+    pub files: BTreeMap<RepoPath, String>,
+}
+
+/// What an inventory comes to.
+#[derive(Debug, Default)]
+pub struct MadeFolders {
+    /// By the names of their definitions: the folder, or why there is none.
+    pub clusters: BTreeMap<String, Result<MadeFolder, Refused>>,
+    /// How many clusters are of a level's object.
+    pub of_levels: BTreeMap<(LevelKind, String), u32>,
+}
+
+impl Fleet {
+    /// The folders of all clusters that the inventory defines. Management clusters are none.
+    ///
+    /// # Errors
+    /// Nobody can tell what the inventory says.
+    pub fn made_folders(&self) -> Result<MadeFolders, Refused> {
+        let mut made = MadeFolders::default();
+        let Some(inventory) = Contents::inventory(self) else { return Ok(made) };
+        let is_cluster = |one: &Object| one.level.kind == LevelKind::ClusterDefinition;
+        if inventory.inventory.unreadable.is_some()
+            && let Some((message, place)) = inventory.unreadable()
+        {
+            return Err(Refused { message: message.clone(), place: Some(place.clone()) });
+        }
+        for (name, folder) in inventory.clashing() {
+            let message = format!("its folder `{folder}` is another definition's: write another `folder`");
+            let place = inventory.inventory.cluster(name).map(|one| one.level.place(one.offset));
+            made.clusters.insert(name.to_owned(), Err(Refused { message, place }));
+        }
+        for (definition, findings) in inventory.homeless() {
+            made.clusters.insert(definition.level.name.clone(), Err(refused(&findings)));
+        }
+        for (folder, definition) in inventory.clusters().filter(|(_, one)| is_cluster(one)) {
+            let id = ClusterId::new(folder.clone());
+            let made_one = catch_unwind(AssertUnwindSafe(|| self.made_folder(&id)));
+            let made_one = made_one.unwrap_or_else(|_| {
+                let message = "making it ended in an error of Capstan's own, which the log shows".to_owned();
+                let place = Some(definition.level.place(definition.offset));
+                Err(Refused { message, place })
+            });
+            made.clusters.insert(definition.level.name.clone(), made_one);
+        }
+        made.clusters
+            .retain(|name, _| inventory.inventory.object(LevelKind::ClusterDefinition, name).is_some());
+        for definition in inventory.inventory.clusters().filter(|one| is_cluster(one)) {
+            let Ok(member) = inventory.member(definition) else { continue };
+            for level in member.objects.iter().filter(|one| !one.level.kind.is_cluster()) {
+                *made.of_levels.entry((level.level.kind, level.level.name.clone())).or_default() += 1;
+            }
+        }
+        Ok(made)
+    }
+
+    /// The folder of one definition, as it is when nothing of it stands.
+    fn made_folder(&self, id: &ClusterId) -> Result<MadeFolder, Refused> {
+        let gone = || Refused { message: format!("{id} is not defined any more"), place: None };
+        let subject = Subject::of(self, id.folder())?.ok_or_else(gone)?;
+        let definition = subject.member.definition;
+        let at =
+            |message: String| Refused { message, place: Some(definition.level.place(definition.offset)) };
+        let to_come = self.made_to_come(&subject)?;
+        let made = make(NewCluster {
+            id,
+            makes: Makes::Cluster,
+            base: &self.settings.clusters.base.inside(id.folder()),
+            overlay: &self.settings.clusters.overlay.inside(id.folder()),
+            release: to_come.source.as_ref(),
+            variables: &BTreeMap::new(),
+            flux: &PostBuild::default(),
+            applied: AppliedBy::Reconciler,
+            shape: &FolderShape::default(),
+            schemas: self.schemas(),
+        });
+        let made = made.map_err(|why| at(why.to_string()))?;
+        let files = made.files.into_iter().filter_map(|file| Some((file.path, file.after?)));
+        let mut files: BTreeMap<RepoPath, String> = files.collect();
+        if definition.retire.is_some() {
+            let path = id.folder().join(FOLDER_FILE).map_err(|error| at(error.to_string()))?;
+            let before = files.get(&path).map(String::as_str);
+            let text = record_deletion(&path, before, id.folder().name());
+            files.insert(path, text.map_err(|error| at(error.to_string()))?);
+        }
+        let digest = to_come.record.digest();
+        Ok(MadeFolder { cluster: id.clone(), release: to_come.release, digest, files })
+    }
+}

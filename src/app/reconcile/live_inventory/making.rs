@@ -1,0 +1,299 @@
+//! The tree of a live inventory: the folders that its definitions make, and those that stay as they were.
+//!
+//! Blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use capstan_inventory::origin::LevelKind;
+use capstan_inventory::record::{self, ValuesRecord};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::version::ReleaseVersion;
+use capstan_plan::settings::{FOLDER_FILE, REPOSITORY_FILE, record_deletion};
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::read::{Found, ReadInventory};
+use super::release::HOME;
+use super::tree::MadeTree;
+use crate::app::generator::made_folders::{MadeFolder, MadeFolders};
+use crate::app::generator::{Fleet, Refused};
+use crate::app::reconcile::ports::SourceError;
+use crate::app::reconcile::trial::Trial;
+
+/// The reason of a definition that cannot be made.
+const NOT_MADE: &str = "NotMade";
+/// The reason of a definition whose folder is another one's, or holds it, or lies in it.
+const FOLDER_TAKEN: &str = "FolderTaken";
+
+/// Bytes that all folders together may be.
+const BYTES: usize = 256 << 20;
+
+/// The management cluster, as `.capstan.yaml` names it.
+#[derive(Debug, Clone)]
+pub(super) struct Claimant {
+    pub(super) name: String,
+    pub(super) uid: String,
+}
+
+/// A folder that was made of a definition, now or earlier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Folder {
+    pub(super) cluster: ClusterId,
+    pub(super) release: String,
+    pub(super) digest: String,
+    pub(super) files: BTreeMap<RepoPath, String>,
+}
+
+/// What became of a definition.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    /// Its folder as it stands in the tree; `None` where none was ever made.
+    pub(super) folder: Option<Folder>,
+    /// Why that is not what the definition says now: a CamelCase word, and what was found.
+    pub(super) problem: Option<(&'static str, String)>,
+}
+
+/// What an inventory comes to.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    /// By the names of the definitions.
+    pub(super) clusters: BTreeMap<String, Outcome>,
+    /// How many clusters are of a level's object.
+    pub(super) of_levels: BTreeMap<(LevelKind, String), u32>,
+}
+
+/// What is known of folders from before.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Before {
+    /// The folders that were made last, by the names of their definitions.
+    pub(super) folders: BTreeMap<String, Folder>,
+    /// The clusters that definitions have, by their names.
+    pub(super) owned: BTreeMap<String, ClusterId>,
+}
+
+/// Makes the folders.
+///
+/// # Errors
+/// Nobody can tell what the inventory says.
+pub(super) fn make(
+    read: &ReadInventory,
+    before: &Before,
+    claimant: &Claimant,
+    (trial, today): (&Trial, Date),
+) -> Result<Made, SourceError> {
+    let unreadable = SourceError::Inventory;
+    let thieves = thieves(read, before);
+    let mut made = MadeFolders::default();
+    if read.definitions().next().is_some() {
+        let source: Arc<dyn Tree> = Arc::new(source_tree(read, before, claimant, &thieves));
+        // What others wrote is read where it does no harm, before it is read here.
+        trial.open(&source, None, today).map_err(|failed| unreadable(failed.to_string()))?;
+        let folders = catch_unwind(AssertUnwindSafe(|| {
+            let fleet = Fleet::open(source, today).map_err(Refused::from)?;
+            fleet.made_folders()
+        }));
+        let folders = folders.map_err(|_| {
+            unreadable("reading it ended in an error of Capstan's own, which the log shows".to_owned())
+        })?;
+        made = folders.map_err(|refused| unreadable(refused.to_string()))?;
+    }
+    let mut all = Made { clusters: BTreeMap::new(), of_levels: made.of_levels };
+    let mut settled = settle(made.clusters, before);
+    for found in read.definitions() {
+        let problem = match (thieves.get(&found.name), settled.remove(&found.name)) {
+            (Some(why), _) => (FOLDER_TAKEN, why.clone()),
+            (None, Some(Ok(folder))) => {
+                all.clusters.insert(found.name.clone(), Outcome { folder: Some(folder), problem: None });
+                continue;
+            }
+            (None, Some(Err(problem))) => problem,
+            (None, None) => (NOT_MADE, "the inventory was read without it".to_owned()),
+        };
+        let outcome = stays(&found.name, problem, found.retires, before);
+        all.clusters.insert(found.name.clone(), outcome);
+    }
+    Ok(all)
+}
+
+/// Definitions that name a folder which another one has, and what is said of them. The inventory is read without them: else
+/// the one that has it could not be made.
+fn thieves(read: &ReadInventory, before: &Before) -> BTreeMap<String, String> {
+    let owners: BTreeMap<&str, &str> =
+        before.owned.iter().map(|(name, cluster)| (cluster.as_str(), name.as_str())).collect();
+    let is_there = |name: &str| read.definitions().any(|one| one.name == name);
+    let one = |found: &Found| {
+        let folder = found.folder()?;
+        let owner = owners.get(folder).filter(|owner| **owner != found.name && is_there(owner))?;
+        Some((found.name.clone(), taken(folder, owner)))
+    };
+    read.definitions().filter_map(one).collect()
+}
+
+fn taken(folder: &str, owner: &str) -> String {
+    format!("the folder `{folder}` is that of the definition {owner}: write another `folder`")
+}
+
+/// What stays of a definition that cannot be made: the folder that was made of it last.
+fn stays(name: &str, problem: (&'static str, String), retires: bool, before: &Before) -> Outcome {
+    let mut folder = before.folders.get(name).cloned();
+    if let Some(folder) = folder.as_mut().filter(|_| retires)
+        && let Ok(path) = folder.cluster.folder().join(FOLDER_FILE)
+    {
+        let text = folder.files.get(&path).map(String::as_str);
+        if let Ok(text) = record_deletion(&path, text, folder.cluster.folder().name()) {
+            folder.files.insert(path, text);
+        }
+    }
+    Outcome { folder, problem: Some(problem) }
+}
+
+/// Which of the folders that were made may stand beside each other.
+fn settle(
+    made: BTreeMap<String, Result<MadeFolder, Refused>>,
+    before: &Before,
+) -> BTreeMap<String, Result<Folder, (&'static str, String)>> {
+    let mut settled = BTreeMap::new();
+    let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
+    let owner_of = |cluster: &ClusterId| {
+        let owned = before.owned.iter().find(|(_, owned)| *owned == cluster);
+        owned.map(|(name, _)| name.as_str())
+    };
+    for (name, one) in made {
+        let folder = match one {
+            Ok(folder) => folder,
+            Err(refused) => {
+                settled.insert(name, Err((NOT_MADE, refused.to_string())));
+                continue;
+            }
+        };
+        let cluster = &folder.cluster;
+        if let Err(why) = check_folder(cluster.folder()) {
+            settled.insert(name, Err(("FolderRefused", why)));
+            continue;
+        }
+        if let Some(owner) = owner_of(cluster).filter(|owner| *owner != name) {
+            settled.insert(name, Err((FOLDER_TAKEN, taken(cluster.as_str(), owner))));
+            continue;
+        }
+        let MadeFolder { cluster, release, digest, files } = folder;
+        folders.insert(name, Folder { cluster, release: release.to_string(), digest, files });
+    }
+    for (name, why) in nested(&folders, before) {
+        settled.insert(name, Err((FOLDER_TAKEN, why)));
+    }
+    for (name, folder) in folders {
+        settled.entry(name).or_insert(Ok(folder));
+    }
+    settled
+}
+
+/// Definitions whose folder holds another one's or lies in it. Who has it already keeps it.
+fn nested(folders: &BTreeMap<String, Folder>, before: &Before) -> Vec<(String, String)> {
+    let of_others = before.owned.iter().filter(|(name, _)| !folders.contains_key(*name));
+    let all = folders.iter().map(|(name, folder)| (name, &folder.cluster)).chain(of_others);
+    let all: BTreeMap<&ClusterId, &String> = all.map(|(name, cluster)| (cluster, name)).collect();
+    let is_known = |name: &String, cluster: &ClusterId| before.owned.get(name) == Some(cluster);
+    let mut refused = Vec::new();
+    for (inner, inner_name) in &all {
+        let mut above = inner.folder().parent();
+        while let Some(path) = above.filter(|path| !path.is_root()) {
+            above = path.parent();
+            let outer = ClusterId::new(path);
+            let Some(outer_name) = all.get(&outer) else { continue };
+            let why = |other: &str| {
+                format!(
+                    "a cluster's folder never contains another, and `{outer}` contains `{inner}`, of the definition {other}: \
+                     write another `folder`"
+                )
+            };
+            if !is_known(inner_name, inner) {
+                refused.push(((*inner_name).clone(), why(outer_name)));
+            }
+            if !is_known(outer_name, &outer) {
+                refused.push(((*outer_name).clone(), why(inner_name)));
+            }
+        }
+    }
+    refused
+}
+
+/// Whether a cluster may have that folder: one that means nothing else.
+fn check_folder(folder: &RepoPath) -> Result<(), String> {
+    const TAKEN: [&str; 6] = ["base", "overlay", "services", "archived", "templates", HOME];
+    for part in folder.parts() {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        let is_plain = part.bytes().all(fits) && !part.starts_with(['.', '-']);
+        if !is_plain || TAKEN.contains(&part) || ReleaseVersion::parse(part).is_some() {
+            return Err(format!(
+                "`{folder}` cannot be a cluster's folder for its part `{part}`: letters, digits, `-`, `_` and `.`, no \
+                 version, and none of {}",
+                TAKEN.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The tree that the generator reads: objects, releases, and of each cluster that there is where it lies.
+fn source_tree(
+    read: &ReadInventory,
+    before: &Before,
+    claimant: &Claimant,
+    left_out: &BTreeMap<String, String>,
+) -> MadeTree {
+    let mut files = read.files_without(left_out);
+    for (name, cluster) in &before.owned {
+        // The least that says whose folder it is.
+        let record = ValuesRecord {
+            definition: name.clone(),
+            levels: BTreeMap::new(),
+            components: Vec::new(),
+            values: json!({}),
+        };
+        if let Ok(path) = cluster.folder().join(record::FILE) {
+            files.insert(path, Ok(record.text().into_bytes().into()));
+        }
+    }
+    let settings = format!("inventory: {{path: {HOME}}}\n{}", settings(claimant));
+    files.extend(settings_file(settings));
+    MadeTree::of(files)
+}
+
+type File = (RepoPath, Result<Arc<[u8]>, String>);
+
+fn settings_file(text: String) -> Option<File> {
+    Some((RepoPath::parse(REPOSITORY_FILE).ok()?, Ok(text.into_bytes().into())))
+}
+
+/// Every folder is this management cluster's.
+fn settings(claimant: &Claimant) -> String {
+    let claim = json!([{"name": claimant.name, "uid": claimant.uid, "clusters": ["**"]}]);
+    format!("managementClusters: {claim}\n")
+}
+
+/// The tree that clusters are applied from.
+///
+/// # Errors
+/// It is too large.
+pub(super) fn tree<'f>(
+    folders: impl Iterator<Item = &'f Folder>,
+    claimant: &Claimant,
+) -> Result<MadeTree, SourceError> {
+    let mut files: BTreeMap<RepoPath, Result<Arc<[u8]>, String>> = BTreeMap::new();
+    let mut taken: BTreeSet<&ClusterId> = BTreeSet::new();
+    for folder in folders.filter(|folder| taken.insert(&folder.cluster)) {
+        let file = |(path, text): (&RepoPath, &String)| (path.clone(), Ok(text.as_bytes().into()));
+        files.extend(folder.files.iter().map(file));
+    }
+    files.extend(settings_file(settings(claimant)));
+    let tree = MadeTree::of(files);
+    if tree.bytes() > BYTES {
+        let most = BYTES >> 20;
+        return Err(SourceError::Inventory(format!("the folders of its clusters are more than {most} MiB")));
+    }
+    Ok(tree)
+}

@@ -1,0 +1,27 @@
+//! A cluster whose machines are replaced later, because enough others are at it.
+
+use capstan_live::applying::{Changes, Plan};
+use capstan_live::rolling::MayRoll;
+
+use super::observation::Observation;
+use super::reason::Reason;
+use super::reconciliation::Reconciliation;
+use super::rolling::ROLLS_LATER;
+
+impl Reconciliation<'_> {
+    /// Whether what is to be applied now waits, because it would have machines replaced and enough clusters do.
+    pub(super) fn rolls_later(
+        &self,
+        observed: &Observation,
+        changes: &Changes,
+        plan: &Plan,
+    ) -> Option<Reason> {
+        let first = plan.replaces(&observed.objects, changes, &observed.live)?;
+        let fleet = self.request.fleet;
+        let most = fleet.spec.guards.max_rolling_clusters;
+        match self.request.ports.rolling.ask(&fleet.key, self.request.id, most) {
+            MayRoll::Now => None,
+            MayRoll::Later(why) => Some(Reason { object: Some(first), ..Reason::plain(ROLLS_LATER, why) }),
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! An inventory that lives in the management cluster: `kubectl apply` of its objects creates a cluster, edits reach the
+//! clusters concerned and no others, and nothing goes without being retired.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan::app::ports::Scope;
+use capstan::app::reconcile::ports::{
+    FleetRecord, OpenSource, SecretData, SourceError, Sources, TreeSource as _,
+};
+use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
+use capstan::app::reconcile::{InventorySource, Ports};
+use capstan::controllers::{Health, Parts, Reconciler};
+use capstan_model::tree::Tree;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::judging::green;
+use super::looping::{Alone, eventually};
+use super::world::{Noted, UID, World};
+
+const HOME: &str = "capstan-system";
+const SCHEMA: &str = "type: object
+required: [network]
+properties:
+  network: {type: object, required: [pods], properties: {pods: {type: string}}}
+  note: {type: string, default: plain}
+";
+const CLUSTER: &str = "apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata:
+  name: {{ cluster.name }}
+  namespace: org
+spec:
+  clusterNetwork:
+    pods:
+      cidrBlocks:
+      - {{ network.pods }}
+";
+const NOTE: &str = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ cluster.name }}-note
+  namespace: org
+data:
+  note: {{ note }}
+";
+
+const CONTROL_PLANE: &str = "apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata:
+  name: {{ cluster.name }}-cp
+  namespace: org
+spec:
+  replicas: 1
+  version: {{ note }}
+";
+
+struct Town {
+    world: World,
+    note: Arc<Noted>,
+}
+
+/// Opens the inventory whatever the Fleet says.
+struct Opens(Arc<Noted>);
+
+#[async_trait]
+impl Sources for Opens {
+    async fn open(
+        &self,
+        ports: &Ports,
+        fleet: &FleetRecord,
+        uid: &str,
+        _secret: Option<SecretData>,
+    ) -> Result<OpenSource, SourceError> {
+        let source = Arc::new(InventorySource::new(ports, fleet, uid, labels(), self.0.clone()));
+        Ok(OpenSource { tree: Arc::<InventorySource>::clone(&source), bot: source })
+    }
+}
+
+fn labels() -> BTreeMap<String, String> {
+    BTreeMap::from([("capstan.dev/release".to_owned(), "true".to_owned())])
+}
+
+impl Town {
+    /// The definitions of `capstan crds`, and the release openstack/v1.0.0.
+    fn new() -> Self {
+        let world = World::new();
+        let kinds = [
+            "Inventory",
+            "Environment",
+            "Customer",
+            "Site",
+            "InfraProvider",
+            "ClusterDefinition",
+            "ManagementClusterDefinition",
+        ];
+        for kind in kinds {
+            world.live.serve(&[("capstan.dev", kind, Scope::Namespaced)]);
+        }
+        world.live.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}));
+        world.fleet.lock().unwrap().spec.interval = Duration::from_millis(50);
+        world.fleet.lock().unwrap().spec.source = SourceSpec::Inventory { releases: labels() };
+        let town = Self { world, note: Arc::default() };
+        town.release("v1.0.0", &[("schema.yaml", SCHEMA), ("cluster.yaml", CLUSTER), ("note.yaml", NOTE)]);
+        town
+    }
+
+    fn release(&self, version: &str, files: &[(&str, &str)]) {
+        let data: BTreeMap<&str, &str> = files.iter().copied().collect();
+        self.world.live.put(json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": data,
+            "metadata": {"name": format!("openstack-{version}"), "namespace": HOME, "labels": {
+                "capstan.dev/release": "true", "capstan.dev/release-provider": "openstack",
+                "capstan.dev/release-version": version}},
+        }));
+    }
+
+    /// `kubectl apply` of an object of the inventory.
+    fn apply(&self, kind: &str, name: &str, spec: Value) {
+        let mut object = json!({
+            "apiVersion": "capstan.dev/v1alpha1", "kind": kind,
+            "metadata": {"name": name, "namespace": HOME}, "spec": spec,
+        });
+        if let Some(before) = self.world.live.object(kind, name) {
+            object["status"] = before["status"].clone();
+            object["metadata"]["finalizers"] = before["metadata"]["finalizers"].clone();
+        }
+        self.world.live.put(object);
+    }
+
+    /// Two sites, and the clusters `acme/peu01` and `acme/peu02` of fra1 and `beta/pus01` of iad1.
+    fn apply_fleet(&self) {
+        self.apply("Customer", "acme", json!({}));
+        self.apply("Customer", "beta", json!({}));
+        for (site, note) in [("fra1", "frankfurt"), ("iad1", "virginia")] {
+            self.apply("Site", site, json!({"release": "openstack/v1.0.0", "values": {"note": note}}));
+        }
+        for (name, customer, site) in
+            [("peu01", "acme", "fra1"), ("peu02", "acme", "fra1"), ("pus01", "beta", "iad1")]
+        {
+            self.define(name, customer, site, json!({"network": {"pods": "10.0.0.0/16"}}));
+        }
+    }
+
+    fn define(&self, name: &str, customer: &str, site: &str, values: Value) {
+        let spec = json!({"in": {"customer": customer, "site": site}, "values": values});
+        self.apply("ClusterDefinition", name, spec);
+    }
+
+    fn delete(&self, name: &str) {
+        self.world.live.change("ClusterDefinition", name, |object| {
+            object["metadata"]["deletionTimestamp"] = json!("2026-11-01T00:00:00Z");
+        });
+    }
+
+    fn start(&self) -> Running {
+        let mut posted = self.world.status_store.posted();
+        let fleet = self.world.fleet.lock().unwrap().clone();
+        posted.fleets = vec![FleetRecord { status: posted.fleet_status.clone(), ..fleet }];
+        drop(posted);
+        let stop = CancellationToken::new();
+        let parts = Parts {
+            ports: self.world.ports(),
+            sources: Arc::new(Opens(self.note.clone())),
+            leadership: Arc::new(Alone),
+            health: Arc::new(Health::default()),
+            node_ports_at: None,
+            providers: None,
+        };
+        let task = tokio::spawn({
+            let stop = stop.clone();
+            async move { Reconciler::new(parts).run(&stop).await }
+        });
+        Running { stop, task }
+    }
+
+    /// A source of its own, for one look.
+    fn source(&self) -> InventorySource {
+        let fleet = self.world.fleet.lock().unwrap().clone();
+        InventorySource::new(&self.world.ports(), &fleet, UID, labels(), self.note.clone())
+    }
+
+    /// What the live note of a cluster says.
+    fn said(&self, cluster: &str) -> Option<String> {
+        let note = self.world.live.object("ConfigMap", &format!("{cluster}-note"))?;
+        Some(note["data"]["note"].as_str().unwrap().to_owned())
+    }
+
+    fn status(&self, kind: &str, name: &str) -> Value {
+        self.world.live.object(kind, name).map(|object| object["status"].clone()).unwrap_or_default()
+    }
+
+    /// `True Done`, or nothing.
+    fn condition(&self, name: &str, kind: &str) -> String {
+        let status = self.status("ClusterDefinition", name);
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let found = conditions.iter().find(|condition| condition["type"] == kind);
+        found.map_or_else(String::new, |found| {
+            format!("{} {}", found["status"].as_str().unwrap(), found["reason"].as_str().unwrap())
+        })
+    }
+
+    fn message(&self, name: &str, kind: &str) -> String {
+        let status = self.status("ClusterDefinition", name);
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let found = conditions.iter().find(|condition| condition["type"] == kind);
+        found.map_or_else(String::new, |found| found["message"].as_str().unwrap().to_owned())
+    }
+
+    fn source_ready(&self) -> String {
+        let posted = self.world.status_store.posted();
+        let found = posted.fleet_status.conditions.of(ConditionType::SourceReady).cloned();
+        found.map_or_else(String::new, |found| format!("{:?} {}", found.status, found.reason))
+    }
+}
+
+impl Town {
+    /// What the live control plane of a cluster is asked for.
+    fn version(&self, cluster: &str) -> Option<String> {
+        let plane = self.world.live.object("KubeadmControlPlane", &format!("{cluster}-cp"))?;
+        Some(plane["spec"]["version"].as_str().unwrap().to_owned())
+    }
+
+    /// Cluster API is done with a control plane.
+    fn finish(&self, cluster: &str) {
+        self.world.live.change("KubeadmControlPlane", &format!("{cluster}-cp"), |plane| {
+            plane["status"] = green(plane["spec"]["version"].as_str().unwrap());
+            let generation = plane["metadata"]["generation"].clone();
+            plane["status"]["observedGeneration"] = generation.clone();
+            for condition in plane["status"]["conditions"].as_array_mut().unwrap() {
+                condition["observedGeneration"] = generation.clone();
+            }
+        });
+    }
+}
+
+struct Running {
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Running {
+    async fn stop(self) {
+        self.stop.cancel();
+        tokio::time::timeout(Duration::from_secs(20), self.task).await.unwrap().unwrap();
+    }
+}
+
+/// The folders of a tree.
+fn folders(tree: &dyn Tree) -> BTreeSet<String> {
+    let base = |path: &str| path.split_once("/base/").map(|(folder, _)| folder.to_owned());
+    tree.entries().iter().filter_map(|entry| base(entry.path.as_str())).collect()
+}
+
+#[tokio::test]
+async fn objects_that_are_applied_create_clusters_and_a_site_reaches_its_own() {
+    let town = Town::new();
+    town.apply_fleet();
+    let running = town.start();
+    for name in ["peu01", "peu02", "pus01"] {
+        eventually(name, || town.condition(name, "Ready") == "True Done").await;
+    }
+    assert_eq!(town.said("peu01").as_deref(), Some("frankfurt"));
+    assert_eq!(town.said("pus01").as_deref(), Some("virginia"));
+    let status = town.status("ClusterDefinition", "peu01");
+    assert_eq!(status["release"], "openstack/v1.0.0");
+    assert_eq!(status["managedCluster"], "acme-peu01");
+    assert_eq!(status["digest"].as_str().unwrap().len(), 64);
+    assert_eq!(town.condition("peu01", "Rendered"), "True Rendered");
+    assert_eq!(town.status("Site", "fra1"), json!({"clusters": 2}));
+    assert_eq!(town.status("Customer", "beta"), json!({"clusters": 1}));
+    let held = town.world.live.object("ClusterDefinition", "peu01").unwrap();
+    assert_eq!(held["metadata"]["finalizers"], json!(["capstan.dev/inventory"]));
+
+    town.world.live.take_writes();
+    town.apply("Site", "fra1", json!({"release": "openstack/v1.0.0", "values": {"note": "main"}}));
+    for name in ["peu01", "peu02"] {
+        eventually(name, || town.said(name).as_deref() == Some("main")).await;
+    }
+    eventually("all is said", || {
+        let digest = town.status("ClusterDefinition", "peu02")["digest"].clone();
+        digest != status["digest"] && town.condition("peu02", "Ready") == "True Done"
+    })
+    .await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let writes = town.world.live.take_writes();
+    let applied: Vec<&String> = writes.iter().filter(|write| write.starts_with("apply ")).collect();
+    let mut applied: Vec<&str> = applied.into_iter().map(String::as_str).collect();
+    applied.sort_unstable();
+    assert_eq!(applied, ["apply ConfigMap org/peu01-note", "apply ConfigMap org/peu02-note"]);
+    assert!(!writes.iter().any(|write| write.contains("pus01")), "{writes:?}");
+
+    // What has nothing new to say says nothing.
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(town.world.live.take_writes(), [""; 0]);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_definition_that_goes_deletes_nothing_before_it_is_retired() {
+    let town = Town::new();
+    town.apply_fleet();
+    let running = town.start();
+    eventually("it is there", || town.condition("peu01", "Ready") == "True Done").await;
+    town.delete("peu01");
+    eventually("it says so", || town.condition("peu01", "RetireFirst") == "True RetireFirst").await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(town.world.live.object("Cluster", "peu01").is_some());
+    assert!(town.world.live.object("ClusterDefinition", "peu01").is_some());
+    let notes = || {
+        let posted = town.world.status_store.posted();
+        let notes = posted.notes.iter().filter(|(_, note)| note.reason == "RetireFirst");
+        let mut notes: Vec<String> =
+            notes.map(|(on, note)| format!("{on}: {}", note.message.split(':').next().unwrap())).collect();
+        notes.sort();
+        notes
+    };
+    assert_eq!(
+        notes(),
+        ["acme-peu01: ClusterDefinition peu01", "fleet: ClusterDefinition peu01"],
+        "once each"
+    );
+
+    town.world.live.change("ClusterDefinition", "peu01", |object| object["spec"]["retire"] = json!(true));
+    eventually("the cluster goes", || town.world.live.object("Cluster", "peu01").is_none()).await;
+    eventually("its definition goes", || town.world.live.object("ClusterDefinition", "peu01").is_none())
+        .await;
+    eventually("and its ManagedCluster", || {
+        !town.world.status_store.posted().clusters.contains_key("acme-peu01")
+    })
+    .await;
+    assert_eq!(town.said("peu01"), None);
+    assert_eq!(town.said("peu02").as_deref(), Some("frankfurt"));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_definition_whose_finalizer_somebody_took_away_deletes_nothing_either() {
+    let town = Town::new();
+    town.apply_fleet();
+    let running = town.start();
+    eventually("it is there", || town.condition("peu01", "Ready") == "True Done").await;
+    town.world.live.remove("ClusterDefinition", "peu01");
+    eventually("its ManagedCluster says so", || {
+        let posted = town.world.status_store.posted();
+        let ready = posted.clusters["acme-peu01"].status.conditions.of(ConditionType::Ready).cloned();
+        ready.is_some_and(|ready| ready.reason == "FolderGone")
+    })
+    .await;
+    assert!(town.world.live.object("Cluster", "peu01").is_some());
+    assert_eq!(town.said("peu01").as_deref(), Some("frankfurt"));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_listed_whole_counts_as_unread() {
+    let town = Town::new();
+    town.apply_fleet();
+    let running = town.start();
+    for name in ["peu01", "peu02", "pus01"] {
+        eventually(name, || town.condition(name, "Ready") == "True Done").await;
+    }
+    // The definition of a kind goes, and all its objects with it.
+    town.world.live.state().kinds.remove(&("capstan.dev".to_owned(), "Site".to_owned()));
+    for site in ["fra1", "iad1"] {
+        town.world.live.remove("Site", site);
+    }
+    town.world.live.change("ConfigMap", "peu01-note", |object| object["data"]["note"] = json!("by hand"));
+    eventually("it is said", || town.source_ready() == "False SourceAway").await;
+    eventually("drift is repaired all the same", || town.said("peu01").as_deref() == Some("frankfurt")).await;
+    assert_eq!(town.condition("peu01", "Rendered"), "True Rendered");
+    running.stop().await;
+
+    // One kind that may not be listed is as bad.
+    let town = Town::new();
+    town.apply_fleet();
+    let source = town.source();
+    let first = source.fetch().await.unwrap();
+    town.world.live.state().refused_lists.insert("Customer".to_owned());
+    town.world.live.remove("ClusterDefinition", "peu01");
+    let error = source.fetch().await.err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the inventory in the namespace capstan-system cannot be read: listing Customer.capstan.dev: 403 Forbidden: forbidden: no"
+    );
+    town.world.live.state().refused_lists.clear();
+    assert_ne!(source.fetch().await.unwrap().commit, first.commit);
+}
+
+#[tokio::test]
+async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
+    let town = Town::new();
+    town.apply_fleet();
+    let source = town.source();
+    let first = source.fetch().await.unwrap();
+    assert_eq!(folders(first.tree.as_ref()), names(["acme/peu01", "acme/peu02", "beta/pus01"]));
+
+    // A value of the wrong type, a site that is nowhere, a folder of somebody else's, one around others, and one outside.
+    town.define("pus01", "beta", "iad1", json!({"network": "none"}));
+    town.define("lost", "beta", "nowhere", json!({}));
+    let pods = json!({"network": {"pods": "10.1.0.0/16"}});
+    for (name, folder) in [
+        ("a-thief", "acme/peu01"),
+        ("around", "acme"),
+        ("climber", "../acme/peu01"),
+        ("release", "openstack/v1.0.0"),
+    ] {
+        let level = json!({"customer": "beta", "site": "iad1"});
+        town.apply("ClusterDefinition", name, json!({"in": level, "folder": folder, "values": pods}));
+    }
+    town.apply("Site", "fra1", json!({"release": "openstack/v1.0.0", "values": {"note": "main"}}));
+    let second = source.fetch().await.unwrap();
+    assert_eq!(folders(second.tree.as_ref()), names(["acme/peu01", "acme/peu02", "beta/pus01"]));
+    let text = |tree: &dyn Tree, path: &str| {
+        let entry = tree.entry(&capstan_model::tree::RepoPath::parse(path).unwrap()).unwrap();
+        String::from_utf8(tree.read(entry).unwrap().to_vec()).unwrap()
+    };
+    let note = "acme/peu01/base/note.yaml";
+    assert!(text(first.tree.as_ref(), note).contains("note: frankfurt"));
+    assert!(text(second.tree.as_ref(), note).contains("note: main"));
+    let of_pus01 = "beta/pus01/base/cluster.yaml";
+    assert_eq!(text(first.tree.as_ref(), of_pus01), text(second.tree.as_ref(), of_pus01));
+    for (name, expected) in [
+        ("peu01", "True Rendered"),
+        ("pus01", "False NotMade"),
+        ("lost", "False NotMade"),
+        ("a-thief", "False FolderTaken"),
+        ("around", "False FolderTaken"),
+        ("climber", "False NotMade"),
+        ("release", "False FolderRefused"),
+    ] {
+        assert_eq!(town.condition(name, "Rendered"), expected, "{name}: {}", town.message(name, "Rendered"));
+    }
+    let message = town.message("pus01", "Rendered");
+    assert!(message.ends_with("[inventory-type]; what was made of it before stays"), "{message}");
+
+    // The next process knows what was made, as long as nobody applied anything newer.
+    source.keep(&second.commit).await.unwrap();
+    town.world.fleet.lock().unwrap().status.commit = Some(second.commit.to_string());
+    let next = town.source();
+    assert_eq!(next.kept().await.unwrap().unwrap().commit, second.commit);
+    let third = next.fetch().await.unwrap();
+    assert_eq!(text(third.tree.as_ref(), of_pus01), text(first.tree.as_ref(), of_pus01));
+    let root = capstan_model::tree::RepoPath::root();
+    assert_eq!(third.tree.folder_id(&root), second.tree.folder_id(&root));
+
+    // An Inventory that is wrong changes what everything means.
+    town.apply("Inventory", "inventory", json!({"levels": ["Region"]}));
+    let error = next.fetch().await.err().unwrap();
+    assert_eq!(error.kind(), "InventoryUnreadable");
+}
+
+fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn an_edit_of_a_site_rolls_so_many_clusters_at_a_time_also_over_a_restart() {
+    let town = Town::new();
+    let with_reference = format!(
+        "{CLUSTER}  controlPlaneRef: {{apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: \"{{{{ cluster.name }}}}-cp\"}}\n"
+    );
+    let files = [("schema.yaml", SCHEMA), ("cluster.yaml", &with_reference), ("cp.yaml", CONTROL_PLANE)];
+    town.release("v1.0.0", &files);
+    town.apply_fleet();
+    let site = |name: &str, version: &str| {
+        town.apply("Site", name, json!({"release": "openstack/v1.0.0", "values": {"note": version}}));
+    };
+    site("fra1", "v1.34.3");
+    site("iad1", "v1.34.3");
+    town.define("peu03", "acme", "fra1", json!({"network": {"pods": "10.0.0.0/16"}}));
+    town.world.fleet.lock().unwrap().spec.guards.max_rolling_clusters = Some(1);
+    let running = town.start();
+    let all = ["peu01", "peu02", "peu03", "pus01"];
+    for name in all {
+        eventually("it is created beside the others", || town.version(name).is_some()).await;
+    }
+    for name in all {
+        town.finish(name);
+        eventually(name, || town.condition(name, "Ready") == "True Done").await;
+    }
+
+    site("fra1", "v1.35.1");
+    let rolling = || -> Vec<&str> {
+        all.into_iter().filter(|name| town.version(name).as_deref() == Some("v1.35.1")).collect()
+    };
+    eventually("one begins", || rolling().len() == 1).await;
+    let first = rolling()[0];
+    let others: Vec<&str> = ["peu01", "peu02", "peu03"].into_iter().filter(|name| *name != first).collect();
+    for name in &others {
+        eventually(name, || town.condition(name, "Ready") == "False RollsLater").await;
+    }
+    let why = town.message(others[0], "Ready");
+    let expected =
+        format!("`guards.maxRollingClusters` of the Fleet is 1, machines of acme/{first} are replaced");
+    assert!(why.contains(&expected), "{why}");
+    running.stop().await;
+    let running = town.start();
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(rolling(), [first]);
+
+    town.finish(first);
+    eventually("the next one", || rolling().len() == 2).await;
+    assert!(rolling().contains(&others[0]), "in the order of their folders: {:?}", rolling());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(rolling().len(), 2);
+    town.finish(others[0]);
+    eventually("the last one", || rolling() == ["peu01", "peu02", "peu03"]).await;
+    town.finish(others[1]);
+    for name in all {
+        eventually(name, || town.condition(name, "Ready") == "True Done").await;
+    }
+    assert_eq!(town.version("pus01").as_deref(), Some("v1.34.3"));
+    running.stop().await;
+}
