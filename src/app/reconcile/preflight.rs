@@ -28,7 +28,6 @@ use super::set_preflight;
 use super::templates::kept_names;
 use super::underway::{Begun, Subject};
 use super::unwanted::Unwanted;
-use crate::app::ports::LiveError;
 
 /// The kind of a reason that says nothing of the commit: what was to render it was killed.
 const NOT_RENDERED: &str = "NotRendered";
@@ -251,5 +250,4 @@ async fn look(
     let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
     let hosts = hosts_preflight::look(id, &observed.wanted.by, &observed.objects);
     Tried { clouds, hosts, ..answer(verdict, reasons, names) }
-}
 }
