@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack orc vault
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack orc vault oidc
 
 CARGO ?= cargo
 
@@ -22,7 +22,7 @@ CLOUD := openstack::real
 MANAGERS := live::providers
 VAULT := reconcile::secrets::rusty
 
-test: prepare-test conformance-descriptions kubectl components plane helm advisories ## everything that CI runs: format, lints, docs, audit, all tests
+test: prepare-test conformance-descriptions kubectl components plane helm oidc advisories ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -114,6 +114,10 @@ openstack:
 # RustyVault, which speaks a part of Vault's API: by `make test-real` alone.
 vault:
 	@tests/vault/build
+
+# A certified OpenID provider, whose tokens an API server is given.
+oidc:
+	@tests/oidc/build
 
 # The OpenStack resource controller, which makes what machines wait for in that cloud: by `make test-real` alone.
 orc:

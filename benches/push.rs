@@ -1,11 +1,13 @@
-//! From the push of a release to the pull request, on the embedded forge: p50 and p99 over 100 releases (of five clusters:
-//! GitHub lets nobody create more than 500 pull requests an hour),
-//! and the write calls that one proposal costs; one cluster, then five concerned of a thousand.
-//! `cargo bench --bench push [-- RELEASES [CONCERNED CLUSTERS]]`
+//! From the push of a release to the pull request, on the embedded forge: p50 and p99 over 100 releases, and the write calls
+//! that one proposal costs; one cluster, then five concerned of a thousand. `cargo bench --bench push [-- RELEASES [CONCERNED
+//! CLUSTERS]]`
 //!
 //! The bot is the built program with SQLite in a temporary folder. Each round pushes a release, waits
 //! until the pull request names it and its check is there, and merges it. *At rest*: the bot has looked at what the
 //! merges before brought when the next release is pushed. *At work*: it is pushed at once, in the middle of that.
+//!
+//! All releases of a fleet fall into the hour whose pull requests are counted: after 20 of them, a hundred pull requests,
+//! another fleet begins. One that is given more spends the time on lists that no fleet has.
 
 #![expect(
     clippy::print_stdout,
@@ -55,8 +57,46 @@ fn wait_until_at_rest(forge: &Forge) {
     });
 }
 
+/// Releases that a fleet is given.
+const OF_A_FLEET: u32 = 20;
+
+/// What was measured.
+#[derive(Default)]
+struct Figures {
+    latencies: Vec<Duration>,
+    with_check: Vec<Duration>,
+    /// The release that took longest, with its calls.
+    slowest: (Duration, Vec<String>),
+    writes: usize,
+    checks: usize,
+}
+
 /// A release concerns some of so many clusters; the others follow another provider.
 fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
+    let mut figures = Figures::default();
+    let mut left = rounds;
+    while left > 0 {
+        measure_fleet(left.min(OF_A_FLEET), (concerned, clusters), bots, &mut figures);
+        left = left.saturating_sub(OF_A_FLEET);
+    }
+    let at = if bots == Bots::AtRest { "at rest" } else { "at work" };
+    println!(
+        "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters, a bot {at}"
+    );
+    println!("{:<28}  {:>8}  {:>8}  {:>8}", "", "p50 ms", "p99 ms", "most ms");
+    print_row("until all pull requests", &mut figures.latencies);
+    print_row("until their checks", &mut figures.with_check);
+    let a_proposal = |count: usize| f64::from(u32::try_from(count).unwrap()) / f64::from(rounds * concerned);
+    println!(
+        "write calls a proposal: {:.2}, and {:.2} for its check",
+        a_proposal(figures.writes),
+        a_proposal(figures.checks)
+    );
+    println!("calls of the slowest release: when they came and what they took, in ms");
+    figures.slowest.1.iter().for_each(|call| println!("  {call}"));
+}
+
+fn measure_fleet(rounds: u32, (concerned, clusters): (u32, u32), bots: Bots, figures: &mut Figures) {
     let folder = tempfile::tempdir().unwrap();
     let settings = "upgrade:\n  proposals: {open: 10000, perHour: 10000}\n";
     let mut files = vec![Edit::write(".capstan.yaml", settings)];
@@ -71,8 +111,6 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
     let forge = forge(Recording::Lines, &files);
     let _bot = Bot::start(&forge, folder.path(), "warn");
 
-    let (mut latencies, mut with_check) = (Vec::new(), Vec::new());
-    let mut slowest = (Duration::ZERO, Vec::new());
     forge.clear_exchanges();
     wait_until_at_rest(&forge);
     for round in 1..=rounds {
@@ -84,10 +122,11 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
         let pulls = wait("the pull requests of a release", || {
             Some(proposals(&forge, round)).filter(|pulls| pulls.len() == concerned as usize)
         });
-        latencies.push(start.elapsed());
-        if start.elapsed() > slowest.0 {
-            slowest = (start.elapsed(), calls_since(&forge, start));
+        let latency = start.elapsed();
+        if latency > figures.slowest.0 {
+            figures.slowest = (latency, calls_since(&forge, start));
         }
+        figures.latencies.push(latency);
         wait("their checks", || {
             let is_checked = |pull: &PullView| {
                 let runs = forge.checks(REPOSITORY, &pull.head).unwrap();
@@ -95,7 +134,7 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
             };
             pulls.iter().all(is_checked).then_some(())
         });
-        with_check.push(start.elapsed());
+        figures.with_check.push(start.elapsed());
         for pull in pulls {
             forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
         }
@@ -103,22 +142,8 @@ fn measure(rounds: u32, concerned: u32, clusters: u32, bots: Bots) {
     // What the last merge brings is told by its own delivery; then all calls of all rounds are known.
     sleep(Duration::from_secs(1));
     let of_checks = |path: &str| path.contains("/check-runs");
-    let writes = forge.count_requests(|exchange| exchange.is_write() && !of_checks(&exchange.path));
-    let checks = forge.count_requests(|exchange| exchange.is_write() && of_checks(&exchange.path));
-    let at = if bots == Bots::AtRest { "at rest" } else { "at work" };
-    println!(
-        "push to pull request on the embedded forge, {rounds} releases, {concerned} concerned of {clusters} clusters, a bot {at}"
-    );
-    println!("{:<28}  {:>8}  {:>8}  {:>8}", "", "p50 ms", "p99 ms", "most ms");
-    print_row("until all pull requests", &mut latencies);
-    print_row("until their checks", &mut with_check);
-    println!(
-        "write calls a proposal: {:.2}, and {:.2} for its check",
-        f64::from(u32::try_from(writes).unwrap()) / f64::from(rounds * concerned),
-        f64::from(u32::try_from(checks).unwrap()) / f64::from(rounds * concerned)
-    );
-    println!("calls of the slowest release: when they came and what they took, in ms");
-    slowest.1.iter().for_each(|call| println!("  {call}"));
+    figures.writes += forge.count_requests(|exchange| exchange.is_write() && !of_checks(&exchange.path));
+    figures.checks += forge.count_requests(|exchange| exchange.is_write() && of_checks(&exchange.path));
 }
 
 /// What the bot asked since a moment, a line each.

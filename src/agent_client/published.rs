@@ -1,4 +1,5 @@
-//! Which files for clusters' owners the bot has: nothing is sent to it twice, also after a restart.
+//! Which files for clusters' owners the bot has: nothing is sent to it twice within some hours, also after a restart. Then it
+//! is sent once more: a bot whose database was brought back from a copy has what it had then.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,8 @@ use std::sync::PoisonError;
 use capstan_live::agent::{KubeconfigFile, KubeconfigRequest};
 use capstan_model::digest::digest;
 use capstan_model::ids::ClusterId;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::{AgentClient, AgentError, files};
 
@@ -14,11 +17,25 @@ use super::{AgentClient, AgentError, files};
 const FILE: &str = "kubeconfigs.json";
 /// What stands there of a cluster of which the bot has none.
 const NONE: &str = "";
+/// How long it is believed that the bot has what it took: so long at least, and for each cluster up to twice that, so that
+/// not all of them are sent at once.
+const BELIEVED: SignedDuration = SignedDuration::from_hours(2);
+/// How much later a bot that is away is sent what it once had.
+const PAUSE: SignedDuration = SignedDuration::from_mins(10);
 
-/// What the bot has, by cluster: digests of what was sent.
+/// What the bot has, by cluster.
 pub(super) struct Published {
     path: PathBuf,
-    known: BTreeMap<String, String>,
+    known: BTreeMap<String, Taken>,
+}
+
+/// What the bot took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Taken {
+    /// Digest of what was sent.
+    digest: String,
+    /// When.
+    at: Timestamp,
 }
 
 impl Published {
@@ -29,8 +46,26 @@ impl Published {
         Ok(Self { path, known: known.unwrap_or_default() })
     }
 
-    fn note(&mut self, cluster: &ClusterId, digest: String) -> Result<(), AgentError> {
-        self.known.insert(cluster.to_string(), digest);
+    /// Whether the bot took it last.
+    fn took(&self, cluster: &ClusterId, print: &str) -> Option<&Taken> {
+        self.known.get(cluster.as_str()).filter(|taken| taken.digest == print)
+    }
+
+    /// Whether it has it, as far as that is believed now.
+    fn has(&self, cluster: &ClusterId, print: &str, now: Timestamp) -> bool {
+        let age = self.took(cluster, print).map(|taken| now.duration_since(taken.at));
+        age.is_some_and(|age| !age.is_negative() && age < believed(cluster))
+    }
+
+    /// It does not answer, and is asked again a little later.
+    fn put_off(&mut self, cluster: &ClusterId, now: Timestamp) {
+        if let Some(taken) = self.known.get_mut(cluster.as_str()) {
+            taken.at = now.saturating_sub(believed(cluster) - PAUSE).unwrap_or(taken.at);
+        }
+    }
+
+    fn note(&mut self, cluster: &ClusterId, digest: String, at: Timestamp) -> Result<(), AgentError> {
+        self.known.insert(cluster.to_string(), Taken { digest, at });
         let text = serde_json::to_vec(&self.known).unwrap_or_default();
         files::write(&self.path, &text)
     }
@@ -44,8 +79,13 @@ impl Published {
     }
 }
 
+fn believed(cluster: &ClusterId) -> SignedDuration {
+    let sixteenths = digest(&[cluster.as_str()]).chars().next().and_then(|letter| letter.to_digit(16));
+    BELIEVED + BELIEVED / 16 * sixteenths.and_then(|share| i32::try_from(share).ok()).unwrap_or_default()
+}
+
 impl AgentClient {
-    /// Has the file of a cluster published, or none any more; nothing is sent that the bot has.
+    /// Has the file of a cluster published, or none any more; nothing is sent that the bot has, as far as that is believed.
     ///
     /// # Errors
     /// The bot is away or refuses, or the disk does not take that it has it.
@@ -60,16 +100,23 @@ impl AgentClient {
             }
             None => NONE.to_owned(),
         };
-        {
-            let published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
-            if published.known.get(cluster.as_str()) == Some(&print) {
-                return Ok(());
-            }
+        let now = Timestamp::now();
+        if self.published.lock().unwrap_or_else(PoisonError::into_inner).has(cluster, &print, now) {
+            return Ok(());
         }
         let request =
             KubeconfigRequest { repository: self.repository.clone(), cluster: cluster.clone(), file };
         let call = self.http.post("kubeconfigs", &request, "publishing a key for a cluster's owners")?;
-        self.authorised(call).await?;
-        self.published.lock().unwrap_or_else(PoisonError::into_inner).note(cluster, print)
+        let sent = self.authorised(call).await;
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        match sent {
+            Ok(_) => published.note(cluster, print, now),
+            Err(AgentError::Away { reason, .. }) if published.took(cluster, &print).is_some() => {
+                tracing::debug!(%cluster, reason, "whether the bot has a key still is asked later");
+                published.put_off(cluster, now);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod generator;
 pub mod hosts;
 pub mod intake;
 pub mod inventory;
+mod pki;
 pub mod planner;
 pub mod ports;
 pub mod providers;

@@ -12,8 +12,8 @@ use crate::app::reconcile::ports::ClusterKey;
 use crate::app::reconcile::rename_migration::{Migrated, migrate};
 use crate::app::reconcile::resources::RolloutState;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ROLLS_LATER, ReconcileOutcome,
-    ReconcileRequest, Subject, pass_over, reconcile,
+    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, KUBERNETES_NOT_ALLOWED,
+    ROLLS_LATER, ReconcileOutcome, ReconcileRequest, Subject, pass_over, reconcile,
 };
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
@@ -74,6 +74,13 @@ pub(super) fn requeue(outcome: &ReconcileOutcome) -> Requeue {
         // Nothing moves until a person says so, or another cluster is done, which is seen at once.
         Ended::Waiting(reasons)
             if reasons.iter().all(|reason| matches!(reason.kind, ADOPTION_NEEDED | ROLLS_LATER)) =>
+        {
+            Requeue::Usual
+        }
+        Ended::Waiting(reasons)
+            if !is_rolling(outcome)
+                && !outcome.again
+                && reasons.iter().all(|reason| reason.kind == KUBERNETES_NOT_ALLOWED) =>
         {
             Requeue::Usual
         }

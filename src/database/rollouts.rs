@@ -1,7 +1,7 @@
 //! Reports on rollouts, and the merges that they are about.
 
 use async_trait::async_trait;
-use capstan_live::agent::{AgentId, Progress, RolloutReport};
+use capstan_live::agent::{AgentId, Progress, RolloutReport, RolloutState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 
@@ -184,6 +184,30 @@ impl Database {
                 .rows_affected();
                 // What comes late or twice has nothing to tell any more.
                 if newer == 1 {
+                    if let Some(key) = news_of_key(report) {
+                        let last: Option<(i64, i64, String)> = sqlx::query_as(
+                            "SELECT m.pull_request, m.settled, c.progress FROM followed_clusters c
+                             JOIN followed_merges m ON m.repository = c.repository AND m.pull_request = c.pull_request
+                             WHERE c.repository = $1 AND c.cluster = $2 AND c.management_cluster = $3
+                             ORDER BY m.merged_at_ms DESC, m.pull_request DESC LIMIT 1",
+                        )
+                        .bind(repository)
+                        .bind(report.cluster.as_str())
+                        .bind(&uid)
+                        .fetch_optional(&mut *tx)
+                        .await?;
+                        if let Some((number, 1, progress)) = last
+                            && !tells_key(&progress, key)
+                        {
+                            sqlx::query(
+                                "UPDATE followed_merges SET settled = 0 WHERE repository = $1 AND pull_request = $2",
+                            )
+                            .bind(repository)
+                            .bind(number)
+                            .execute(&mut *tx)
+                            .await?;
+                        }
+                    }
                     sqlx::query(
                         "INSERT INTO waiting_reports (id, repository, management_cluster, report, agent, taken_at_ms)
                          SELECT $1, $2, $3, $4, $6, $7
@@ -362,6 +386,20 @@ impl Database {
         });
         Ok(())
     }
+}
+
+/// The key that a cluster which is done tells of, by its SHA-256: it belongs into the check of the last merge that touched
+/// the cluster, also where all else there is told.
+fn news_of_key(report: &RolloutReport) -> Option<&str> {
+    let key = report.kubeconfig.as_ref().filter(|_| report.state == RolloutState::Done)?;
+    Some(&key.sha256)
+}
+
+/// Whether what a check was made of tells of that key.
+fn tells_key(progress: &str, sha256: &str) -> bool {
+    let told =
+        serde_json::from_str::<Progress>(progress).ok().and_then(|progress| progress.report?.kubeconfig);
+    told.is_some_and(|told| told.sha256 == sha256)
 }
 
 fn cluster_id(doing: &'static str, text: &str) -> Result<ClusterId, RecordsError> {

@@ -108,7 +108,7 @@ fn write_pack(
     for id in ids {
         let object = repository.find_object(*id).map_err(|error| with_causes(&error))?;
         pack.write_all(&object_header(object.kind, object.data.len())).map_err(disk)?;
-        let mut compressed = ZlibEncoder::new(&mut pack, Compression::default());
+        let mut compressed = ZlibEncoder::new(&mut pack, Compression::fast());
         compressed.write_all(&object.data).and_then(|()| compressed.finish().map(drop)).map_err(disk)?;
     }
     let Hashed { mut inner, hasher } = pack;

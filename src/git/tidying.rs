@@ -14,7 +14,7 @@ use super::objects::Objects;
 use super::packs::{forget_old_commits, packs_of, put_together, small_ones};
 
 /// How often it is looked whether a mirror is at rest.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(10);
 /// For how long; the next fetch looks again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -27,21 +27,26 @@ impl Place {
         }
         tokio::spawn(async move {
             let begun = Instant::now();
-            let mut is_done = false;
+            let mut is_done = packs_of(&self.folder).len() <= most;
             while !is_done && begun.elapsed() < PATIENCE {
                 tokio::time::sleep(LOOK).await;
-                let place = Arc::clone(&self);
-                is_done = tokio::task::spawn_blocking(move || place.tidy(most)).await.unwrap_or(true);
+                if self.is_at_rest() {
+                    let place = Arc::clone(&self);
+                    is_done = tokio::task::spawn_blocking(move || place.tidy(most)).await.unwrap_or(true);
+                }
             }
             self.is_watched.store(false, Ordering::Release);
         });
     }
 
+    /// Whether nobody reads it just now.
+    fn is_at_rest(&self) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().is_none_or(|objects| Arc::strong_count(objects) == 1)
+    }
+
     /// Whether there is nothing to be tidied any more. Whoever fetches goes before.
     fn tidy(&self, most: usize) -> bool {
-        if packs_of(&self.folder).len() <= most {
-            return true;
-        }
         let Ok(_alone) = self.writing.try_lock() else { return false };
         let Some(objects) = self.open() else { return true };
         if !self.is_unread(&objects) {

@@ -210,6 +210,8 @@ pub struct Services {
     pub load_balancer_worker: Vec<LoadBalancer>,
     /// The way to the hosts by ssh.
     pub jump_host: Vec<JumpHost>,
+    /// Who vouches for people before the tenant's API server.
+    pub auth: Vec<Auth>,
 }
 
 /// How a service is reached.
@@ -272,6 +274,29 @@ pub struct JumpHost {
     pub shell: bool,
 }
 
+/// One issuer of tokens: Dex.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Auth {
+    /// The image, which brings Dex.
+    pub image: String,
+    /// How it is reached.
+    #[serde(rename = "type")]
+    pub exposure: Exposure,
+    /// The port of the nodes.
+    pub node_port: Option<u16>,
+    /// The name or address at which people and API servers reach it; where nothing is said, that of the nodes, or what the
+    /// management cluster's cloud gives.
+    pub host: String,
+    /// A Secret of the SIPCluster's namespace with a CA: `tls.crt` and `tls.key`.
+    pub ca_secret: String,
+    /// Another with the connectors of Dex: a list, as YAML or JSON, under the key `connectors`.
+    pub connectors_secret: String,
+    /// For whom tokens are; `kubernetes` where nothing is said.
+    #[serde(rename = "clientID")]
+    pub client_id: String,
+}
+
 /// What is noted of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -294,6 +319,21 @@ pub struct Status {
     /// SHA-256 fingerprints of the jump hosts' host keys, as ssh shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_key_fingerprints: Vec<String>,
+    /// Whom its API server may trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oidc: Option<Oidc>,
+}
+
+/// An issuer of tokens, as an API server has to know it. Nothing of it is secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Oidc {
+    /// Its URL, by https.
+    pub issuer: String,
+    /// For whom its tokens are.
+    #[serde(rename = "clientID")]
+    pub client_id: String,
+    /// The CA of its certificate, in PEM.
+    pub ca: String,
 }
 
 /// Where the tenant cluster is reached.

@@ -12,7 +12,9 @@ use crate::cluster::{GROUP, KIND, VERSION};
 const MOST_SERVICES: u64 = 32;
 /// A line of `authorized_keys` without options; what is in it is read by [`ssh`](crate::services::ssh).
 const PUBLIC_KEY: &str = r"^\s*(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com)[ \t]+[A-Za-z0-9+/]+={0,2}([ \t][^\n\r]*)?\s*$";
-const NODE_PORTS: &str = "[(has(self.loadBalancerControlPlane) ? self.loadBalancerControlPlane.filter(s, has(s.nodePort)).map(s, s.nodePort) : []) + (has(self.loadBalancerWorker) ? self.loadBalancerWorker.filter(s, has(s.nodePort) && !has(s.nodePortRange)).map(s, s.nodePort) : []) + (has(self.jumpHost) ? self.jumpHost.filter(s, has(s.nodePort)).map(s, s.nodePort) : [])]";
+/// As [`dex`](crate::services::dex) takes it; empty is the default.
+const CLIENT_ID: &str = "^[A-Za-z0-9._-]{0,64}$";
+const NODE_PORTS: &str = "[(has(self.loadBalancerControlPlane) ? self.loadBalancerControlPlane.filter(s, has(s.nodePort)).map(s, s.nodePort) : []) + (has(self.loadBalancerWorker) ? self.loadBalancerWorker.filter(s, has(s.nodePort) && !has(s.nodePortRange)).map(s, s.nodePort) : []) + (has(self.jumpHost) ? self.jumpHost.filter(s, has(s.nodePort)).map(s, s.nodePort) : []) + (has(self.auth) ? self.auth.filter(s, has(s.nodePort)).map(s, s.nodePort) : [])]";
 const RANGES: &str = "self.loadBalancerWorker.filter(s, has(s.nodePortRange)).map(s, s.nodePortRange)";
 
 /// The CustomResourceDefinition.
@@ -43,7 +45,7 @@ pub fn definition() -> Value {
                 ],
                 "name": VERSION,
                 "schema": {"openAPIV3Schema": {
-                    "description": "A SIPCluster wishes bare-metal hosts for one tenant cluster: so many for each role, spread over racks or whatever a label says, and the load balancers and jump hosts before them. Hosts that it gets carry its labels, which a Metal3MachineTemplate's hostSelector names.",
+                    "description": "A SIPCluster wishes bare-metal hosts for one tenant cluster: so many for each role, spread over racks or whatever a label says, and the load balancers, jump hosts and issuers of tokens before them. Hosts that it gets carry its labels, which a Metal3MachineTemplate's hostSelector names.",
                     "type": "object",
                     "required": ["spec"],
                     "properties": {
@@ -191,6 +193,20 @@ fn services() -> Value {
         }),
         json!([port_or_address]),
     );
+    let auth = base(
+        &["image"],
+        json!({
+            "host": {
+                "description": "The name or address at which people and API servers reach it, the same for both; where nothing is said, that of the management cluster's nodes (--node-ports-at), or what its cloud gives.",
+                "type": "string",
+                "maxLength": 253,
+            },
+            "caSecret": {"description": "A Secret with a CA (tls.crt, tls.key): it signs the certificate that is served. The API server trusts this CA.", "type": "string"},
+            "connectorsSecret": {"description": "A Secret whose key connectors holds Dex's connectors: a list, as YAML or JSON. Without it nobody can log in, and there is no issuer.", "type": "string"},
+            "clientID": {"description": "For whom tokens are; kubernetes where nothing is said.", "type": "string", "pattern": CLIENT_ID},
+        }),
+        json!([port_or_address]),
+    );
     let about = |about: &str, mut list: Value| {
         list["description"] = about.into();
         list
@@ -204,6 +220,7 @@ fn services() -> Value {
             "loadBalancerControlPlane": about("Load balancers before the API servers.", control_plane),
             "loadBalancerWorker": about("Load balancers before ports of the workers.", worker),
             "jumpHost": about("Ways to the hosts by ssh.", jump_host),
+            "auth": about("Issuers of tokens for the tenant's API server: Dex.", auth),
         },
         "x-kubernetes-validations": [
             rule(format!("{NODE_PORTS}.all(ports, ports.all(p, ports.exists_one(q, q == p)))"), twice),
@@ -266,6 +283,16 @@ fn status() -> Value {
                     "required": ["host", "port"],
                     "properties": {"host": text("A name or an address."), "port": number("The port.")},
                 }},
+            },
+            "oidc": {
+                "description": "Whom the tenant's API server may trust: what its authentication configuration names.",
+                "type": "object",
+                "required": ["ca", "clientID", "issuer"],
+                "properties": {
+                    "issuer": text("The issuer's URL."),
+                    "clientID": text("For whom its tokens are."),
+                    "ca": text("The CA of its certificate, in PEM."),
+                },
             },
             "hostKeyFingerprints": {"description": "SHA-256 fingerprints of the jump hosts' host keys, as ssh shows them.", "type": "array", "items": {"type": "string"}},
         },

@@ -5,19 +5,13 @@
 
 use std::fmt::Write as _;
 
+use capstan_yaml::YamlFile;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::choice::{Fleet, choose};
-use crate::cluster::{Count, Endpoint, Named, SipCluster};
+use crate::cluster::{Count, Endpoint, Named, Oidc};
 use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE};
 use crate::selector::LabelSelector;
-
-/// `HostsTooFew`: why the SIPCluster of a head commit would get nothing. `wished` has what is noted live in its status.
-pub fn hosts_too_few(wished: &SipCluster, fleet: &Fleet<'_>) -> Option<String> {
-    let choice = choose(wished, fleet);
-    (!choice.too_few.is_empty()).then(|| choice.too_few.join("\n"))
-}
 
 /// Who makes machines of a role, and how it replaces them, as `capstan_live::rollout` reads both.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,26 +74,36 @@ pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<S
     ))
 }
 
-/// An issuer of tokens for a tenant's API server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issuer {
-    /// Its URL, by https.
-    pub url: String,
-    /// For whom its tokens are.
-    pub client_id: String,
-    /// The CA of its certificate, in PEM.
-    pub ca: String,
+/// A Kubernetes minor of a control plane: `v1.36.3` is `(1, 36)`.
+fn minor_of(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-impl Issuer {
-    /// What the API server reads with `--authentication-config`
+/// From here on the API server reads issuers from a file.
+const STRUCTURED: (u32, u32) = (1, 30);
+/// From here on the kind of that file is `v1`.
+const STABLE: (u32, u32) = (1, 34);
+/// Where the file is proposed to lie on a node.
+const PATH: &str = "/etc/kubernetes/authentication.yaml";
+/// kubeadm mounts this folder by itself.
+const MOUNTED: &str = "/etc/kubernetes/pki";
+
+impl Oidc {
+    /// What the API server of this version reads with `--authentication-config`
     /// (<https://kubernetes.io/docs/reference/access-authn-authz/authentication/>), as YAML. Users are known by the claim
-    /// `email`, groups by `groups`, both as the issuer says them, behind `oidc:`.
-    pub fn authentication_configuration(&self) -> String {
+    /// `email`, groups by `groups`, both as the issuer says them, behind `oidc:`. `None` for one that reads no such file.
+    pub fn authentication_configuration(&self, version: &str) -> Option<String> {
+        let minor = minor_of(version).unwrap_or(STABLE);
+        let api = match minor {
+            _ if minor < STRUCTURED => return None,
+            _ if minor < STABLE => "v1beta1",
+            _ => "v1",
+        };
         let quoted = |text: &str| Value::from(text).to_string();
         let mut text = format!(
-            "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n- issuer:\n    url: {}\n    audiences: [{}]\n",
-            quoted(&self.url),
+            "apiVersion: apiserver.config.k8s.io/{api}\nkind: AuthenticationConfiguration\njwt:\n- issuer:\n    url: {}\n    audiences: [{}]\n",
+            quoted(&self.issuer),
             quoted(&self.client_id)
         );
         text.push_str("    certificateAuthority: |\n");
@@ -107,49 +111,84 @@ impl Issuer {
             let _ = writeln!(text, "      {line}");
         }
         text.push_str("  claimMappings:\n    username: {claim: email, prefix: \"oidc:\"}\n    groups: {claim: groups, prefix: \"oidc:\"}\n");
-        text
+        Some(text)
+    }
+
+    /// Whether such a file trusts this issuer, with its CA, for its client.
+    fn is_trusted_by(&self, content: &str) -> bool {
+        let Ok(file) = YamlFile::read(content) else { return false };
+        let Some(document) = file.documents().first() else { return false };
+        let whole = document.root.value();
+        let mut issuers = whole["jwt"].as_array().into_iter().flatten().map(|one| &one["issuer"]);
+        issuers.any(|held| {
+            let mut audiences = held["audiences"].as_array().into_iter().flatten();
+            held["url"] == self.issuer.as_str()
+                && audiences.any(|held| held == self.client_id.as_str())
+                && self.has_authority(held["certificateAuthority"].as_str().unwrap_or_default())
+        })
+    }
+
+    /// Whether a text in PEM has this CA, whatever others are beside it.
+    fn has_authority(&self, pem: &str) -> bool {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        bare(pem).contains(&bare(&self.ca))
     }
 }
 
 /// `oidc-not-wired`: the control plane does not trust the issuer.
-pub fn oidc_not_wired(issuer: &Issuer, control_plane: &Value) -> Option<String> {
+pub fn oidc_not_wired(issuer: &Oidc, control_plane: &Value) -> Option<String> {
     let spec = control_plane.pointer("/spec/kubeadmConfigSpec")?;
-    let arguments = &spec["clusterConfiguration"]["apiServer"]["extraArgs"];
+    let version = control_plane.pointer("/spec/version").and_then(Value::as_str).unwrap_or_default();
+    let server = &spec["clusterConfiguration"]["apiServer"];
+    let arguments = &server["extraArgs"];
     // A mapping of old, a list of names and values in v1beta2.
     let argument = |name: &str| {
         let listed = arguments.as_array().into_iter().flatten().find(|one| one["name"] == name);
         listed.map_or_else(|| arguments[name].as_str(), |one| one["value"].as_str())
     };
-    let file = argument("authentication-config");
-    let held = spec["files"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|held| file.is_some() && held["path"].as_str() == file);
-    let says = |held: &Value| {
-        let content = held["content"].as_str().unwrap_or_default();
-        content.contains(&issuer.url) && content.contains(&issuer.client_id)
-    };
-    let by_flags = argument("oidc-issuer-url") == Some(issuer.url.as_str())
+    let by_flags = argument("oidc-issuer-url") == Some(issuer.issuer.as_str())
         && argument("oidc-client-id") == Some(issuer.client_id.as_str());
-    // Content that comes from a Secret cannot be judged.
-    if by_flags || held.is_some_and(|held| says(held) || held.get("contentFrom").is_some()) {
+    let path = argument("authentication-config");
+    let is_by_file = path.is_some_and(|path| {
+        let mut files = spec["files"].as_array().into_iter().flatten();
+        let held = files.find(|held| held["path"] == path);
+        // Content that comes from a Secret cannot be judged.
+        let says = |held: &Value| {
+            held.get("contentFrom").is_some()
+                || issuer.is_trusted_by(held["content"].as_str().unwrap_or_default())
+        };
+        held.is_some_and(says) && is_mounted(server, path)
+    });
+    if by_flags || is_by_file {
         return None;
     }
     let name = control_plane.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    let path = file.unwrap_or("/etc/kubernetes/authentication.yaml");
+    let begin = format!("KubeadmControlPlane {name} does not trust the issuer {}.", issuer.issuer);
+    let Some(configuration) = issuer.authentication_configuration(version) else {
+        return Some(format!(
+            "{begin} Kubernetes {version} reads no authentication configuration: add to spec.kubeadmConfigSpec a file with this CA, and the arguments oidc-issuer-url: {}, oidc-client-id: {}, oidc-ca-file: its path, oidc-username-claim: email, oidc-username-prefix: \"oidc:\", oidc-groups-claim: groups, oidc-groups-prefix: \"oidc:\" of the API server; it rolls the control plane:\n{}",
+            issuer.issuer, issuer.client_id, issuer.ca
+        ));
+    };
+    let path = path.unwrap_or(PATH);
     Some(format!(
-        "KubeadmControlPlane {name} does not trust the issuer {}. Add to spec.kubeadmConfigSpec a file {path} (owner root:root, permissions 0600), the argument authentication-config: {path} of the API server and a volume of it; it rolls the control plane:\n{}",
-        issuer.url,
-        issuer.authentication_configuration()
+        "{begin} Add to spec.kubeadmConfigSpec a file {path} (owner root:root, permissions 0600), the argument authentication-config: {path} of the API server and a volume of it (apiServer.extraVolumes, pathType File, readOnly); it rolls the control plane:\n{configuration}"
     ))
+}
+
+/// Whether the API server's pod sees this path of its node.
+fn is_mounted(server: &Value, path: &str) -> bool {
+    let covers = |folder: &str| {
+        path.strip_prefix(folder.trim_end_matches('/'))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let volumes = server["extraVolumes"].as_array().into_iter().flatten();
+    covers(MOUNTED) || volumes.filter_map(|volume| volume["mountPath"].as_str()).any(covers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::testing::{cluster, host, used};
-    use crate::selector::Labels;
     use serde_json::json;
 
     fn owner(kind: &str, name: &str, replicas: u64, max_surge: u64) -> Owner {
@@ -196,25 +235,6 @@ mod tests {
     }
 
     #[test]
-    fn a_head_commit_that_asks_for_too_much_is_told_as_live() {
-        let hosts = [host("bm-0", "r0"), used(host("bm-1", "r1"), "b")];
-        let of = |active: u32| {
-            let wished =
-                cluster("t", json!({"ControlPlane": {"topologyKey": "rack", "count": {"active": active}}}));
-            let labels = Labels::new();
-            hosts_too_few(
-                &wished,
-                &Fleet { hosts: &hosts, clusters: &[], policies: &[], namespace_labels: &labels },
-            )
-        };
-        assert_eq!(of(1), None);
-        assert_eq!(
-            of(2).unwrap(),
-            "ControlPlane: 2 wanted, 1 can be had in 1 rack; bm-1 (r1): provisioned for gauss/b"
-        );
-    }
-
-    #[test]
     fn another_endpoint_is_told() {
         let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
         let of = |spec: Value| endpoint_differs(&endpoint, &json!({"metadata": {"name": "m"}, "spec": spec}));
@@ -225,36 +245,90 @@ mod tests {
         assert!(told.contains("has controlPlaneEndpoint 192.0.2.1:6443, the load balancer of the SIPCluster is reached at 192.0.2.1:30000"), "{told}");
     }
 
-    #[test]
-    fn an_issuer_is_trusted_by_a_file_or_by_flags() {
-        let issuer = Issuer {
-            url: "https://dex.example.com".to_owned(),
+    fn issuer() -> Oidc {
+        Oidc {
+            issuer: "https://dex.example.com".to_owned(),
             client_id: "kubectl".to_owned(),
             ca: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_owned(),
-        };
-        let of = |spec: Value| {
-            oidc_not_wired(&issuer, &json!({"metadata": {"name": "cp"}, "spec": {"kubeadmConfigSpec": spec}}))
-        };
-        let arguments = |arguments: Value| json!({"apiServer": {"extraArgs": arguments}});
+        }
+    }
+
+    fn told(version: &str, spec: Value) -> Option<String> {
+        let plane =
+            json!({"metadata": {"name": "cp"}, "spec": {"version": version, "kubeadmConfigSpec": spec}});
+        oidc_not_wired(&issuer(), &plane)
+    }
+
+    /// A control plane whose API server reads such a file.
+    fn wired(content: &str, arguments: Value, mounted: &str) -> Value {
+        json!({
+            "files": [{"path": "/etc/kubernetes/auth.yaml", "content": content}],
+            "clusterConfiguration": {"apiServer": {
+                "extraArgs": arguments,
+                "extraVolumes": [{"name": "auth", "hostPath": mounted, "mountPath": mounted}]}}})
+    }
+
+    #[test]
+    fn an_issuer_is_trusted_by_a_file_that_the_api_server_reads_and_sees() {
         let path = "/etc/kubernetes/auth.yaml";
-        let file = json!([{"path": path, "content": issuer.authentication_configuration()}]);
-        assert_eq!(
-            of(
-                json!({"clusterConfiguration": arguments(json!({"authentication-config": path})), "files": file})
-            ),
-            None
-        );
+        let content = issuer().authentication_configuration("v1.36.3").unwrap();
+        let mapped = json!({"authentication-config": path});
         let listed = json!([{"name": "authentication-config", "value": path}]);
-        assert_eq!(of(json!({"clusterConfiguration": arguments(listed), "files": file})), None);
-        let flags = json!({"oidc-issuer-url": "https://dex.example.com", "oidc-client-id": "kubectl"});
-        assert_eq!(of(json!({"clusterConfiguration": arguments(flags)})), None);
-        // A file that nobody reads, an issuer of somebody else.
-        assert!(of(json!({"files": file})).is_some());
-        let flags = json!({"oidc-issuer-url": "https://other.example.com", "oidc-client-id": "kubectl"});
-        let told = of(json!({"clusterConfiguration": arguments(flags)})).unwrap();
+        for arguments in [&mapped, &listed] {
+            assert_eq!(told("v1.36.3", wired(&content, arguments.clone(), path)), None);
+            assert_eq!(told("v1.36.3", wired(&content, arguments.clone(), "/etc/kubernetes/")), None);
+        }
+        // Another CA beside it does no harm.
+        let more = content.replace("      -----BEGIN", "      -----BEGIN CERTIFICATE-----\n      BBBB\n      -----END CERTIFICATE-----\n      -----BEGIN");
+        assert_eq!(told("v1.36.3", wired(&more, mapped.clone(), path)), None);
+        for (why, content, arguments, mounted) in [
+            ("a file that nobody reads", content.clone(), json!({}), path),
+            ("a file that the pod does not see", content.clone(), mapped.clone(), "/etc/kubernetes/auth"),
+            ("another audience", content.replace("kubectl", "kubectl2"), mapped.clone(), path),
+            ("another issuer", content.replace("dex.example", "dex2.example"), mapped.clone(), path),
+            ("another CA", content.replace("AAAA", "BBBB"), mapped.clone(), path),
+            ("a word of it in a comment", format!("# {}", content.replace('\n', " ")), mapped.clone(), path),
+        ] {
+            assert!(told("v1.36.3", wired(&content, arguments, mounted)).is_some(), "{why}");
+        }
+        let from_secret = json!({
+            "files": [{"path": "/etc/kubernetes/pki/auth.yaml", "contentFrom": {"secret": {"name": "a", "key": "b"}}}],
+            "clusterConfiguration": {"apiServer": {"extraArgs": {"authentication-config": "/etc/kubernetes/pki/auth.yaml"}}}});
+        assert_eq!(told("v1.36.3", from_secret), None);
+    }
+
+    #[test]
+    fn an_issuer_is_trusted_by_flags_and_what_is_to_be_added_is_told_as_the_minor_wants_it() {
+        let flags = |url: &str| json!({"clusterConfiguration": {"apiServer": {"extraArgs": {"oidc-issuer-url": url, "oidc-client-id": "kubectl"}}}});
+        assert_eq!(told("v1.29.4", flags("https://dex.example.com")), None);
+        let of = |version: &str| told(version, flags("https://other.example.com")).unwrap();
+        assert_eq!(
+            of("v1.36.3"),
+            "KubeadmControlPlane cp does not trust the issuer https://dex.example.com. Add to spec.kubeadmConfigSpec a file /etc/kubernetes/authentication.yaml (owner root:root, permissions 0600), the argument authentication-config: /etc/kubernetes/authentication.yaml of the API server and a volume of it (apiServer.extraVolumes, pathType File, readOnly); it rolls the control plane:
+apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+jwt:
+- issuer:
+    url: \"https://dex.example.com\"
+    audiences: [\"kubectl\"]
+    certificateAuthority: |
+      -----BEGIN CERTIFICATE-----
+      AAAA
+      -----END CERTIFICATE-----
+  claimMappings:
+    username: {claim: email, prefix: \"oidc:\"}
+    groups: {claim: groups, prefix: \"oidc:\"}
+"
+        );
+        assert!(of("v1.34.0").contains("\napiVersion: apiserver.config.k8s.io/v1\n"));
+        for version in ["v1.33.9", "v1.30.0"] {
+            assert!(of(version).contains("\napiVersion: apiserver.config.k8s.io/v1beta1\n"), "{version}");
+        }
+        let old = of("v1.29.4");
         assert!(
-            told.contains("it rolls the control plane") && told.contains("    audiences: [\"kubectl\"]\n"),
-            "{told}"
+            old.contains("Kubernetes v1.29.4 reads no authentication configuration")
+                && old.ends_with("-----END CERTIFICATE-----\n"),
+            "{old}"
         );
     }
 }

@@ -12,9 +12,9 @@
 //! | [`cluster`] | `SIPCluster`: what is wished, what was noted | `selector` |
 //! | [`host`] | `BareMetalHost`: what is read of it, and why it is not free | `cluster` |
 //! | [`choice`] | which hosts a cluster has, gets and gives back | `cluster`, `host`, `selector` |
-//! | [`services`] | load balancers and jump hosts: configurations and objects | `cluster`, `host` |
+//! | [`services`] | load balancers, jump hosts and issuers of tokens: configurations and objects | `cluster`, `host` |
 //! | [`definition`] | the CustomResourceDefinition of `SIPCluster` | `cluster` |
-//! | [`findings`] | what is found of a tenant cluster's other objects | `choice`, `cluster`, `host`, `selector` |
+//! | [`findings`] | what is found of a tenant cluster's other objects | `cluster`, `host`, `selector` |
 //! | [`pass`] | the next write for a SIPCluster | `choice`, `cluster`, `host`, `services` |
 
 pub mod choice;

@@ -182,8 +182,7 @@ impl KubeCluster {
             }
             pages += 1;
             if pages >= self.most_pages {
-                let reason = format!("the list is longer than {pages} pages of {page} objects");
-                return Err(LiveError::Unreachable { doing, reason });
+                return Err(LiveError::TooMany { doing, most: found.len() });
             }
         }
     }

@@ -40,7 +40,10 @@ impl JudgedService {
             None => None,
         };
         let changes = (!self.changes.is_empty()).then(|| count(self.changes.len(), "change", "changes"));
-        let said: Vec<&str> = switched.into_iter().chain(changes.as_deref()).collect();
+        let mut said: Vec<&str> = switched.into_iter().chain(changes.as_deref()).collect();
+        if said.is_empty() {
+            said.push("its entry changes");
+        }
         let told: String =
             self.told.iter().map(|told| format!(". **Note:** {}", prose(told, TOLD))).collect();
         format!("- {name} ({}): {}{told}\n", self.role, said.join(", "))

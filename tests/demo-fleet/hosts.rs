@@ -16,7 +16,7 @@ pub(super) fn tell(plane: &Plane) {
     let Some(definitions) = metal::definitions() else {
         return;
     };
-    heading(8, "Bare metal: Metal3's kinds come, with twelve hosts in three racks and two tenants");
+    heading(9, "Bare metal: Metal3's kinds come, with twelve hosts in three racks and two tenants");
     reconciler::prepare_namespace(plane, NAMESPACE);
     metal::install(plane, &definitions);
     metal::prepare_namespace(plane, NAMESPACE);
@@ -32,7 +32,7 @@ pub(super) fn tell(plane: &Plane) {
     room.show();
     assert_eq!((room.hosts_of("blue").len(), room.hosts_of("red").len()), (4, 5));
 
-    heading(9, "One tenant grows, asks for more than there is, and shrinks");
+    heading(10, "One tenant grows, asks for more than there is, and shrinks");
     room.wish("red", 30_200, red(4));
     room.until("red grows", || room.hosts_of("red").len() == 7 && room.is_ready("red"));
     room.wish("red", 30_200, red(6));
@@ -46,7 +46,7 @@ pub(super) fn tell(plane: &Plane) {
     room.until("red shrinks", || room.hosts_of("red").len() == 6 && room.is_ready("red"));
     room.show();
 
-    heading(10, "A host breaks, and another one takes its place");
+    heading(11, "A host breaks, and another one takes its place");
     let broken = room.hosts_of("blue").into_iter().next().unwrap_or_default().0;
     metal::set_status(plane, NAMESPACE, &[&broken], "error", "power management error", "available");
     room.until("it is replaced", || {
@@ -54,7 +54,7 @@ pub(super) fn tell(plane: &Plane) {
     });
     say(&format!("   {broken} could not be switched on. Nobody used it, so blue has another one."));
 
-    heading(11, "Upgrades: with a spare host, and without");
+    heading(12, "Upgrades: with a spare host, and without");
     let blue: Vec<String> = room.hosts_of("blue").into_keys().collect();
     let [spare, old @ ..] = blue.as_slice() else {
         return;
@@ -78,7 +78,7 @@ pub(super) fn tell(plane: &Plane) {
     room.until("red has standby", || room.free("red", "ControlPlane").len() == 1);
     say(&format!("   With standby: 1 it gets {}.", room.free("red", "ControlPlane").concat()));
 
-    heading(12, "A tenant goes");
+    heading(13, "A tenant goes");
     plane.kubectl(&["delete", "sip", "red", "-n", NAMESPACE, "--wait=false"]);
     room.until("what is in use is kept", || room.ready("red").contains("UnableToDecommission"));
     say(&format!("   {}", room.ready("red")));

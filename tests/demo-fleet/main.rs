@@ -20,6 +20,7 @@ mod plane;
 mod hosts;
 #[expect(dead_code, reason = "the tests use more of it")]
 mod live;
+mod owners;
 mod services;
 mod story;
 

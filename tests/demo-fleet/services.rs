@@ -1,4 +1,4 @@
-//! A cluster with services inside it: they come, one is moved, one is switched off, and the cluster goes.
+//! A cluster with services inside it: they come, one is moved, one is switched off; its owners get a key; and it goes.
 //!
 //! The API servers of Cluster API's in-memory provider know no server-side apply, so this cluster's is a second plain
 //! kube-apiserver, to which its kubeconfig leads; its `Cluster` is paused, and this story says that it has come up.
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::live::sample::Sample;
 use crate::live::town::{SHORT, Town, condition};
 use crate::live::waiting::{holds, until};
+use crate::owners::{self, Place, SIGNED_FOR};
 use crate::plane::{Parts, Plane};
 use crate::story::{heading, plain, say};
 
@@ -50,7 +51,7 @@ fn settings(name: &str) -> String {
 
 pub(super) fn tell(town: &Town<'_>) {
     heading(7, "A cluster gets services inside it: a network, a dashboard after it, and one more");
-    let (cluster, inside) = (cluster(), Plane::start(Parts::Kubernetes).unwrap());
+    let (cluster, inside) = (cluster(), Plane::start_signing(Parts::Kubernetes, SIGNED_FOR).unwrap());
     let file = |below: &str, text: String| Edit::write(format!("{}/{below}", cluster.id()), text);
     let manifest = format!(
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {}, namespace: {}}}\nspec: {{paused: true}}\n",
@@ -74,6 +75,7 @@ pub(super) fn tell(town: &Town<'_>) {
     come_up(town, &cluster, &inside);
     let start = Instant::now();
     until("its services are ready", SHORT, || {
+        run_network(&inside);
         let status = town.managed(&cluster)?["status"].clone();
         holds(condition(&status, "ServicesReady") == "True", || status["services"].to_string())
     });
@@ -88,11 +90,12 @@ pub(super) fn tell(town: &Town<'_>) {
     town.merge(number);
     until("the network is moved", SHORT, || {
         let image = "jsonpath={.spec.template.spec.containers[0].image}";
+        run_network(&inside);
         let found = inside.kubectl(&["get", "daemonset", "cilium", "-n", "kube-system", "-o", image]);
         holds(found.ends_with(":v1.16.0"), || found.clone())
     });
     let off = LIST.replace("services/extra}, after: [cilium]", "services/extra}, enabled: false");
-    let number = town.propose("Without the extra", &[file("capstan.yaml", off)]);
+    let number = town.propose("Without the extra", &[file("capstan.yaml", off.clone())]);
     town.wait_for_check(number, "capstan", "success", SHORT);
     town.merge(number);
     until("what is switched off is gone", SHORT, || {
@@ -101,6 +104,9 @@ pub(super) fn tell(town: &Town<'_>) {
     });
     say(&format!("   #{number} switches one off: what was applied for it is gone, and nothing else."));
 
+    owners::tell(&Place { town, cluster: &cluster, inside: &inside }, &off);
+
+    say("\n   Then the cluster goes.");
     inside.apply("apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n");
     town.push(
         "main",
@@ -117,6 +123,24 @@ pub(super) fn tell(town: &Town<'_>) {
     say(
         "   `delete: cluster` with `cleanup: true`: first its load balancer, which would have outlived it in the\n   cloud, then the Cluster.",
     );
+}
+
+/// What the DaemonSet's controller would say once its pods run: there are no nodes, and no such controller.
+fn run_network(inside: &Plane) {
+    let daemon_set = ["daemonset", "cilium", "-n", "kube-system"];
+    let Ok(found) = inside.try_kubectl(&[&["get"], &daemon_set[..], &["-o", "json"]].concat(), "") else {
+        return;
+    };
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let seen = &found["metadata"]["generation"];
+    if found["status"]["observedGeneration"] == *seen {
+        return;
+    }
+    let status = json!({"status": {"observedGeneration": seen, "currentNumberScheduled": 3, "numberMisscheduled": 0,
+        "desiredNumberScheduled": 3, "numberReady": 3, "updatedNumberScheduled": 3, "numberAvailable": 3}});
+    let patch =
+        [&["patch"], &daemon_set[..], &["--subresource=status", "--type=merge", "-p", &status.to_string()]];
+    inside.kubectl(&patch.concat());
 }
 
 /// The API of the cluster comes up: it is the other server's.

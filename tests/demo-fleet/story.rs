@@ -172,7 +172,7 @@ fn drift(town: &Town<'_>, cluster: &Sample) {
 /// What can be done while everything goes on.
 pub(super) fn invite(town: &Town) {
     let kubeconfig = town.ground.plane.admin_kubeconfig();
-    heading(13, "Now you: all of this goes on until Ctrl-C");
+    heading(14, "Now you: all of this goes on until Ctrl-C");
     say(&format!(
         "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A",
         town.forge.url(),

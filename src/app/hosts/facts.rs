@@ -10,9 +10,13 @@ use capstan_hosts::findings;
 use capstan_hosts::host::Host;
 use capstan_hosts::pass::{Facts, Trouble, is_of_controllers};
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
+use capstan_hosts::services::address::of_machine;
+use capstan_hosts::services::issuer::Needs;
 use capstan_model::kinds::names::{CLUSTER, CLUSTER_NAME_LABEL};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::certificates::is_certificates;
+use super::issuers;
 use super::memory::Memory;
 use super::{MANAGED_BY, Ports, SERVICE_KINDS, hosts, machines, policies, sip_clusters, templates, tenant};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
@@ -22,6 +26,7 @@ pub(super) struct Own {
     services: Vec<Value>,
     network_data: BTreeMap<Named, String>,
     machines: BTreeMap<Named, Value>,
+    issuers: BTreeMap<String, Needs>,
     selector_missing: Option<String>,
     labels: Labels,
     ca: Option<String>,
@@ -44,6 +49,7 @@ impl Own {
             },
             network_data: &self.network_data,
             machines: &self.machines,
+            issuers: &self.issuers,
             ca: self.ca.as_deref(),
             services: &self.services,
             nodes_at: ports.node_ports_at.as_deref(),
@@ -130,9 +136,12 @@ pub(super) async fn of_one(
         memory.namespaces.insert(namespace.clone(), labels);
     }
     let network_data = network_data(ports, memory, cluster).await?;
-    let machines = machines_of(ports, memory, cluster).await?;
+    let machines = machines_of(ports, memory, cluster, &network_data).await?;
+    let services = memory.services_of(cluster);
+    let issuers = issuers::needs(ports, memory, cluster, &services).await?;
     Ok(Own {
-        services: memory.services_of(cluster),
+        issuers,
+        services,
         network_data,
         machines,
         selector_missing: selector_missing(memory, cluster),
@@ -172,12 +181,7 @@ async fn network_data(
     memory: &mut Memory,
     cluster: &SipCluster,
 ) -> Result<BTreeMap<Named, String>, LiveError> {
-    let services = &cluster.spec.services;
-    let balancers = services.load_balancer_control_plane.iter().chain(&services.load_balancer_worker);
-    let mut interfaces = balancers
-        .map(|one| &one.node_interface_id)
-        .chain(services.jump_host.iter().map(|one| &one.node_interface_id));
-    if interfaces.all(String::is_empty) {
+    if interfaces(cluster).all(str::is_empty) {
         return Ok(BTreeMap::new());
     }
     let all = memory.hosts.as_deref().unwrap_or_default();
@@ -234,31 +238,70 @@ async fn key_of(
 }
 
 /// The Machines that have its hosts, by host: Metal3 says which of its machines has a host, and Cluster API whose that is.
+/// Of hosts alone whose network data tells no address that a service wants.
 async fn machines_of(
     ports: &Ports,
     memory: &mut Memory,
     cluster: &SipCluster,
+    network_data: &BTreeMap<Named, String>,
 ) -> Result<BTreeMap<Named, Value>, LiveError> {
     let namespace = &cluster.metadata.namespace;
-    let of_namespace =
-        |host: &&Host| host.consumer.as_ref().is_some_and(|(_, named)| named.namespace == *namespace);
+    let (is_any, is_any_of_machine) =
+        (interfaces(cluster).next().is_some(), interfaces(cluster).any(str::is_empty));
+    let is_wanted = |host: &&Host| {
+        let has_data = network_data.contains_key(&host.named());
+        is_any
+            && (is_any_of_machine || !has_data)
+            && host.consumer.as_ref().is_some_and(|(_, named)| named.namespace == *namespace)
+    };
     let used: Vec<(Named, String)> = noted(memory, cluster)
-        .filter(of_namespace)
+        .filter(is_wanted)
         .filter_map(|host| Some((host.named(), host.consumer.as_ref()?.1.name.clone())))
         .collect();
     if used.is_empty() {
         return Ok(BTreeMap::new());
     }
-    if !memory.machines.contains_key(namespace) {
-        let found = ports.live.list(&As::Reconciler, &machines(), Some(namespace), &[]).await?;
-        memory.machines.insert(namespace.clone(), found);
+    let mut found = found_in(memory, namespace, &used);
+    if found.len() < used.len() && !memory.has_listed_machines {
+        let listed = ports.live.list(&As::Reconciler, &machines(), None, &[]).await?;
+        memory.machines = Some(listed.iter().map(address_alone).collect());
+        memory.has_listed_machines = true;
+        found = found_in(memory, namespace, &used);
     }
-    let live = memory.machines.get(namespace).map(Vec::as_slice).unwrap_or_default();
-    let machine = |(host, name): (Named, String)| {
-        let is_it = |machine: &&Value| machine["spec"]["infrastructureRef"]["name"] == name.as_str();
-        Some((host, live.iter().find(is_it)?.clone()))
+    let has_all = found.len() == used.len() && found.values().all(|one| of_machine(one).is_ok());
+    memory.waits_for_machines |= !has_all;
+    Ok(found)
+}
+
+/// Of the Machines that were listed, those of these machines of Metal3, by host.
+fn found_in(memory: &Memory, namespace: &str, used: &[(Named, String)]) -> BTreeMap<Named, Value> {
+    let all = memory.machines.as_deref().unwrap_or_default();
+    let machine = |(host, name): &(Named, String)| {
+        let is_it = |machine: &&Value| {
+            machine["metadata"]["namespace"] == namespace
+                && machine["spec"]["infrastructureRef"]["name"] == name.as_str()
+        };
+        Some((host.clone(), all.iter().find(is_it)?.clone()))
     };
-    Ok(used.into_iter().filter_map(machine).collect())
+    used.iter().filter_map(machine).collect()
+}
+
+/// What is looked at of a Machine: of thousands, the rest would be a burden.
+fn address_alone(machine: &Value) -> Value {
+    json!({
+        "metadata": {"namespace": machine["metadata"]["namespace"]},
+        "spec": {"infrastructureRef": {"name": machine["spec"]["infrastructureRef"]["name"]}},
+        "status": {"addresses": machine["status"]["addresses"]},
+    })
+}
+
+/// The networks at whose addresses its services reach hosts; empty: at the Machine's.
+fn interfaces(cluster: &SipCluster) -> impl Iterator<Item = &str> {
+    let services = &cluster.spec.services;
+    let balancers = services.load_balancer_control_plane.iter().chain(&services.load_balancer_worker);
+    balancers
+        .map(|one| one.node_interface_id.as_str())
+        .chain(services.jump_host.iter().map(|one| one.node_interface_id.as_str()))
 }
 
 /// Why Metal3 would not keep to its hosts: by the first template of the Cluster of its name that has no such selector.
@@ -297,25 +340,4 @@ async fn authority(
         }
     }
     Ok(memory.authorities.get(&me).cloned())
-}
-
-/// Whether a text holds certificates in PEM, and nothing else that must not be told.
-fn is_certificates(text: &str) -> bool {
-    let mut begins = text.lines().filter(|line| line.starts_with("-----BEGIN ")).peekable();
-    begins.peek().is_some() && begins.all(|line| line == "-----BEGIN CERTIFICATE-----")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_told_everybody_is_a_certificate_and_no_key() {
-        let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-        assert!(is_certificates(certificate) && is_certificates(&format!("{certificate}{certificate}")));
-        assert!(
-            !is_certificates("") && !is_certificates(key) && !is_certificates(&format!("{certificate}{key}"))
-        );
-    }
 }

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_hosts::cluster::{Metadata, Named, SipCluster};
 use capstan_hosts::host::Host;
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
+use capstan_hosts::services::dex::Connectors;
+use capstan_hosts::services::issuer::{Authority, NoLogin};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -30,8 +32,16 @@ pub struct Memory {
     pub(super) network_data: BTreeMap<Named, String>,
     /// The tenants' certificate authorities, by SIPCluster.
     pub(super) authorities: BTreeMap<Named, String>,
-    /// Machines, by namespace. Of one turn.
-    pub(super) machines: BTreeMap<String, Vec<Value>>,
+    /// The certificate authorities of issuers, by their Secrets, or why there is none. No private key.
+    pub(super) signers: BTreeMap<Named, Result<Authority, String>>,
+    /// The connectors of issuers, by their Secrets.
+    pub(super) connectors: BTreeMap<Named, Result<Connectors, NoLogin>>,
+    /// Machines, of all namespaces.
+    pub(super) machines: Option<Vec<Value>>,
+    /// Whether they were listed in this turn.
+    pub(super) has_listed_machines: bool,
+    /// Whether a host has no address yet that its Machine would tell.
+    pub(super) waits_for_machines: bool,
     /// Secrets that were asked for in vain: nobody tells when they come, so they are asked for again after a while.
     pub(super) in_vain: BTreeSet<Named>,
     /// Since when.
@@ -94,6 +104,16 @@ impl Memory {
         is_news
     }
 
+    /// What was lacking is asked for again.
+    pub(super) fn ask_again(&mut self) {
+        self.in_vain.clear();
+        self.signers.retain(|_, read| read.is_ok());
+        self.connectors.retain(|_, read| read.is_ok());
+        if std::mem::take(&mut self.waits_for_machines) {
+            self.machines = None;
+        }
+    }
+
     pub(super) fn cluster(&self, named: &Named) -> Option<&SipCluster> {
         self.clusters.iter().flatten().find(|cluster| cluster.named() == *named)
     }
@@ -149,6 +169,8 @@ impl Memory {
     pub(super) fn doubt(&mut self, namespace: &str) {
         self.clusters = None;
         self.hosts = None;
+        self.signers.clear();
+        self.connectors.clear();
         self.services.remove(namespace);
     }
 }

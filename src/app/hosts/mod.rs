@@ -18,9 +18,13 @@
 //! | `memory` | what is known, and what of it is out of date |
 //! | `perform` | a write, and what came of it |
 //! | `host_keys` | a jump host's key is made |
+//! | `issuers` | the Secrets that issuers of tokens need, and the one that is made for them |
+//! | `certificates` | certificates that issuers serve: read, judged, made |
 
+mod certificates;
 mod facts;
 mod host_keys;
+mod issuers;
 mod memory;
 mod perform;
 mod turn;

@@ -4,13 +4,14 @@ use capstan_hosts::cluster::{self, SipCluster};
 use capstan_hosts::host::{self, Host};
 use capstan_hosts::pass::{Request, Step};
 use capstan_live::applying::RefusalKind;
+use capstan_live::live_objects::MANAGER;
 use serde_json::Value;
 
 use super::facts::Own;
 use super::memory::Memory;
-use super::{Ports, host_keys, tenant};
+use super::{MANAGED_BY, Ports, host_keys, issuers, tenant};
 use crate::app::ports::{
-    ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
+    ApiKind, ApiObject, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
 
 /// What came of a write.
@@ -39,7 +40,7 @@ impl Failed {
     fn of(error: LiveError, is_patch: bool) -> Self {
         let Some(refusal) = error.refusal() else {
             return match error {
-                LiveError::Malformed { .. } => Self::Refused(error.to_string()),
+                LiveError::Malformed { .. } | LiveError::TooMany { .. } => Self::Refused(error.to_string()),
                 error => Self::Away(error),
             };
         };
@@ -71,7 +72,12 @@ pub(super) async fn perform(
             let secret = host_keys::make(cluster, name).ok_or_else(|| {
                 Failed::Refused(format!("no key for {name} could be made: the system gives no random bytes"))
             })?;
-            apply_object(ports, &by, own, &secret).await
+            apply_object(ports, cluster, own, &secret, Kept::Data).await
+        }
+        Step::MakeCertificate { secret, host, authority } => {
+            let made = issuers::make(ports, cluster, secret, host, authority).await.map_err(of_apply)?;
+            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {authority} has gone")))?;
+            apply_object(ports, cluster, own, &made.map_err(Failed::Refused)?, Kept::Nothing).await
         }
         Step::Delete { kind: (version, kind), object, uid } => {
             let object = ApiObject {
@@ -94,7 +100,9 @@ pub(super) async fn perform(
                 name: cluster.metadata.name.clone(),
             };
             match step.request(cluster) {
-                Some(Request::Apply(object)) => apply_object(ports, &by, own, &object).await,
+                Some(Request::Apply(object)) => {
+                    apply_object(ports, cluster, own, &object, Kept::Nothing).await
+                }
                 Some(Request::ApplyUnforced(manifest)) => {
                     let applied = live.label(&by, &manifest).await;
                     applied.map(Done::Host).map_err(of_apply)
@@ -125,24 +133,71 @@ pub(super) async fn perform(
     }
 }
 
-async fn apply_object(ports: &Ports, by: &As, own: &Own, object: &Value) -> Result<Done, Failed> {
+/// What stays of an object of ours that was not found by its labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Nothing: the whole of it can be made again.
+    Nothing,
+    /// What it holds, which people know: a host key.
+    Data,
+}
+
+async fn apply_object(
+    ports: &Ports,
+    cluster: &SipCluster,
+    own: &Own,
+    object: &Value,
+    kept: Kept,
+) -> Result<Done, Failed> {
+    let by = tenant(&cluster.metadata.namespace);
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let mut object = object.clone();
     if !own.has(text("/kind"), text("/metadata/name"))
-        && let Some(named) = ApiObject::of(object)
+        && let Some(named) = ApiObject::of(&object)
     {
-        let found = ports.live.read(by, &named).await.map_err(|error| Failed::of(error, false))?;
-        let labels = |object: &Value| object["metadata"]["labels"][host::CLUSTER_NAME].clone();
-        if let Some(found) = found {
-            if labels(&found) != labels(object) {
+        let found = ports.live.read(&by, &named).await.map_err(|error| Failed::of(error, false))?;
+        match found.map(|found| (whose(&found, &object, cluster), found)) {
+            None => {}
+            Some((Whose::Listed, _)) => return Err(Failed::Stale(format!("{named} was made meanwhile"))),
+            // Its labels come back.
+            Some((Whose::Ours, found)) => {
+                if kept == Kept::Data {
+                    object["data"] = found["data"].clone();
+                    object["metadata"]["annotations"] = found["metadata"]["annotations"].clone();
+                }
+            }
+            Some((Whose::Others, _)) => {
                 return Err(Failed::Refused(format!(
                     "{named} is there already and is not of this SIPCluster: delete it, or choose another port, from which the name is made"
                 )));
             }
-            return Err(Failed::Stale(format!("{named} was made meanwhile")));
         }
     }
-    let applied = ports.live.apply(by, object, Run::Real, Contested::Take).await;
+    let applied = ports.live.apply(&by, &object, Run::Real, Contested::Take).await;
     applied.map(Done::Service).map_err(|error| Failed::of(error, false))
+}
+
+/// Whose an object is that bears the name of a service's.
+enum Whose {
+    /// It is found by its labels.
+    Listed,
+    /// Capstan made it for this very SIPCluster, and somebody took labels off.
+    Ours,
+    /// Somebody else's.
+    Others,
+}
+
+fn whose(found: &Value, wished: &Value, cluster: &SipCluster) -> Whose {
+    let label = |object: &Value, key: &str| object["metadata"]["labels"][key].clone();
+    let is_same = label(found, host::CLUSTER_NAME) == label(wished, host::CLUSTER_NAME);
+    if is_same && label(found, MANAGED_BY.0) == MANAGED_BY.1 {
+        return Whose::Listed;
+    }
+    let entries = |key: &str| found["metadata"][key].as_array().into_iter().flatten();
+    let is_owned = entries("ownerReferences").any(|owner| owner["uid"] == cluster.metadata.uid.as_str());
+    let is_applied =
+        entries("managedFields").any(|entry| entry["manager"] == MANAGER && entry["operation"] == "Apply");
+    if is_owned && is_applied { Whose::Ours } else { Whose::Others }
 }
 
 /// What came of it is known from here on. Whether the answers could be read.

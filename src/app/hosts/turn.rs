@@ -44,10 +44,10 @@ pub async fn turn(
 ) -> Result<Outcome, LiveError> {
     let mut outcome = Outcome { is_served: is_served(ports).await?, ..Outcome::default() };
     if outcome.is_served {
-        memory.machines.clear();
+        memory.has_listed_machines = false;
         let now = ports.clock.now();
         if memory.in_vain_since.is_none_or(|since| now.duration_since(since) >= ASKED_AGAIN) {
-            memory.in_vain.clear();
+            memory.ask_again();
             memory.in_vain_since = Some(now);
         }
         facts::of_all(ports, memory).await?;

@@ -299,8 +299,9 @@ pub struct PendingReport {
 pub trait RolloutRecords: Send + Sync {
     /// Takes reports of one agent on clusters of one repository, all or none: each becomes the cluster's
     /// standing where it is newer than what this agent said or another one said the last, and waits to be told
-    /// where a merge is followed that touched the cluster. One that was taken before changes nothing. Of an agent
-    /// that is revoked none is taken.
+    /// where a merge is followed that touched the cluster. A settled merge is followed again, the last one that touched
+    /// it, where the cluster is done and its owners have a key that was not told there. One that was taken before changes
+    /// nothing. Of an agent that is revoked none is taken.
     async fn take_reports(
         &self,
         repository: u64,

@@ -272,6 +272,14 @@ pub enum LiveError {
         /// What is missing.
         reason: String,
     },
+    /// There are more objects than are read.
+    #[error("{doing}: there are more than {most}, and so many are not looked through")]
+    TooMany {
+        /// `listing Pod in shop`
+        doing: String,
+        /// How many are.
+        most: usize,
+    },
 }
 
 impl LiveError {
@@ -279,7 +287,10 @@ impl LiveError {
     pub const fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused { refusal, .. } => Some(refusal),
-            Self::Unreachable { .. } | Self::NotLeading { .. } | Self::Malformed { .. } => None,
+            Self::Unreachable { .. }
+            | Self::NotLeading { .. }
+            | Self::Malformed { .. }
+            | Self::TooMany { .. } => None,
         }
     }
 
@@ -298,7 +309,7 @@ impl LiveError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused { refusal, .. } => refusal.worth_retrying(),
-            Self::NotLeading { .. } | Self::Malformed { .. } => false,
+            Self::NotLeading { .. } | Self::Malformed { .. } | Self::TooMany { .. } => false,
         }
     }
 
@@ -309,6 +320,7 @@ impl LiveError {
             Self::Refused { .. } => "refused",
             Self::NotLeading { .. } => "not_leading",
             Self::Malformed { .. } => "malformed",
+            Self::TooMany { .. } => "too_many",
         }
     }
 }

@@ -1,108 +1,205 @@
 //! The hosts' part of a preflight: whether the racks can give what a head commit's SIPClusters ask for, and whether what the
-//! folder brings beside them goes with that.
+//! folders bring beside them goes with that.
 //!
-//! *Guarantees*: nothing is written; where SIPCluster or BareMetalHost are not served, or the folder brings no SIPCluster,
+//! *Expected flow*: each folder is looked at ([`look`]); then all folders of one question are answered together ([`answer`]),
+//! since their SIPClusters compete for the same hosts.
+//!
+//! *Guarantees*: nothing is written; where SIPCluster or BareMetalHost are not served, or no folder brings a SIPCluster,
 //! nothing is asked. Decided as a turn over the SIPClusters decides ([`crate::app::hosts`]), upon what is live now and the
 //! counts of the head.
 
 use std::collections::BTreeMap;
 
-use capstan_hosts::choice::{Fleet, choose};
+use capstan_hosts::choice::{Choice, Fleet, choose};
 use capstan_hosts::cluster::{self, CONTROL_PLANE, Named, SipCluster, WORKER};
-use capstan_hosts::findings::{Owner, endpoint_differs, selector_missing, too_few_for_rollout};
-use capstan_hosts::host::{self, Host, NODE_TYPE};
+use capstan_hosts::findings::{
+    Owner, endpoint_differs, oidc_not_wired, selector_missing, too_few_for_rollout,
+};
+use capstan_hosts::host::{self, CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use capstan_hosts::selector::{HostDeployPolicy, LabelSelector, Labels};
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::rollout::{most_surge, replicas};
+use capstan_live::rollout::{TopologyGroup, most_surge, replicas, topology_groups};
 use capstan_model::finding::Severity;
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, names, role_of};
 use capstan_model::object::FieldPath;
 use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::dependencies::Ports;
+use super::ports::{PreflightAnswer, PreflightVerdict};
+use super::preflight::{AWAY, NOT_ANSWERED, untold};
 use super::reason::Reason;
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
 
 /// Nobody may look: what the racks can give is not known.
 const UNKNOWN: &str = "HostsUnknown";
 
-/// Whether a reason says that something cannot be told before the merge: that is no yes.
-pub(super) fn is_untold(reason: &Reason) -> bool {
-    reason.kind == UNKNOWN
+/// What one folder asks of the racks.
+pub(super) struct HostsLook {
+    cluster: ClusterId,
+    by: As,
+    objects: Vec<RenderedObject>,
 }
 
-/// What is to be said of a folder's SIPClusters.
-///
-/// # Errors
-/// The API server does not answer.
-pub(super) async fn look(
-    ports: &Ports,
-    by: &As,
-    objects: &[RenderedObject],
-) -> Result<Vec<Reason>, LiveError> {
-    let wishes: Vec<&RenderedObject> = objects.iter().filter(|object| is_wish(object)).collect();
-    let (sip_clusters, hosts) = (kind(cluster::GROUP, cluster::KIND), kind(host::GROUP, host::KIND));
-    if wishes.is_empty() {
-        return Ok(Vec::new());
+/// Reads what a folder asks of the racks; `None` where that is nothing.
+pub(super) fn look(id: &ClusterId, by: &As, objects: &[RenderedObject]) -> Option<HostsLook> {
+    let is_anything = objects.iter().any(is_wish);
+    is_anything.then(|| HostsLook { cluster: id.clone(), by: by.clone(), objects: objects.to_vec() })
+}
+
+/// Adds to the answers what the racks can give to all folders together.
+pub(super) async fn answer(ports: &Ports, looks: &[HostsLook], answers: &mut [PreflightAnswer]) {
+    if looks.is_empty() {
+        return;
     }
+    let said = match say(ports, looks).await {
+        Ok(said) => said,
+        Err(error) => (0..looks.len()).map(|at| (at, untold(&error))).collect(),
+    };
+    for (at, reason) in said {
+        let Some(answer) = answers.iter_mut().find(|answer| answer.cluster == looks[at].cluster) else {
+            continue;
+        };
+        match reason.severity {
+            Severity::Error => answer.verdict = PreflightVerdict::Rejected,
+            // What cannot be told is no yes; what is only told is.
+            _ if is_untold(&reason) && answer.verdict == PreflightVerdict::Accepted => {
+                answer.verdict = PreflightVerdict::NotVerifiable;
+            }
+            _ => {}
+        }
+        answer.reasons.push(reason);
+    }
+}
+
+/// Whether a reason says that something cannot be told before the merge: that is no yes.
+fn is_untold(reason: &Reason) -> bool {
+    [UNKNOWN, AWAY, NOT_ANSWERED].contains(&reason.kind)
+}
+
+/// A wish of one of the folders.
+struct Wish<'l> {
+    /// Of which look.
+    at: usize,
+    object: &'l RenderedObject,
+    wished: SipCluster,
+    /// What the head does not change is not its fault: a host that broke holds up no other change.
+    is_unchanged: bool,
+    labels: Labels,
+}
+
+/// What is to be said, each of which look.
+async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>, LiveError> {
+    let (sip_clusters, hosts) = (kind(cluster::GROUP, cluster::KIND), kind(host::GROUP, host::KIND));
     for kind in [&sip_clusters, &hosts] {
         if ports.live.scope(kind).await?.is_none() {
             // The dry run says that the kind is missing.
             return Ok(Vec::new());
         }
     }
+    let all = wishes_of(looks);
     let seen = match see(ports, &sip_clusters, &hosts).await {
         Err(error) if error.is_forbidden() => {
-            let told = |object: &&RenderedObject| {
-                let message = format!(
-                    "whether the racks can give these hosts is not known: {error}; kubectl apply -k deploy/hosts grants it"
-                );
-                warning(Reason::of_object(UNKNOWN, &message, object, &FieldPath::root()))
+            let message = format!(
+                "whether the racks can give these hosts is not known: {error}; kubectl apply -k deploy/hosts grants it"
+            );
+            let told = |(at, object): (usize, &RenderedObject)| {
+                (at, warning(Reason::of_object(UNKNOWN, &message, object, &FieldPath::root())))
             };
-            return Ok(wishes.iter().map(told).collect());
+            return Ok(all.into_iter().map(told).collect());
         }
         seen => seen?,
     };
-    let mut clusters = seen.clusters;
-    let mut reasons = Vec::new();
-    for object in wishes {
-        // What cannot be read is refused by the dry run.
+    let mut wishes: Vec<Wish<'_>> = Vec::new();
+    for (at, object) in all {
+        // What cannot be read is refused by the dry run; what two folders bring, by their dispute.
         let Ok(mut wished) = SipCluster::read(&object.value) else { continue };
         let me = wished.named();
-        let live = clusters.iter().find(|live| live.named() == me);
-        // What the head does not change is not its fault: a host that broke holds up no other change.
+        if wishes.iter().any(|other| other.wished.named() == me) {
+            continue;
+        }
+        let live = seen.clusters.iter().find(|live| live.named() == me);
         let is_unchanged = live.is_some_and(|live| live.spec.nodes == wished.spec.nodes);
-        if let Some(live) = live {
-            wished.status = live.status.clone();
-        }
-        let labels = labels(ports, by, &me.namespace, &seen.policies).await?;
-        let fleet = Fleet {
-            hosts: &seen.hosts,
-            clusters: &clusters,
-            policies: &seen.policies,
-            namespace_labels: &labels,
-        };
-        let choice = choose(&wished, &fleet);
-        if !choice.too_few.is_empty() {
-            let nodes = FieldPath::of_keys(["spec", "nodes"]);
-            let reason = Reason::of_object("HostsTooFew", choice.too_few.join("\n"), object, &nodes);
-            reasons.push(if is_unchanged { warning(reason) } else { reason });
-        }
-        reasons.extend(beside(object, &wished, objects));
-        // What one takes, the next of the folder cannot have.
-        wished.status.hosts = choice.hosts;
-        clusters.retain(|live| live.named() != me);
-        clusters.push(wished);
+        wished.status = live.map(|live| live.status.clone()).unwrap_or_default();
+        let labels = labels(ports, &looks[at].by, &me.namespace, &seen.policies).await?;
+        wishes.push(Wish { at, object, wished, is_unchanged, labels });
     }
-    Ok(reasons)
+    wishes.sort_by_key(|wish| wish.wished.named());
+    let beside = wishes.iter().flat_map(|wish| {
+        let reasons = beside(wish.object, &wish.wished, &looks[wish.at].objects);
+        reasons.into_iter().map(|reason| (wish.at, reason))
+    });
+    let beside: Vec<(usize, Reason)> = beside.collect();
+    let mut said = too_few(&mut wishes, seen);
+    said.extend(beside);
+    Ok(said)
 }
 
-/// What is live.
+fn wishes_of(looks: &[HostsLook]) -> Vec<(usize, &RenderedObject)> {
+    let mut all = Vec::new();
+    for (at, look) in looks.iter().enumerate() {
+        all.extend(look.objects.iter().filter(|object| is_wish(object)).map(|object| (at, object)));
+    }
+    all
+}
+
+/// Who would get too few hosts, in turns over all of them, as they are made live: what one takes, the next cannot have, and
+/// what one gives back, the next turn gives to another.
+fn too_few(wishes: &mut [Wish<'_>], mut seen: Seen) -> Vec<(usize, Reason)> {
+    let mut open: Vec<usize> = (0..wishes.len()).collect();
+    loop {
+        let mut is_any_released = false;
+        let mut lacking: Vec<(usize, Choice)> = Vec::new();
+        for number in open {
+            let Wish { wished, labels, .. } = &mut wishes[number];
+            let fleet = Fleet {
+                hosts: &seen.hosts,
+                clusters: &seen.clusters,
+                policies: &seen.policies,
+                namespace_labels: labels,
+            };
+            let choice = choose(wished, &fleet);
+            wished.status.hosts.clone_from(&choice.hosts);
+            is_any_released |= seen.note(wished, &choice);
+            if !choice.too_few.is_empty() {
+                lacking.push((number, choice));
+            }
+        }
+        if lacking.is_empty() || !is_any_released {
+            let nodes = FieldPath::of_keys(["spec", "nodes"]);
+            let told = |(number, choice): (usize, Choice)| {
+                let wish = &wishes[number];
+                let reason = Reason::of_object("HostsTooFew", choice.too_few.join("\n"), wish.object, &nodes);
+                (wish.at, if wish.is_unchanged { warning(reason) } else { reason })
+            };
+            return lacking.into_iter().map(told).collect();
+        }
+        open = lacking.into_iter().map(|(number, _)| number).collect();
+    }
+}
+
+/// What is live, and what the wishes so far would make of it.
 struct Seen {
     clusters: Vec<SipCluster>,
     hosts: Vec<Host>,
     policies: Vec<HostDeployPolicy>,
+}
+
+impl Seen {
+    /// After a choice: it is noted, and what it gives back has no labels any more. Whether anything is given back.
+    fn note(&mut self, wished: &SipCluster, choice: &Choice) -> bool {
+        self.clusters.retain(|live| live.named() != wished.named());
+        self.clusters.push(wished.clone());
+        for host in &mut self.hosts {
+            if choice.released.iter().any(|one| one.uid == host.metadata.uid) {
+                for label in [CLUSTER_NAMESPACE, CLUSTER_NAME, NODE_TYPE] {
+                    host.metadata.labels.remove(label);
+                }
+            }
+        }
+        !choice.released.is_empty()
+    }
 }
 
 async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<Seen, LiveError> {
@@ -142,28 +239,66 @@ async fn labels(
 
 /// What the folder brings beside a SIPCluster.
 fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObject]) -> Vec<Reason> {
-    let me = wished.named();
-    let is_there = |other: &&RenderedObject| other.id.namespace.as_deref() == Some(me.namespace.as_str());
-    let of_kind =
-        |kind: &'static str| objects.iter().filter(is_there).filter(move |other| other.id.kind == kind);
-    let mut reasons = Vec::new();
-    let mut owners: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
-    let mut told = Vec::new();
-    for owner in objects.iter().filter(is_there) {
-        let Some(by_kind) = role_of_owner(owner) else { continue };
-        let Some(name) = template_of(&owner.value) else { continue };
-        let Some(template) = of_kind(names::METAL3_MACHINE_TEMPLATE).find(|one| one.id.name == name) else {
-            continue;
+    let mut found =
+        Beside { wished, objects, owners: BTreeMap::new(), told: Vec::new(), reasons: Vec::new() };
+    let namespace = wished.metadata.namespace.as_str();
+    for owner in objects.iter().filter(|other| other.id.namespace.as_deref() == Some(namespace)) {
+        found.owner(owner);
+    }
+    found.topology();
+    found.rollouts(object);
+    found.endpoint();
+    found.reasons
+}
+
+/// What is found beside a SIPCluster.
+struct Beside<'f> {
+    wished: &'f SipCluster,
+    objects: &'f [RenderedObject],
+    /// Who makes machines of its hosts, by role.
+    owners: BTreeMap<String, Vec<Owner>>,
+    /// Templates that were told.
+    told: Vec<String>,
+    reasons: Vec<Reason>,
+}
+
+impl<'f> Beside<'f> {
+    fn of_kind(&self, kind: &'static str) -> impl Iterator<Item = &'f RenderedObject> + use<'f> {
+        let (objects, namespace) = (self.objects, self.wished.metadata.namespace.clone());
+        let is_it = move |other: &&RenderedObject| {
+            other.id.namespace.as_deref() == Some(namespace.as_str()) && other.id.kind == kind
         };
-        let is_ours = selector_missing(&me, &template.value).is_none();
-        if !is_ours && !is_of_cluster(owner, &me.name, objects) {
-            continue;
+        objects.iter().filter(is_it)
+    }
+
+    /// The Cluster that it is for.
+    fn cluster(&self) -> Option<&'f RenderedObject> {
+        self.of_kind(names::CLUSTER).find(|one| one.id.name == self.wished.metadata.name)
+    }
+
+    /// An owner of machines, and the template that it names.
+    fn owner(&mut self, owner: &'f RenderedObject) {
+        let Some(by_kind) = role_of_owner(owner) else { return };
+        let me = self.wished.named();
+        let is_of_cluster = is_of_cluster(owner, &me.name, self.objects);
+        if is_of_cluster {
+            self.issuer(owner, &owner.value);
         }
-        if !is_ours && !told.contains(&name) {
-            told.push(name);
+        let Some(name) = template_of(&owner.value) else { return };
+        let Some(template) = self.of_kind(names::METAL3_MACHINE_TEMPLATE).find(|one| one.id.name == name)
+        else {
+            return;
+        };
+        let missing = selector_missing(&me, &template.value);
+        if missing.is_some() && !is_of_cluster {
+            return;
+        }
+        if let Some(message) = missing
+            && !self.told.iter().any(|told| told == name)
+        {
+            self.told.push(name.to_owned());
             let at = FieldPath::of_keys(["spec", "template", "spec", "hostSelector"]);
-            let message = selector_missing(&me, &template.value).unwrap_or_default();
-            reasons.push(warning(Reason::of_object("SelectorMissing", &message, template, &at)));
+            self.reasons.push(warning(Reason::of_object("SelectorMissing", message, template, &at)));
         }
         let count = replicas(&owner.value);
         let one = Owner {
@@ -173,30 +308,83 @@ fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObjec
             max_surge: most_surge(&owner.value, count).into(),
         };
         let role = role_of_template(&template.value).unwrap_or_else(|| by_kind.to_owned());
-        owners.entry(role).or_default().push(one);
+        self.owners.entry(role).or_default().push(one);
     }
-    for (role, owners) in owners {
-        let Some(count) = wished.spec.nodes.get(&role).map(|role| role.count) else { continue };
-        if let Some(message) = too_few_for_rollout(&role, count, &owners) {
-            let at = FieldPath::of_keys(["spec", "nodes", role.as_str(), "count"]);
-            reasons.push(warning(Reason::of_object("HostsTooFewForRollout", &message, object, &at)));
+
+    /// The groups of machines of the Cluster's topology.
+    fn topology(&mut self) {
+        let Some(cluster) = self.cluster() else { return };
+        for group in topology_groups(&cluster.value, self.objects) {
+            self.group(cluster, &group);
         }
     }
-    if let Some(endpoint) = &wished.status.endpoints.control_plane {
-        let named = objects
-            .iter()
-            .filter(is_there)
-            .find(|one| one.id.kind == names::CLUSTER && one.id.name == me.name);
-        let name = named.and_then(|one| one.value.pointer("/spec/infrastructureRef/name")?.as_str());
-        for infrastructure in of_kind(names::METAL3_CLUSTER).filter(|one| Some(one.id.name.as_str()) == name)
+
+    fn group(&mut self, cluster: &'f RenderedObject, group: &TopologyGroup) {
+        let me = self.wished.named();
+        let by_kind = if group.is_control_plane { CONTROL_PLANE } else { WORKER };
+        if let Some(plane) = &group.control_plane {
+            let version = cluster.value.pointer("/spec/topology/version");
+            let mut plane = json!({"metadata": {"name": me.name}, "spec": plane["spec"]});
+            plane["spec"]["version"] = version.cloned().unwrap_or_default();
+            self.issuer(cluster, &plane);
+        }
+        let mut role = by_kind.to_owned();
+        if let Some(template) =
+            group.template.as_ref().filter(|made| made["kind"] == names::METAL3_MACHINE_TEMPLATE)
         {
-            if let Some(message) = endpoint_differs(endpoint, &infrastructure.value) {
-                let at = FieldPath::of_keys(["spec", "controlPlaneEndpoint"]);
-                reasons.push(warning(Reason::of_object("EndpointDiffers", &message, infrastructure, &at)));
+            let mut named = template.clone();
+            named["metadata"]["name"] = format!("of {}", group.name).into();
+            if let Some(message) = selector_missing(&me, &named) {
+                let at = FieldPath::parse(&group.path).unwrap_or_default();
+                self.reasons.push(warning(Reason::of_object("SelectorMissing", message, cluster, &at)));
+            }
+            role = role_of_template(template).unwrap_or(role);
+        }
+        self.owners.entry(role).or_default().push(Owner {
+            kind: format!("{} of {}", group.name, names::CLUSTER),
+            named: me,
+            replicas: group.replicas.unwrap_or(1).into(),
+            max_surge: group.max_surge.into(),
+        });
+    }
+
+    /// Whether a rolling upgrade has the hosts that it takes.
+    fn rollouts(&mut self, object: &RenderedObject) {
+        for (role, owners) in &self.owners {
+            let Some(count) = self.wished.spec.nodes.get(role).map(|role| role.count) else { continue };
+            if let Some(message) = too_few_for_rollout(role, count, owners) {
+                let at = FieldPath::of_keys(["spec", "nodes", role.as_str(), "count"]);
+                self.reasons.push(warning(Reason::of_object("HostsTooFewForRollout", message, object, &at)));
             }
         }
     }
-    reasons
+
+    /// Whether the infrastructure cluster names the load balancer.
+    fn endpoint(&mut self) {
+        let Some(endpoint) = &self.wished.status.endpoints.control_plane else { return };
+        let name = self.cluster().and_then(|one| one.value.pointer("/spec/infrastructureRef/name")?.as_str());
+        let named = self.of_kind(names::METAL3_CLUSTER).filter(|one| Some(one.id.name.as_str()) == name);
+        for infrastructure in named {
+            if let Some(message) = endpoint_differs(endpoint, &infrastructure.value) {
+                let at = FieldPath::of_keys(["spec", "controlPlaneEndpoint"]);
+                self.reasons.push(warning(Reason::of_object(
+                    "EndpointDiffers",
+                    message,
+                    infrastructure,
+                    &at,
+                )));
+            }
+        }
+    }
+
+    /// Whether the control plane trusts the issuer that runs for it.
+    fn issuer(&mut self, written: &RenderedObject, control_plane: &Value) {
+        let Some(issuer) = &self.wished.status.oidc else { return };
+        if let Some(message) = oidc_not_wired(issuer, control_plane) {
+            let at = FieldPath::of_keys(["spec", "kubeadmConfigSpec"]);
+            self.reasons.push(warning(Reason::of_object("OidcNotWired", message, written, &at)));
+        }
+    }
 }
 
 /// The role of the hosts that an owner of machines takes, as long as no template says another.

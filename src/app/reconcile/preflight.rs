@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::cloud_preflight::{self, CloudLook};
 use super::dependencies::Ports;
 use super::dry_runs::try_all;
-use super::hosts_preflight;
+use super::hosts_preflight::{self, HostsLook};
 use super::observation::observe;
 use super::ownership::{Disputes, disputes, of_others};
 use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, PreflightVerdict, TrialFailed};
@@ -22,6 +22,7 @@ use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
 use super::secrets;
+use super::services;
 use super::set_preflight;
 use super::templates::kept_names;
 use super::underway::{Begun, Subject};
@@ -33,6 +34,9 @@ pub const AWAY: &str = "ManagementClusterAway";
 
 /// The kind of a reason that says nothing of the commit: what was to render it was killed.
 const NOT_RENDERED: &str = "NotRendered";
+
+/// The kind of a reason that says that the API server did not answer, and will not in a moment.
+pub(super) const NOT_ANSWERED: &str = "NotAnswered";
 
 /// Whether answers are for good. Where the API server did not answer, or nobody rendered, the same question may be
 /// answered in a moment: it stays open.
@@ -51,7 +55,7 @@ pub async fn preflight(
     records: &[ClusterRecord],
 ) -> Vec<PreflightAnswer> {
     let mut answers = Vec::new();
-    let mut looks = Vec::new();
+    let (mut clouds, mut hosts) = (Vec::new(), Vec::new());
     for id in question.clusters.iter().filter(|id| head.claims.contains_key(id)) {
         let status = records.iter().find(|record| record.spec.cluster == id.as_str());
         let status = status.map(|record| record.status.clone()).unwrap_or_default();
@@ -69,10 +73,11 @@ pub async fn preflight(
         }
         answers.push(match ports.underway.begin(&Subject::head(&fleet.key, id, head)).await {
             Begun::Turn(turn) => {
-                let (answer, clouds) = try_with_clouds(ports, fleet, head, id, &status).await;
-                looks.extend(clouds);
+                let tried = try_alone(ports, fleet, head, id, &status).await;
+                clouds.extend(tried.clouds);
+                hosts.extend(tried.hosts);
                 ports.underway.end(turn);
-                answer
+                tried.answer
             }
             Begun::PassedOver(reason) => PreflightAnswer {
                 cluster: id.clone(),
@@ -82,7 +87,8 @@ pub async fn preflight(
             },
         });
     }
-    cloud_preflight::answer(ports, fleet, (&question.id, head), &looks, &mut answers).await;
+    hosts_preflight::answer(ports, &hosts, &mut answers).await;
+    cloud_preflight::answer(ports, fleet, (&question.id, head), &clouds, &mut answers).await;
     answers
 }
 
@@ -103,20 +109,29 @@ pub(super) async fn try_one(
     id: &ClusterId,
     status: &ManagedClusterStatus,
 ) -> PreflightAnswer {
-    try_with_clouds(ports, fleet, head, id, status).await.0
+    let mut tried = try_alone(ports, fleet, head, id, status).await;
+    let hosts: Vec<HostsLook> = tried.hosts.into_iter().collect();
+    hosts_preflight::answer(ports, &hosts, std::slice::from_mut(&mut tried.answer)).await;
+    tried.answer
 }
 
-/// The same, and what the folder asks of clouds besides, which is answered for all clusters of a question together.
-async fn try_with_clouds(
+/// What one folder comes to, and what it asks for besides, which is answered for all clusters of a question together.
+struct Tried {
+    answer: PreflightAnswer,
+    clouds: Option<CloudLook>,
+    hosts: Option<HostsLook>,
+}
+
+async fn try_alone(
     ports: &Ports,
     fleet: &FleetRecord,
     head: &Revision,
     id: &ClusterId,
     status: &ManagedClusterStatus,
-) -> (PreflightAnswer, Option<CloudLook>) {
-    let (mut answer, clouds) = look(ports, fleet, head, id, status).await;
-    answer.verdict = verdict(answer.verdict, &answer.reasons);
-    (answer, clouds)
+) -> Tried {
+    let mut tried = look(ports, fleet, head, id, status).await;
+    tried.answer.verdict = verdict(tried.answer.verdict, &tried.answer.reasons);
+    tried
 }
 
 /// The worst that a reason says; warnings make what is accepted not verifiable at most.
@@ -134,10 +149,13 @@ async fn look(
     head: &Revision,
     id: &ClusterId,
     status: &ManagedClusterStatus,
-) -> (PreflightAnswer, Option<CloudLook>) {
+) -> Tried {
     let known = status.names();
-    let answer =
-        |verdict, reasons, names| (PreflightAnswer { cluster: id.clone(), verdict, reasons, names }, None);
+    let answer = |verdict, reasons, names| Tried {
+        answer: PreflightAnswer { cluster: id.clone(), verdict, reasons, names },
+        clouds: None,
+        hosts: None,
+    };
     // How machines stand is no question of a preflight.
     let observed = match observe(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
         Ok(observed) => observed,
@@ -199,18 +217,6 @@ async fn look(
             }
         }
     }
-    match hosts_preflight::look(ports, &observed.wanted.by, &observed.objects).await {
-        Ok(found) => {
-            if found.iter().any(hosts_preflight::is_untold) {
-                verdict = PreflightVerdict::NotVerifiable;
-            }
-            reasons.extend(found);
-        }
-        Err(error) => {
-            verdict = PreflightVerdict::NotVerifiable;
-            reasons.push(untold(&error));
-        }
-    }
     let all: Vec<&RenderedObject> = observed.objects.iter().collect();
     match try_all(ports.live.as_ref(), &observed.wanted.by, &all, &observed.objects).await {
         Ok(trial) => {
@@ -240,6 +246,7 @@ async fn look(
             reasons.push(untold(&error));
         }
     }
+    reasons.extend(services::look(head, id, &observed, status).await);
     for reason in secrets::look(ports, fleet, &observed.objects).await {
         if reason.severity != Severity::Error {
             verdict = PreflightVerdict::NotVerifiable;
@@ -247,11 +254,12 @@ async fn look(
         reasons.push(reason);
     }
     let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
-    (answer(verdict, reasons, names).0, clouds)
+    let hosts = hosts_preflight::look(id, &observed.wanted.by, &observed.objects);
+    Tried { clouds, hosts, ..answer(verdict, reasons, names) }
 }
 
 /// The API server said nothing of the objects.
-fn untold(error: &LiveError) -> Reason {
-    let kind = if error.worth_retrying() { AWAY } else { "NotAnswered" };
+pub(super) fn untold(error: &LiveError) -> Reason {
+    let kind = if error.worth_retrying() { AWAY } else { NOT_ANSWERED };
     Reason { severity: Severity::Warning, ..Reason::plain(kind, error.to_string()) }
 }

@@ -186,6 +186,8 @@ pub(super) struct Reconciliation<'a> {
     pub(super) again: bool,
     /// What was found of services and of the cloud.
     pub(super) services: ServicesFound,
+    /// Why control planes do not get the version that Git says.
+    pub(super) kubernetes_held: Vec<Reason>,
     /// The folder's `Cluster`.
     pub(super) cluster: Option<ObjectId>,
     /// What its owners can have a key in, as far as the bot has it.
@@ -215,6 +217,7 @@ impl<'a> Reconciliation<'a> {
             echoes: BTreeMap::new(),
             again: false,
             services: ServicesFound::default(),
+            kubernetes_held: Vec::new(),
             cluster: None,
             owners_file: None,
             beside: BTreeMap::new(),
@@ -266,9 +269,11 @@ impl<'a> Reconciliation<'a> {
             Ok(ended) => ended,
             Err(Unwanted::Refused(reasons)) => {
                 self.renew_remembered_credentials().await;
+                self.guard_owners_key().await;
                 Ended::Refused(reasons)
             }
             Err(Unwanted::Forbidden { error, reason }) => {
+                self.guard_owners_key().await;
                 Ended::Failed(Failure { reasons: vec![*reason], ..error.into() })
             }
             Err(Unwanted::Live(error)) => Ended::Failed(error.into()),
@@ -309,17 +314,18 @@ impl<'a> Reconciliation<'a> {
         self.judge(&observed);
         self.look_at_cloud(&observed).await;
         if self.is_suspended() {
+            self.guard_owners_key().await;
             return Ok(Ended::Suspended);
         }
         // Before whatever works with them.
         self.publish_credentials(&observed).await;
-        // Also where nothing else is applied: whoever left is to be kept out.
         self.publish_owners_key(&observed).await;
         let ended = self.apply(&mut observed).await?;
         self.judge(&observed);
         if let Ended::Applied = ended {
             self.bring_services(&observed).await?;
-            return self.prune(&observed).await;
+            let ended = self.prune(&observed).await?;
+            return Ok(self.held_for_kubernetes(ended));
         }
         Ok(ended)
     }

@@ -58,7 +58,7 @@ struct Asked {
     /// All pull requests.
     pulls: bool,
     /// Those from these branches.
-    heads: BTreeSet<String>,
+    heads: Vec<AskedHead>,
     /// Those with these numbers.
     numbers: BTreeSet<u64>,
     /// Whether a pull request can be merged: asking has it computed.
@@ -90,8 +90,8 @@ impl Asked {
                 "mergeable" | "mergeStateStatus" => self.mergeability = true,
                 "ref" | "object" => self.references = true,
                 "pullRequest" => self.numbers.extend(argument("number").and_then(Value::as_u64)),
-                "pullRequests" => match argument("headRefName").and_then(Value::as_str) {
-                    Some(head) => self.heads.extend([head.to_owned()]),
+                "pullRequests" => match AskedHead::of(field) {
+                    Some(head) => self.heads.push(head),
                     None => self.pulls = true,
                 },
                 _ => {}
@@ -99,8 +99,46 @@ impl Asked {
         }
     }
 
-    fn shows(&self, issue: &Issue, pull: &Pull) -> bool {
-        self.pulls || self.heads.contains(&pull.head_branch) || self.numbers.contains(&issue.number)
+    /// The numbers of the pull requests that are shown.
+    fn shown(&self, here: &Repository) -> BTreeSet<u64> {
+        let pulls = || here.issues.values().filter_map(|issue| Some((issue.number, issue.pull.as_ref()?)));
+        if self.pulls {
+            return pulls().map(|(number, _)| number).collect();
+        }
+        let of_heads = self.heads.iter().flat_map(|asked| {
+            let newest_first = pulls().rev().filter(|(_, pull)| asked.is_met_by(pull));
+            newest_first.take(asked.most).map(|(number, _)| number)
+        });
+        of_heads.chain(self.numbers.iter().copied()).collect()
+    }
+}
+
+/// Pull requests that are asked for by their branch, the newest first.
+struct AskedHead {
+    head: String,
+    base: Option<String>,
+    /// No more than these are looked at; one more than are shown, since a page says whether there are others.
+    most: usize,
+}
+
+impl AskedHead {
+    fn of(field: &Field) -> Option<Self> {
+        let argument = |name: &str| field.arguments.get(name).filter(|value| !value.is_null());
+        let text = |name: &str| argument(name).and_then(Value::as_str).map(str::to_owned);
+        let order = argument("orderBy");
+        let is_newest_first =
+            order.is_some_and(|order| order["field"] == "CREATED_AT" && order["direction"] == "DESC");
+        let counts = |selection: &Selection| matches!(selection, Selection::Field(field) if field.name == "totalCount");
+        let is_first_page = is_newest_first
+            && ["states", "after", "last"].iter().all(|name| argument(name).is_none())
+            && !field.selections.iter().any(counts);
+        let first = argument("first").and_then(Value::as_u64).and_then(|first| usize::try_from(first).ok());
+        let most = first.filter(|_| is_first_page).map_or(usize::MAX, |first| first.saturating_add(1));
+        Some(Self { head: text("headRefName")?, base: text("baseRefName"), most })
+    }
+
+    fn is_met_by(&self, pull: &Pull) -> bool {
+        pull.head_branch == self.head && self.base.as_ref().is_none_or(|base| *base == pull.base_branch)
     }
 }
 
@@ -258,12 +296,11 @@ fn git_object(here: &Repository, id: gix::ObjectId) -> Value {
 }
 
 fn repository(here: &Repository, asked: &Asked) -> Value {
-    let pulls: Vec<(u64, Value)> = here
-        .issues
-        .values()
-        .filter_map(|issue| Some((issue, issue.pull.as_ref()?)))
-        .filter(|(issue, pull)| asked.shows(issue, pull))
-        .map(|(issue, pull)| (issue.number, pull_request(here, issue, pull)))
+    let shown = asked.shown(here);
+    let pulls: Vec<(u64, Value)> = shown
+        .into_iter()
+        .filter_map(|number| Some((number, here.pull(number).ok()?)))
+        .map(|(number, (issue, pull))| (number, pull_request(here, issue, pull)))
         .collect();
     let by_number: Map<String, Value> =
         pulls.iter().map(|(number, view)| (number.to_string(), view.clone())).collect();

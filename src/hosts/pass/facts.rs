@@ -9,6 +9,7 @@ use crate::choice::Fleet;
 use crate::cluster::Named;
 use crate::host::Host;
 use crate::services::address::{NoAddress, of_machine, of_network_data};
+use crate::services::issuer::Needs;
 
 /// The facts besides the SIPCluster itself.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +22,9 @@ pub struct Facts<'a> {
     pub machines: &'a BTreeMap<Named, Value>,
     /// The tenant's CA in PEM: `tls.crt` of the Secret `<cluster>-ca`, once Cluster API made it.
     pub ca: Option<&'a str>,
+    /// What its issuers need, by the names of their objects
+    /// ([`issuer::name_of`](crate::services::issuer::name_of)).
+    pub issuers: &'a BTreeMap<String, Needs>,
     /// The live objects of its services, found by their labels.
     pub services: &'a [Value],
     /// Where node ports of the management cluster are reached, where that is known.

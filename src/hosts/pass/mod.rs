@@ -126,11 +126,12 @@ fn of_unwished_services(services: &Services, facts: &Facts<'_>) -> Vec<Step> {
 
 fn of_services(services: &Services, facts: &Facts<'_>) -> Vec<Step> {
     let keys = services.host_keys_lacking.iter().map(|name| Step::MakeHostKeys(name.clone()));
+    let certificates = services.certificates_lacking.iter().cloned();
     let differs = |wished: &&Value| {
         !facts.services.iter().any(|live| services::is_same(live, wished) && is_as_wished(live, wished))
     };
     let objects = services.objects.iter().filter(differs).map(|wished| Step::Apply(wished.clone()));
-    keys.chain(objects).collect()
+    keys.chain(certificates).chain(objects).collect()
 }
 
 /// Those that go before those that come: their domain may be another's.

@@ -2,14 +2,21 @@
 
 use core::net::SocketAddr;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::Facts;
+use super::step::Step;
 use crate::choice::Choice;
-use crate::cluster::{CONTROL_PLANE, Endpoint, Exposure, LoadBalancer, SipCluster, WORKER};
+use crate::cluster::{Auth, CONTROL_PLANE, Endpoint, Exposure, LoadBalancer, Oidc, SipCluster, WORKER};
 use crate::host::Host;
 use crate::services::balancer::{self, API_PORT, Before, Reached};
+use crate::services::dex::{self, ClientId};
+use crate::services::issuer::{self, Authority, Issued, Needs, NoLogin, Serving};
 use crate::services::jump_host::{self, FINGERPRINT, NoJumpHost};
+
+/// A CA that ends sooner is told.
+const ENDS_SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// All services of a SIPCluster.
 #[derive(Debug, Default)]
@@ -18,15 +25,26 @@ pub(super) struct Services {
     pub(super) objects: Vec<Value>,
     /// Names of objects that stay as they are, though they cannot be made now.
     names: Vec<String>,
-    /// Secrets with host keys.
-    host_keys: Vec<String>,
-    /// Those of them that are still to be made.
+    /// Secrets with host keys or certificates: they are made elsewhere, and kept.
+    secrets: Vec<String>,
+    /// Those with host keys that are still to be made.
     pub(super) host_keys_lacking: Vec<String>,
+    /// How certificates are made that are lacking, or due.
+    pub(super) certificates_lacking: Vec<Step>,
     /// What is waited for, a sentence each.
     pub(super) waits: Vec<String>,
     /// What people should know.
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: Option<Endpoint>,
+    pub(super) oidc: Option<Oidc>,
+}
+
+/// Why an issuer is not made now.
+enum NoIssuer {
+    /// It stays as it is, where it is there.
+    Stays(String),
+    /// Its configuration goes: nobody is to log in.
+    Goes(String),
 }
 
 impl Services {
@@ -56,6 +74,9 @@ impl Services {
                 }
             }
         }
+        for (number, wish) in wished.auth.iter().enumerate() {
+            services.issue(cluster, number, wish, facts);
+        }
         for (number, wish) in wished.jump_host.iter().enumerate() {
             let name = jump_host::name_of(cluster, number, wish);
             let hosts = services.reached(choice, facts, None, &wish.node_interface_id, &name);
@@ -69,7 +90,7 @@ impl Services {
                     "{name}: nodeSSHPrivateKeys names the Secret of a management controller, which is not mounted: name another"
                 ));
                 // What would mount it goes, where it is there.
-                services.host_keys.push(format!("{name}-host-keys"));
+                services.secrets.push(format!("{name}-host-keys"));
                 continue;
             }
             match jump_host::objects(cluster, number, wish, &hosts, api) {
@@ -81,12 +102,12 @@ impl Services {
                         services.host_keys_lacking.push(made.host_keys.clone());
                     }
                     services.objects.extend(made.objects);
-                    services.host_keys.push(made.host_keys);
+                    services.secrets.push(made.host_keys);
                     services.warnings.extend(made.warning.map(|warning| format!("{name}: {warning}")));
                 }
                 Err(why) => {
                     services.waits.push(format!("{name}: {why}"));
-                    services.host_keys.push(format!("{name}-host-keys"));
+                    services.secrets.push(format!("{name}-host-keys"));
                     // It stays as it was before hosts that it has still; not for keys that were taken back.
                     let is_of_hosts = matches!(why, NoJumpHost::NoHosts);
                     if is_of_hosts && !choice.hosts.is_empty() && choice.released.is_empty() {
@@ -125,6 +146,81 @@ impl Services {
         reached
     }
 
+    /// An issuer of tokens. Its Service is there from the start: the cloud may give its address only then.
+    fn issue(&mut self, cluster: &SipCluster, number: usize, wish: &Auth, facts: &Facts<'_>) {
+        let name = issuer::name_of(cluster, number, wish);
+        self.objects.push(issuer::service(cluster, &name, wish));
+        self.secrets.push(issuer::certificate_name(&name));
+        match self.issued(cluster, &name, wish, facts) {
+            Ok(objects) => self.objects.extend(objects),
+            Err(NoIssuer::Goes(why)) => self.waits.push(format!("{name}: {why}")),
+            Err(NoIssuer::Stays(why)) => {
+                self.waits.push(format!("{name}: {why}"));
+                // It is trusted as it was.
+                self.oidc = self.oidc.take().or_else(|| cluster.status.oidc.clone());
+                self.names.push(name);
+            }
+        }
+    }
+
+    fn issued(
+        &mut self,
+        cluster: &SipCluster,
+        name: &str,
+        wish: &Auth,
+        facts: &Facts<'_>,
+    ) -> Result<Vec<Value>, NoIssuer> {
+        let stays = |why: &str| NoIssuer::Stays(why.to_owned());
+        let client = ClientId::read(&wish.client_id).ok_or_else(|| stays("clientID is none"))?;
+        let live =
+            facts.services.iter().find(|live| live["kind"] == "Service" && live["metadata"]["name"] == name);
+        let host = issuer::host(wish, facts.nodes_at, live).ok_or_else(|| stays(no_host(wish)))?;
+        let port = issuer::port(wish).ok_or_else(|| stays("it has no nodePort"))?;
+        let needs: &Needs =
+            facts.issuers.get(name).ok_or_else(|| stays("nothing is known of its Secrets"))?;
+        let authority = needs.authority.as_ref().map_err(|why| stays(why))?;
+        let connectors = needs.connectors.as_ref().map_err(|why| match why {
+            NoLogin::Nobody(why) => NoIssuer::Goes(why.clone()),
+            NoLogin::Unknown(why) => NoIssuer::Stays(why.clone()),
+        })?;
+        let issuer = host.url(port);
+        let serving = self.served(name, wish, &host, authority, needs, facts)?;
+        let (client_id, ca) = (client.as_str().to_owned(), authority.pem.clone());
+        self.oidc.get_or_insert_with(|| Oidc { issuer: issuer.clone(), client_id, ca });
+        let issued = Issued { issuer: &issuer, client: &client, connectors, certificate: &serving.pem };
+        Ok(issuer::objects(cluster, name, wish, &issued))
+    }
+
+    /// The certificate that is there; one is made where it is lacking, or due.
+    fn served<'n>(
+        &mut self,
+        name: &str,
+        wish: &Auth,
+        host: &dex::Host,
+        authority: &Authority,
+        needs: &'n Needs,
+        facts: &Facts<'_>,
+    ) -> Result<&'n Serving, NoIssuer> {
+        let now: Timestamp = facts.now.parse().unwrap_or_default();
+        let serving = needs.serving.as_ref().filter(|serving| serving.host == host.to_string());
+        if serving.is_none_or(|serving| issuer::is_due(serving, authority, now)) {
+            self.certificates_lacking.push(Step::MakeCertificate {
+                secret: issuer::certificate_name(name),
+                host: host.clone(),
+                authority: wish.ca_secret.clone(),
+            });
+        }
+        let left = authority.not_after.duration_since(now);
+        if left < ENDS_SOON {
+            self.warnings.push(format!(
+                "{name}: the CA of Secret {} ends at {}: put another one there, and let the API server trust both before",
+                wish.ca_secret,
+                authority.not_after
+            ));
+        }
+        serving.ok_or_else(|| NoIssuer::Stays("its certificate is to be made".to_owned()))
+    }
+
     fn wait_for_pods(&mut self, facts: &Facts<'_>) {
         for wished in self.objects.iter().filter(|object| object["kind"] == "Deployment") {
             let live = facts.services.iter().find(|live| is_same(live, wished));
@@ -143,12 +239,11 @@ impl Services {
     /// Whether a live object is still wished.
     pub(super) fn keeps(&self, live: &Value) -> bool {
         let name = live["metadata"]["name"].as_str().unwrap_or_default();
-        let is_wished = self.objects.iter().any(|wished| is_same(live, wished));
+        let is_named = |names: &[String]| names.iter().any(|held| held == name);
         // What cannot be made now is not taken away: a load balancer whose hosts lost their addresses stays as it was.
-        let is_made = self.objects.iter().any(|wished| wished["metadata"]["name"] == name);
-        is_wished
-            || self.host_keys.iter().any(|held| held == name)
-            || (!is_made && self.names.iter().any(|held| held == name))
+        self.objects.iter().any(|wished| is_same(live, wished))
+            || is_named(&self.secrets)
+            || is_named(&self.names)
     }
 
     /// Fingerprints of the host keys that are there.
@@ -160,7 +255,17 @@ impl Services {
                 .find(|live| live["kind"] == "Secret" && live["metadata"]["name"] == name.as_str())?;
             Some(secret["metadata"]["annotations"][FINGERPRINT].as_str()?.to_owned())
         };
-        self.host_keys.iter().filter_map(of).collect()
+        self.secrets.iter().filter_map(of).collect()
+    }
+}
+
+fn no_host(wish: &Auth) -> &'static str {
+    match (wish.host.is_empty(), wish.exposure) {
+        (false, _) => "its host is neither a name nor an address",
+        (true, Exposure::NodePort) => {
+            "where it is reached is not known: say host, or --node-ports-at of the reconciler"
+        }
+        (true, Exposure::LoadBalancer) => "its Service has no address yet",
     }
 }
 

@@ -53,6 +53,7 @@ impl Standing<'_> {
             standby: standby(choice),
             endpoints: Endpoints { control_plane: self.services.endpoint.clone() },
             host_key_fingerprints: self.services.fingerprints(self.facts),
+            oidc: self.services.oidc.clone(),
         }
     }
 

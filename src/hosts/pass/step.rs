@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::Trouble;
 use crate::cluster::{Named, SipCluster, Status};
-use crate::host::{self, CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
+use crate::host::{self, CLUSTER_NAME, CLUSTER_NAMESPACE, NODE_TYPE};
+use crate::services::dex::Host;
 
 /// One write.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,16 @@ pub enum Step {
     /// A host key is made, and kept in a Secret of this name, which is created and never replaced
     /// ([`host_keys`](crate::services::jump_host::host_keys)).
     MakeHostKeys(String),
+    /// A certificate is made that an issuer serves, signed by a CA, and kept in a Secret with its key
+    /// ([`certificate`](crate::services::issuer::certificate)).
+    MakeCertificate {
+        /// The name of the Secret.
+        secret: String,
+        /// For which name or address.
+        host: Host,
+        /// The Secret with the CA, of the SIPCluster's namespace.
+        authority: String,
+    },
     /// An object of a service is applied.
     Apply(Value),
     /// An object of a service is deleted, as it was looked at.
@@ -78,7 +89,7 @@ pub enum Request {
 }
 
 impl Step {
-    pub(super) fn label(host: &Host, cluster: &SipCluster, role: &str) -> Self {
+    pub(super) fn label(host: &host::Host, cluster: &SipCluster, role: &str) -> Self {
         let Named { namespace, name } = cluster.named();
         let (uid, resource_version) = (host.metadata.uid.clone(), host.metadata.resource_version.clone());
         Self::Label {
@@ -89,7 +100,7 @@ impl Step {
         }
     }
 
-    pub(super) fn unlabel(host: &Host) -> Self {
+    pub(super) fn unlabel(host: &host::Host) -> Self {
         let has = |key: &&str| host.metadata.labels.contains_key(*key);
         let labels = [CLUSTER_NAMESPACE, CLUSTER_NAME, NODE_TYPE].into_iter().filter(has);
         Self::Unlabel {
@@ -104,7 +115,9 @@ impl Step {
     pub const fn trouble(&self) -> Option<Trouble> {
         match self {
             Self::SetFinalizers(_) | Self::WriteStatus(_) => None,
-            Self::MakeHostKeys(_) | Self::Apply(_) | Self::Delete { .. } => Some(Trouble::Services),
+            Self::MakeHostKeys(_) | Self::MakeCertificate { .. } | Self::Apply(_) | Self::Delete { .. } => {
+                Some(Trouble::Services)
+            }
             Self::Label { .. } | Self::Unlabel { .. } => Some(Trouble::Labels),
         }
     }
@@ -118,7 +131,7 @@ impl Step {
         }
     }
 
-    /// What is sent. `None` for keys that are still to be made.
+    /// What is sent. `None` for keys and certificates that are still to be made.
     pub fn request(&self, cluster: &SipCluster) -> Option<Request> {
         match self {
             Self::SetFinalizers(finalizers) => Some(Request::Patch(patch(
@@ -152,7 +165,7 @@ impl Step {
                 let off = |key: &String| json!({"op": "remove", "path": format!("/metadata/labels/{}", key.replace('/', "~1"))});
                 Some(Request::Patch(patch(uid, resource_version, labels.iter().map(off))))
             }
-            Self::MakeHostKeys(_) => None,
+            Self::MakeHostKeys(_) | Self::MakeCertificate { .. } => None,
         }
     }
 }

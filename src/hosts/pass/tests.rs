@@ -1,3 +1,5 @@
+mod issuers;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -8,8 +10,10 @@ use crate::choice::testing::{broken, had, host, used};
 use crate::cluster::{FINALIZER, Named, OLD_FINALIZER, SipCluster};
 use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use crate::selector::Labels;
+use crate::services::issuer::Needs;
 use crate::services::jump_host::FINGERPRINT;
 
+const NOW: &str = "2026-11-25T00:00:00Z";
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl a@b";
 
 /// A management cluster in memory: every step is performed as the API server would.
@@ -20,6 +24,7 @@ struct World {
     services: Vec<Value>,
     network_data: BTreeMap<Named, String>,
     machines: BTreeMap<Named, Value>,
+    issuers: BTreeMap<String, Needs>,
     ca: Option<String>,
     versions: u64,
     /// What was written, in a word each.
@@ -38,6 +43,7 @@ impl World {
             hosts,
             clusters,
             services: Vec::new(),
+            issuers: BTreeMap::new(),
             ca: None,
             versions: 1,
             log: Vec::new(),
@@ -66,12 +72,13 @@ impl World {
             fleet,
             network_data: &self.network_data,
             machines: &self.machines,
+            issuers: &self.issuers,
             ca: self.ca.as_deref(),
             services: &services,
             nodes_at: Some("192.0.2.1"),
             selector_missing: None,
             trouble: None,
-            now: "2026-11-25T00:00:00Z",
+            now: NOW,
         };
         next(cluster, &facts)
     }
@@ -100,6 +107,10 @@ impl World {
                 self.services.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
                     "namespace": "gauss", "name": secret, "uid": version, "labels": {CLUSTER_NAME: name},
                     "annotations": {FINGERPRINT: "SHA256:abc"}}}));
+            }
+            Step::MakeCertificate { secret, host, .. } => {
+                self.log.push(format!("{name}: certificate for {host}"));
+                issuers::certify(self, name, &secret, &host.to_string());
             }
             Step::Apply(mut object) => {
                 self.log.push(format!("{name}: apply {}", object["kind"].as_str().unwrap()));

@@ -20,6 +20,7 @@
 //! | `own_fields` | what a control plane's controller makes of its own fields |
 //! | `elsewhere` | classes that lie elsewhere than the Clusters that name them |
 //! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
+//! | `groups` | the groups of machines of one topology, as its class makes them |
 //! | `class_sides` | the class of a Cluster before and after, wherever it lies |
 //! | `course` | a verdict in the making |
 //! | `predict` | the rollouts of all owners |
@@ -46,6 +47,7 @@ mod control_plane;
 mod course;
 mod elsewhere;
 pub(crate) mod facts;
+mod groups;
 mod kubeadm;
 mod live;
 mod numbers;
@@ -62,6 +64,7 @@ mod tests;
 mod topology;
 mod workers;
 
+pub use self::groups::{TopologyGroup, topology_groups};
 pub use self::live::rollouts_live;
 pub use self::owner::{most_surge, replicas};
 pub use self::predict::rollouts;

@@ -32,6 +32,8 @@ pub enum Cause {
     AdoptionNeeded,
     /// The API of the cluster refuses an object.
     Refused(RefusalKind),
+    /// There are too many objects to be looked through.
+    TooManyObjects,
     /// An object is not there.
     ObjectMissing,
     /// An object is not ready yet.
@@ -68,6 +70,7 @@ impl Cause {
             Self::CniSwitchRefused => "CniSwitchRefused",
             Self::AdoptionNeeded => "AdoptionNeeded",
             Self::Refused(kind) => kind.as_str(),
+            Self::TooManyObjects => "TooManyObjects",
             Self::ObjectMissing => "ObjectMissing",
             Self::ObjectNotReady => "ObjectNotReady",
             Self::ObjectFailed => "ObjectFailed",
@@ -93,6 +96,7 @@ impl Cause {
             | Self::TwoServices
             | Self::CniSwitchRefused
             | Self::AdoptionNeeded
+            | Self::TooManyObjects
             | Self::ObjectFailed
             | Self::CheckInvalid => ServiceState::Failed,
             Self::Refused(kind) => match kind {

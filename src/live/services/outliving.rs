@@ -38,13 +38,16 @@ pub struct Outliving {
     /// Whether it is being deleted already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_going: bool,
+    /// The pod that keeps a claim which is being deleted: `default/web-0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_by: Option<String>,
 }
 
 impl Outliving {
     fn of(object: &Value, stands_for: Option<String>) -> Option<Self> {
         let ObjectId { kind, namespace, name, .. } = identity(object)?;
         let (uid, is_going) = (uid(object)?.to_owned(), is_terminating(object));
-        Some(Self { kind, namespace, name, stands_for, uid, is_going })
+        Some(Self { kind, namespace, name, stands_for, uid, is_going, used_by: None })
     }
 
     /// The object; all of them are of the core group.
@@ -61,11 +64,15 @@ impl Outliving {
 }
 
 impl fmt::Display for Outliving {
-    /// `Service default/web (load balancer 192.0.2.7)`
+    /// `Service default/web (load balancer 192.0.2.7)`;
+    /// `PersistentVolumeClaim default/data (volume vol-1), which the pod default/db-0 uses`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.id())?;
-        match &self.stands_for {
-            Some(what) => write!(f, " ({what})"),
+        if let Some(what) = &self.stands_for {
+            write!(f, " ({what})")?;
+        }
+        match &self.used_by {
+            Some(pod) => write!(f, ", which the pod {pod} uses"),
             None => Ok(()),
         }
     }
@@ -88,6 +95,30 @@ pub fn outliving(services: &[Value], claims: &[Value], volumes: &[Value]) -> Vec
     }
     found.sort();
     found
+}
+
+/// Whether a claim is being deleted: pods that use it keep it.
+pub fn has_claims_that_go(found: &[Outliving]) -> bool {
+    found.iter().any(|one| one.is_going && one.kind == OUTLIVING_KINDS[1])
+}
+
+/// Names the first pod that uses each claim which is being deleted; one that is over uses nothing
+/// (<https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection>).
+pub fn name_pods(found: &mut [Outliving], pods: &[Value]) {
+    for one in found.iter_mut().filter(|one| one.is_going && one.kind == OUTLIVING_KINDS[1]) {
+        let uses = |pod: &&Value| {
+            let is_over = matches!(text(pod, "/status/phase"), Some("Succeeded" | "Failed"));
+            let volumes = pod.pointer("/spec/volumes").and_then(Value::as_array);
+            let named = |volume: &Value| text(volume, "/persistentVolumeClaim/claimName") == Some(&one.name);
+            let is_near = text(pod, "/metadata/namespace") == one.namespace.as_deref();
+            is_near && !is_over && volumes.into_iter().flatten().any(named)
+        };
+        let user = pods.iter().filter(uses).filter_map(identity).min();
+        one.used_by = user.map(|pod| match pod.namespace {
+            Some(namespace) => format!("{namespace}/{}", pod.name),
+            None => pod.name,
+        });
+    }
 }
 
 fn balancer(service: &Value) -> Option<Outliving> {

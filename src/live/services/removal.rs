@@ -1,6 +1,6 @@
 //! What of a service may go from a cluster.
 
-use capstan_model::object::ObjectId;
+use capstan_model::object::{ObjectId, api_group};
 use serde_json::Value;
 
 use crate::applying::appliers;
@@ -20,13 +20,19 @@ pub fn is_fleeting(group: &str, kind: &str) -> bool {
     }
 }
 
-/// Whether an object, by its metadata, is one of its own: what others own goes with these, and is not counted twice.
-pub fn is_of_its_own(object: &Value) -> bool {
+/// Whether an object, by its metadata, is one of its own: what is owned by what goes, too, is not counted twice. `goes` says
+/// it of an owner, by group, kind and name; one without a namespace stays where the namespace goes.
+pub fn is_of_its_own(object: &Value, goes: impl Fn(&str, &str, &str) -> bool) -> bool {
     let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = owners.map(Vec::as_slice).unwrap_or_default();
+    let goes = |owner: &Value| {
+        let word = |pointer: &str| text(owner, pointer).unwrap_or_default();
+        goes(api_group(word("/apiVersion")), word("/kind"), word("/name"))
+    };
     let named =
         (text(object, "/kind").unwrap_or_default(), text(object, "/metadata/name").unwrap_or_default());
     // A claim holds data, whoever owns it.
-    let is_owned = owners.is_some_and(|owners| !owners.is_empty()) && named.0 != "PersistentVolumeClaim";
+    let is_owned = !owners.is_empty() && owners.iter().all(goes) && named.0 != "PersistentVolumeClaim";
     !is_owned && !OF_EVERY_NAMESPACE.contains(&named)
 }
 
@@ -48,6 +54,8 @@ pub enum Held {
     NotEmpty,
     /// It is a namespace of which nobody can tell what is left in it: that API group does not answer.
     Unread(String),
+    /// It is a namespace in which more objects of a kind lie than are looked through.
+    TooMany(String),
 }
 
 impl Held {
@@ -63,6 +71,9 @@ impl Held {
             Self::Unread(group) => {
                 format!("nobody can tell what lies in it while the API group {group} does not answer")
             }
+            Self::TooMany(kind) => format!(
+                "more objects of the kind {kind} lie in it than are looked through. Delete those that nobody needs"
+            ),
         }
     }
 }

@@ -84,9 +84,34 @@ pub fn compare_services(
             }),
         }
     }
+    for service in &is {
+        let Some(told) = another_role(service, &was) else { continue };
+        match found.iter_mut().find(|known| known.name == service.name.as_str()) {
+            Some(known) => known.told.push(told),
+            None => found.push(ServiceDifference {
+                name: service.name.to_string(),
+                role: service.role,
+                is_on: None,
+                differences: Vec::new(),
+                told: vec![told],
+            }),
+        }
+    }
     tell(&mut found, &was, after, switched(before, after, base).map(|(switch, _)| switch));
     found.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     found
+}
+
+/// What is told of a service that a cluster cannot do without and that is to be for something else from now on.
+fn another_role(service: &Service, was: &[Service]) -> Option<String> {
+    let before = was.iter().find(|before| before.name == service.name && before.enabled)?;
+    let is_other = service.enabled && before.role.is_vital() && before.role != service.role;
+    is_other.then(|| {
+        format!(
+            "it stays the {} of the cluster, whatever its role is called, for as long as what it brought is there",
+            before.role
+        )
+    })
 }
 
 /// What comes of a switched network, and of a service that goes without its objects.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use capstan::agent_client::BotSource;
-use capstan::app::ports::Enrolment as _;
+use capstan::app::ports::{AgentWork as _, Enrolment as _, KubeconfigRecords as _, RolloutRecords as _};
 use capstan::app::reconcile::ports::{Bot as _, OwnersFile};
 use capstan::app::reconcile::resources::KeyRecipient;
 use capstan_forge::MergeMethod;
@@ -31,7 +31,11 @@ fn file(id: &str, letters: &str, publish: PublishedAt) -> OwnersFile {
         form: Form::Certificate,
         sha256: sha256(&content),
         content,
-        recipients: vec![KeyRecipient { name: "ada".to_owned(), fingerprint: "SHA256:Wb".to_owned() }],
+        recipients: vec![KeyRecipient {
+            name: "ada".to_owned(),
+            fingerprint: "SHA256:Wb".to_owned(),
+            key: None,
+        }],
         expires_at: Some(jiff::Timestamp::now() + jiff::SignedDuration::from_hours(30 * 24)),
         publish,
     }
@@ -84,6 +88,22 @@ async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
         bot.publish_key(&second).await.unwrap();
         let changed = http.get(&key).header(IF_NONE_MATCH, &tag).send().await.unwrap();
         assert_eq!(changed.bytes().await.unwrap(), second.content);
+
+        // A bot whose database was brought back from a copy has what it had then, and is sent it again after some hours.
+        let believed = state.path().join("kubeconfigs.json");
+        let kept = std::fs::read_to_string(&believed).unwrap();
+        let agents = town.database().agents().await.unwrap();
+        let watched = town.database().watched_repository(REPOSITORY).await.unwrap().unwrap();
+        let lost = cluster("gauss/peu01");
+        town.database().keep_kubeconfig(watched.repository.id, &agents[0], &lost, None).await.unwrap();
+        bot.publish_key(&second).await.unwrap();
+        assert_eq!(status(&key).await, 404, "it is believed to have it");
+        drop(bot);
+        let year = format!("\"at\":\"{}", jiff::Timestamp::now().strftime("%Y"));
+        std::fs::write(&believed, kept.replace(&year, "\"at\":\"2025")).unwrap();
+        let bot = BotSource(client(&town, EU, state.path(), None));
+        bot.publish_key(&second).await.unwrap();
+        assert_eq!(status(&key).await, 200);
 
         // It outlives the bot's process, and ends with what is in it.
         town.restart(Some(&url)).await;
@@ -160,6 +180,26 @@ async fn the_check_says_where_the_key_is() {
     for told in [link.as_str(), &key.sha256, "- `ada`: `SHA256:Wb`"] {
         assert!(check.summary.contains(told), "{told}: {}", check.summary);
     }
+
+    // A newer one is told there, too, where all else is told: in the same check, once.
+    assert_eq!(town.database().open_merges().await.unwrap().len(), 0);
+    let newer = file("gauss/peu01", "bmV3ZXI=", PublishedAt::Bot);
+    let said = serde_json::json!({"form": "age", "sha256": newer.sha256, "expires_at": newer.expires_at});
+    for state in [RolloutState::Rolling, RolloutState::Done, RolloutState::Unknown] {
+        let kubeconfig = Some(serde_json::from_value(said.clone()).unwrap());
+        let told = report("gauss/peu01", &commit(&merge), state, 2);
+        agent.report(RolloutReport { kubeconfig, ..told }).await.unwrap();
+        delivered(&agent).await;
+        town.pass(60);
+        town.report_rollouts().await;
+    }
+    let again = town.check_named("capstan/rollout", number).unwrap();
+    assert_eq!((again.id, again.conclusion), (check.id, check.conclusion), "{}", again.summary);
+    assert!(
+        again.summary.contains(&newer.sha256) && !again.summary.contains(&key.sha256),
+        "{}",
+        again.summary
+    );
     town.done();
 }
 

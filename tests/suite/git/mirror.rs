@@ -354,6 +354,38 @@ async fn a_mirror_takes_more_fetches_than_an_open_database_has_room_for() {
 }
 
 #[tokio::test]
+async fn commits_that_are_wanted_together_travel_together_and_one_that_is_unknown_keeps_none_away() {
+    let fixture = Fixture::new().await;
+    let mirrors = fixture.mirrors();
+    let token = SecretString::from(TOKEN);
+    let posts =
+        || fixture.server.take_requests().iter().filter(|request| request.starts_with("POST ")).count();
+    fixture.snapshot(&mirrors, &fixture.head()).await.unwrap();
+    let mut commits = Vec::new();
+    for round in 0..3 {
+        fixture.work.write("gauss/peu00/base/cluster.yaml", &format!("round: {round}\n"));
+        commits.push(fixture.push("Round"));
+    }
+    posts();
+    mirrors.bring(&fixture.repository, &token, &commits).await;
+    assert_eq!(posts(), 1);
+    for (round, commit) in commits.iter().enumerate() {
+        let snapshot = fixture.snapshot(&mirrors, commit).await.unwrap();
+        assert_eq!(read(&snapshot, "gauss/peu00/base/cluster.yaml"), format!("round: {round}\n"));
+    }
+    mirrors.bring(&fixture.repository, &token, &commits).await;
+    assert_eq!(posts(), 0, "all of them are here");
+
+    fixture.work.write("gauss/peu00/base/cluster.yaml", "round: 3\n");
+    let known = fixture.push("Round");
+    let unknown = CommitId::parse("9d1f000000000000000000000000000000000000").unwrap();
+    mirrors.bring(&fixture.repository, &token, &[unknown.clone(), known.clone()]).await;
+    let snapshot = fixture.snapshot(&mirrors, &known).await.unwrap();
+    assert_eq!(read(&snapshot, "gauss/peu00/base/cluster.yaml"), "round: 3\n");
+    assert!(matches!(fixture.snapshot(&mirrors, &unknown).await, Err(MirrorError::NoSuchCommit { .. })));
+}
+
+#[tokio::test]
 async fn small_packs_are_put_together_beside_the_work_and_nothing_is_fetched_again() {
     let fixture = Fixture::new().await;
     let mirrors = fixture.mirrors();

@@ -69,6 +69,11 @@ impl Plane {
         Self::start_with(parts, &["--signing-duration", lifetime])
     }
 
+    /// The same; the API server takes tokens of issuers that this file names.
+    pub(crate) fn start_trusting(parts: Parts, authentication: &Path) -> Option<Self> {
+        Self::start_with(parts, &["--authentication-config", &authentication.display().to_string()])
+    }
+
     fn start_with(parts: Parts, arguments: &[&str]) -> Option<Self> {
         let Some(programs) = programs() else {
             println!(

@@ -93,6 +93,46 @@ async fn a_new_credential_is_brought_inside_and_the_old_one_goes_once_pods_work_
 }
 
 #[tokio::test]
+async fn with_the_last_service_of_its_cloud_the_credential_goes() {
+    let mut town = Town::new();
+    town.world.write("gauss/peu01/services/openstack/ccm.yaml", CCM);
+    town.world.write(
+        "gauss/peu01/services/cinder/csi.yaml",
+        &CCM.replace("openstack-cloud-controller-manager", "csi"),
+    );
+    let csi = "- {name: cinder, role: csi, from: {folder: services/cinder}}\n";
+    town.world.write("gauss/peu01/capstan.yaml", &format!("{LIST}{csi}"));
+    town.pass().await;
+    let workload = come_up(&town.world, "peu01");
+    workload.put(json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}));
+    town.pass().await;
+    town.pass().await;
+    workload.take_writes();
+    let gone = |names: &[&str]| {
+        let rows =
+            names.iter().map(|name| format!("- {{group: capstan.dev, kind: Service, name: {name}}}\n"));
+        format!("delete:\n{}cloud: eu-1\n", rows.collect::<String>())
+    };
+    town.world.write("gauss/peu01/capstan.yaml", &format!("{}services:\n{csi}", gone(&["openstack"])));
+    town.pass().await;
+    assert_eq!(workload.take_writes(), ["delete DaemonSet kube-system/openstack-cloud-controller-manager"]);
+    // Whoever dies in between leaves it to the next one.
+    town.world.write("gauss/peu01/capstan.yaml", &gone(&["openstack", "cinder"]));
+    workload.state().dies_after = Some(1);
+    town.pass().await;
+    workload.state().dies_after = None;
+    town.pass_time(20);
+    town.pass().await;
+    assert_eq!(
+        workload.take_writes(),
+        ["delete DaemonSet kube-system/csi", "delete Secret kube-system/cloud-config"]
+    );
+    town.pass().await;
+    assert_eq!((workload.take_writes(), town.world.status("gauss-peu01").services), (Vec::new(), Vec::new()));
+}
+
+#[tokio::test]
 async fn a_secret_of_somebody_elses_inside_is_left_alone_and_told() {
     let town = Town::new();
     town.world.write("gauss/peu01/services/openstack/ccm.yaml", CCM);

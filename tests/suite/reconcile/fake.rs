@@ -43,6 +43,8 @@ pub(crate) struct State {
     defaults: Vec<Defaults>,
     /// Every object that was read by its name.
     pub(crate) reads: BTreeSet<String>,
+    /// The kind of every list, one after the other.
+    pub(crate) lists: Vec<String>,
     /// What controllers make of an object once it was written for real.
     pub(crate) reactions: Vec<Defaults>,
     pub(crate) counter: u64,
@@ -53,7 +55,7 @@ pub(crate) struct State {
     pub(crate) kinds: BTreeMap<(String, String), Scope>,
     /// The name of an object whose deletion a webhook refuses.
     pub(crate) refuses_deletion: Option<String>,
-    /// Removes the object of that name just before the next real write.
+    /// Removes the object of that name just before it is applied for real.
     pub(crate) loses_before_write: Option<String>,
     /// Somebody makes that object just before it is written for real.
     pub(crate) makes_before_write: Option<Value>,
@@ -446,7 +448,8 @@ impl ManagementCluster for FakeCluster {
         self.linger().await;
         let has =
             |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
-        let state = self.state();
+        let mut state = self.state();
+        state.lists.push(kind.kind.clone());
         if state.refused_lists.contains(&kind.kind) {
             let body = json!({"kind": "Status", "message": "forbidden: no", "reason": "Forbidden"});
             return Err(refused(&format!("listing {kind}"), (403, body)));
@@ -496,7 +499,7 @@ impl ManagementCluster for FakeCluster {
         }
         let key = key_of(manifest);
         if run == Run::Real
-            && let Some(name) = state.loses_before_write.take()
+            && let Some(name) = state.loses_before_write.take_if(|name| **name == key.3)
         {
             state.objects.retain(|key, _| key.3 != name);
             state.applied.retain(|key, _| key.3 != name);

@@ -12,18 +12,18 @@ use tokio::sync::watch;
 
 use super::fake::FakeCluster;
 
-const NAMESPACE: &str = "gauss";
+pub(super) const NAMESPACE: &str = "gauss";
 const CLUSTER_NAME: &str = "sip.airshipit.org/cluster-name";
 
-struct Town {
-    live: Arc<FakeCluster>,
-    ports: Ports,
-    memory: Memory,
+pub(super) struct Town {
+    pub(super) live: Arc<FakeCluster>,
+    pub(super) ports: Ports,
+    pub(super) memory: Memory,
 }
 
 impl Town {
     /// So many hosts, in three racks.
-    fn of(hosts: usize) -> Self {
+    pub(super) fn of(hosts: usize) -> Self {
         let live = Arc::new(FakeCluster::new(&[NAMESPACE]));
         live.serve(&[
             ("airship.airshipit.org", "SIPCluster", Scope::Namespaced),
@@ -67,7 +67,7 @@ impl Town {
                         "sshAuthorizedKeys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"]}]}}}));
     }
 
-    async fn turn(&mut self) -> Outcome {
+    pub(super) async fn turn(&mut self) -> Outcome {
         turn(&self.ports, &mut self.memory, &|| false).await.unwrap()
     }
 
@@ -79,7 +79,7 @@ impl Town {
         hosts.map(|(key, _)| key.3.clone()).collect()
     }
 
-    fn condition(&self, name: &str, kind: &str) -> String {
+    pub(super) fn condition(&self, name: &str, kind: &str) -> String {
         let object = self.live.object("SIPCluster", name).unwrap();
         let held = object["status"]["conditions"].as_array().unwrap().iter().find(|one| one["type"] == kind);
         let text = |key: &str| held.unwrap()[key].as_str().unwrap();
@@ -98,7 +98,7 @@ impl Town {
     }
 }
 
-fn secret(name: &str, key: &str, text: &str) -> Value {
+pub(super) fn secret(name: &str, key: &str, text: &str) -> Value {
     use base64::Engine as _;
     let encoded = base64::engine::general_purpose::STANDARD.encode(text);
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}, "data": {key: encoded}})
@@ -196,13 +196,10 @@ async fn a_host_that_somebody_else_took_meanwhile_is_left_and_another_is_chosen(
 async fn a_host_that_is_gone_is_not_made_anew() {
     let mut town = Town::of(2);
     town.wish("a", 1, 30000);
-    // Up to the labels; then the host goes.
-    town.live.state().dies_after = Some(9);
-    turn(&town.ports, &mut town.memory, &|| false).await.unwrap_err();
-    town.live.remove("BareMetalHost", "bm-00");
-    town.live.state().dies_after = None;
-    town.memory = Memory::default();
+    // It was there when hosts were listed, and goes just before it is labelled.
+    town.live.state().loses_before_write = Some("bm-00".to_owned());
     town.turn().await;
+    assert_eq!(town.live.state().loses_before_write, None, "nobody wrote to the host");
     assert_eq!(town.live.names("BareMetalHost"), ["bm-01"]);
     assert_eq!(town.labelled("a"), ["bm-01"]);
 }
@@ -331,4 +328,85 @@ async fn a_template_that_would_take_others_hosts_is_told() {
     );
     // They are labelled all the same: it is the template that is wrong.
     assert_eq!(town.labelled("a"), ["bm-00"]);
+}
+
+/// Labels are how objects of services are found: what is ours without them gets them back, and keeps the key that people know.
+#[tokio::test]
+async fn labels_that_somebody_took_off_a_services_objects_come_back() {
+    let mut town = Town::of(2);
+    town.wish("a", 1, 30000);
+    town.turn().await;
+    let before = town.live.object("Secret", "a-jump-30001-host-keys").unwrap();
+    for (kind, name, label) in [
+        ("Deployment", "a-jump-30001", "app.kubernetes.io/managed-by"),
+        ("Secret", "a-jump-30001-host-keys", "app.kubernetes.io/managed-by"),
+        ("Service", "a-control-plane-30000", CLUSTER_NAME),
+    ] {
+        town.live.change(kind, name, |object| {
+            drop(object["metadata"]["labels"].as_object_mut().unwrap().remove(label));
+        });
+    }
+    town.memory.forget();
+    town.turn().await;
+    assert_eq!(town.condition("a", "Ready"), "True ReconciliationSucceeded: 1 host, 0 standby");
+    let after = town.live.object("Secret", "a-jump-30001-host-keys").unwrap();
+    assert_eq!(after["metadata"]["labels"], before["metadata"]["labels"]);
+    assert_eq!(
+        (&after["data"], &after["metadata"]["annotations"]),
+        (&before["data"], &before["metadata"]["annotations"])
+    );
+    for (kind, name) in [("Deployment", "a-jump-30001"), ("Service", "a-control-plane-30000")] {
+        let labels = town.live.object(kind, name).unwrap()["metadata"]["labels"].clone();
+        assert_eq!(
+            (&labels["app.kubernetes.io/managed-by"], &labels[CLUSTER_NAME]),
+            (&json!("capstan"), &json!("a"))
+        );
+    }
+    assert_eq!(town.turn().await.writes, 0);
+}
+
+/// Where network data tells no address, Machines do: they are listed once for everybody, and not at each turn.
+#[tokio::test]
+async fn machines_are_listed_once_and_again_for_whom_none_is_known() {
+    let mut town = Town::of(6);
+    for (name, port) in [("a", 30000), ("b", 30010)] {
+        town.wish(name, 1, port);
+        town.live.change("SIPCluster", name, |object| {
+            object["spec"]["services"] =
+                json!({"loadBalancerControlPlane": [{"image": "haproxy", "nodePort": port}]});
+        });
+    }
+    town.turn().await;
+    let machine = |host: &str, address: &str| {
+        json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": {"name": format!("m-{host}"), "namespace": NAMESPACE},
+        "spec": {"infrastructureRef": {"name": format!("m3-{host}")}},
+        "status": {"addresses": [{"type": "InternalIP", "address": address}]}})
+    };
+    for (name, host, address) in [("a", "bm-00", "10.1.0.1"), ("b", "bm-01", "10.1.0.2")] {
+        assert_eq!(town.labelled(name), [host]);
+        town.live.change("BareMetalHost", host, |object| {
+            object["spec"]["consumerRef"] =
+                json!({"kind": "Metal3Machine", "name": format!("m3-{host}"), "namespace": NAMESPACE});
+            object["status"]["provisioning"]["state"] = json!("provisioned");
+        });
+        town.live.put(machine(host, address));
+    }
+    let lists = |town: &Town| town.live.state().lists.iter().filter(|kind| *kind == "Machine").count();
+    let before = lists(&town);
+    town.memory.forget();
+    town.turn().await;
+    assert_eq!(lists(&town), before + 1);
+    for name in ["a", "b"] {
+        assert_eq!(town.condition(name, "Ready"), "True ReconciliationSucceeded: 1 host, 0 standby");
+    }
+    // A host tells something that is of no interest to addresses.
+    town.live.change("BareMetalHost", "bm-00", |object| object["status"]["poweredOn"] = json!(true));
+    let version = town.live.object("BareMetalHost", "bm-00").unwrap()["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(town.tell("metal3.io", "BareMetalHost", "bm-00", &version));
+    town.turn().await;
+    assert_eq!(lists(&town), before + 1);
 }

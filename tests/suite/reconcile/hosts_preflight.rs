@@ -148,3 +148,166 @@ async fn where_the_kinds_are_not_served_nobody_looks_for_hosts() {
     let told = lines(&judge(&world).await);
     assert!(!told.iter().any(|line| line.starts_with("HostsTooFew")), "{told:?}");
 }
+
+/// Folders of one question compete for the same hosts: what the first takes, the second cannot have.
+#[tokio::test]
+async fn folders_of_one_question_are_judged_together() {
+    let world = town();
+    wish(&world, 2, SELECTOR);
+    world.write(
+        "gauss/peu02/base/all.yaml",
+        "apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: peu02, namespace: org}
+spec: {}
+---
+apiVersion: airship.airshipit.org/v1
+kind: SIPCluster
+metadata: {name: peu02, namespace: org}
+spec:
+  nodes: {Worker: {count: {active: 1}}}
+  services: {}
+",
+    );
+    let ids = [id("gauss/peu02"), id("gauss/peu01")];
+    let judge = async || {
+        let head = world.revision().await;
+        let fleet = world.fleet.lock().unwrap().clone();
+        let answers = preflight(&world.ports(), &fleet, &head, &question(&head, &ids), &[]).await;
+        answers
+            .iter()
+            .map(|answer| (answer.cluster.to_string(), answer.verdict, lines(answer)))
+            .collect::<Vec<_>>()
+    };
+    let answers = judge().await;
+    assert_eq!(answers[1], ("gauss/peu01".to_owned(), PreflightVerdict::Accepted, Vec::new()));
+    assert_eq!((answers[0].0.as_str(), answers[0].1), ("gauss/peu02", PreflightVerdict::Rejected));
+    assert_eq!(
+        answers[0].2,
+        [
+            "HostsTooFew gauss/peu02/base/all.yaml:10: SIPCluster org/peu02: Worker: 1 wanted, 0 can be had; bm-0: chosen for org/peu01; bm-1: chosen for org/peu01; bm-2: provisioned for Metal3Machine other/m"
+        ]
+    );
+    // Live, the first has a host more than it wishes from here on: the second gets that one.
+    wish(&world, 1, SELECTOR);
+    for number in 0..2 {
+        world.live.change("BareMetalHost", &format!("bm-{number}"), |host| {
+            for (key, value) in
+                [("cluster-namespace", "org"), ("cluster-name", "peu01"), ("node-type", "ControlPlane")]
+            {
+                host["metadata"]["labels"][format!("sip.airshipit.org/{key}")] = json!(value);
+            }
+        });
+    }
+    let told = judge().await;
+    assert!(told.iter().all(|(_, verdict, _)| *verdict == PreflightVerdict::Accepted), "{told:?}");
+}
+
+/// The groups of a topology make machines, too, from what their class and its patches make.
+#[tokio::test]
+async fn groups_of_a_topology_are_owners_of_machines() {
+    let world = town();
+    world.live.serve(&[("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", Scope::Namespaced)]);
+    let write = |surge: u32, selector: &str| {
+        world.write(
+            "gauss/peu01/base/all.yaml",
+            &format!(
+                "apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {{name: peu01, namespace: org}}
+spec:
+  topology:
+    classRef: {{name: metal}}
+    version: v1.34.3
+    controlPlane: {{replicas: 1}}
+    workers:
+      machineDeployments:
+      - {{class: default, name: md-0, replicas: 1, rollout: {{strategy: {{type: RollingUpdate, rollingUpdate: {{maxSurge: {surge}}}}}}}}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {{name: metal, namespace: org}}
+spec:
+  infrastructure: {{templateRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3ClusterTemplate, name: net}}}}
+  controlPlane:
+    templateRef: {{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlaneTemplate, name: cp}}
+    machineInfrastructure: {{templateRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, name: cp}}}}
+  workers:
+    machineDeployments:
+    - class: default
+      bootstrap: {{templateRef: {{apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfigTemplate, name: boot}}}}
+      infrastructure: {{templateRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, name: md}}}}
+  patches:
+  - name: own
+    definitions:
+    - selector: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, matchResources: {{controlPlane: true, machineDeploymentClass: {{names: [default]}}}}}}
+      jsonPatches:
+      - {{op: add, path: /spec/template/spec/hostSelector, value: {selector}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlaneTemplate
+metadata: {{name: cp, namespace: org}}
+spec: {{template: {{spec: {{rollout: {{strategy: {{type: RollingUpdate, rollingUpdate: {{maxSurge: 0}}}}}}, kubeadmConfigSpec: {{}}}}}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: Metal3MachineTemplate
+metadata: {{name: cp, namespace: org}}
+spec: {{template: {{spec: {{}}}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: Metal3MachineTemplate
+metadata: {{name: md, namespace: org}}
+spec: {{template: {{spec: {{}}}}}}
+---
+apiVersion: airship.airshipit.org/v1
+kind: SIPCluster
+metadata: {{name: peu01, namespace: org}}
+spec:
+  nodes: {{ControlPlane: {{count: {{active: 1}}}}, Worker: {{count: {{active: 1}}}}}}
+  services: {{}}
+"
+            ),
+        );
+    };
+    let ours =
+        "{matchLabels: {sip.airshipit.org/cluster-namespace: org, sip.airshipit.org/cluster-name: peu01}}";
+    write(0, ours);
+    let told = lines(&judge(&world).await);
+    assert!(!told.iter().any(|line| line.starts_with("Hosts") || line.starts_with("Selector")), "{told:?}");
+    write(1, "{matchLabels: {flavor: big}}");
+    let told = lines(&judge(&world).await);
+    let of = |kind: &str| told.iter().filter(|line| line.starts_with(kind)).cloned().collect::<Vec<_>>();
+    let surge = of("HostsTooFewForRollout");
+    assert_eq!(surge.len(), 1, "{told:?}");
+    assert!(
+        surge[0].contains("md-0 of Cluster org/peu01 rolls with 1 replicas and maxSurge 1, which takes 2 hosts; role Worker has 1"),
+        "{surge:?}"
+    );
+    let selectors = of("SelectorMissing");
+    assert_eq!(selectors.len(), 2, "{told:?}");
+    assert!(
+        selectors[0].contains("Metal3MachineTemplate of controlPlane has no hostSelector"),
+        "{selectors:?}"
+    );
+}
+
+/// The API server's side stays in Git: what is to be added is told as the minor wants it, until it is there.
+#[tokio::test]
+async fn an_issuer_that_the_control_plane_does_not_trust_is_told_with_what_to_add() {
+    let world = town();
+    wish(&world, 2, SELECTOR);
+    let ca = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    world.live.put(json!({"apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
+        "metadata": {"name": "peu01", "namespace": "org"}, "spec": {"services": {}},
+        "status": {"oidc": {"issuer": "https://192.0.2.1:30556", "clientID": "kubernetes", "ca": ca}}}));
+    let answer = judge(&world).await;
+    assert_eq!(answer.verdict, PreflightVerdict::Accepted);
+    let told = lines(&answer);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("OidcNotWired gauss/peu01/base/all.yaml:")
+            && told[0].contains("KubeadmControlPlane peu01-cp does not trust the issuer https://192.0.2.1:30556. Add to spec.kubeadmConfigSpec a file /etc/kubernetes/authentication.yaml")
+            && told[0].contains("it rolls the control plane:\napiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"),
+        "{told:?}"
+    );
+}

@@ -63,7 +63,10 @@ async fn owners_get_a_file_that_they_alone_can_open() {
     }
     assert_eq!(
         serde_json::to_value(status.owners_key).unwrap(),
-        json!({"generation": 1, "recipients": file.recipients, "file": {"form": "Certificate", "secret": SECRET,
+        json!({"generation": 1, "recipients": [
+            {"name": "ada", "fingerprint": ada.key(), "key": ada.key()},
+            {"name": "bob", "fingerprint": bob.key(), "key": bob.key()},
+        ], "file": {"form": "Certificate", "generation": 1, "lifetimeDays": 30, "publish": "bot", "secret": SECRET,
             "sha256": file.sha256, "expiresAt": "2027-02-14T07:55:00Z"}})
     );
 

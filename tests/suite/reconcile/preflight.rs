@@ -8,7 +8,7 @@ use super::adopting::with_machines;
 use super::applying::plain;
 use super::world::{World, id, question};
 
-async fn judge(world: &World, cluster: &str) -> PreflightAnswer {
+pub(super) async fn judge(world: &World, cluster: &str) -> PreflightAnswer {
     let head = world.revision().await;
     let records: Vec<_> = world.status_store.posted().clusters.values().cloned().collect();
     let fleet = world.fleet.lock().unwrap().clone();

@@ -118,6 +118,28 @@ async fn what_is_not_gone_within_ten_minutes_is_told_and_the_cluster_goes() {
 }
 
 #[tokio::test]
+async fn a_claim_that_a_pod_uses_is_told_with_the_pod() {
+    let (world, workload) = town().await;
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
+    let user = |name: &str, phase: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"volumes": [{"name": "a", "persistentVolumeClaim": {"claimName": "data"}}]}, "status": {"phase": phase}})
+    };
+    workload.put(user("backup-1", "Succeeded"));
+    workload.put(user("db-0", "Running"));
+    // As long as one does it is only marked.
+    workload.change("PersistentVolumeClaim", "data", |claim| {
+        claim["metadata"]["deletionTimestamp"] = json!("2027-01-15T08:00:00Z");
+    });
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert_eq!(
+        waits(&outcome.ended)[0],
+        "CleansUp: PersistentVolumeClaim default/data (volume vol-data), which the pod default/db-0 uses: it is deleted before the Cluster is"
+    );
+    assert_eq!(workload.take_writes(), ["delete Service default/web"]);
+}
+
+#[tokio::test]
 async fn without_a_wish_it_is_listed_and_nothing_is_deleted_inside() {
     let (world, workload) = town().await;
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\n");

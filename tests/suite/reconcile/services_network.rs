@@ -1,10 +1,12 @@
 //! Another network of pods in the place of the one that is there: refused, forced, and the old one taken away.
 
 use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::ports::PreflightVerdict;
 use capstan::app::reconcile::resources::ConditionType;
 use capstan_live::services::ServiceState;
 
 use super::applying::plain;
+use super::preflight::judge;
 use super::services::{CILIUM, come_up, named, states};
 use super::world::World;
 
@@ -70,6 +72,38 @@ async fn a_network_is_switched_only_where_somebody_says_so_and_the_old_one_goes_
     assert_eq!(workload.take_writes(), ["delete DaemonSet kube-system/cilium"]);
     assert_eq!(states(&world), named([("calico", ServiceState::Ready)]));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
+}
+
+/// Between the two heads nothing of the network changes: only the reconciler knows that the old one is there still.
+#[tokio::test]
+async fn a_network_that_was_switched_off_or_renamed_before_is_told_to_the_head_that_brings_another() {
+    for first in
+        [LIST.replace("role: cni, from", "enabled: false, role: cni, from"), LIST.replace("role: cni, ", "")]
+    {
+        let world = World::new();
+        plain(&world, "peu01");
+        world.write("gauss/peu01/services/cilium/cilium.yaml", CILIUM);
+        world.write("gauss/peu01/capstan.yaml", LIST);
+        world.reconcile("gauss/peu01").await;
+        let workload = come_up(&world, "peu01");
+        world.reconcile("gauss/peu01").await;
+        world.write("gauss/peu01/capstan.yaml", &first);
+        assert_eq!(judge(&world, "gauss/peu01").await.verdict, PreflightVerdict::Accepted);
+        world.reconcile("gauss/peu01").await;
+        workload.take_writes();
+
+        let node = CILIUM.replace("name: cilium", "name: calico-node");
+        world.write("gauss/peu01/services/calico/node.yaml", &node);
+        let second = format!("{first}{}", CALICO.trim_start_matches("services:\n"));
+        world.write("gauss/peu01/capstan.yaml", &second);
+        let answer = judge(&world, "gauss/peu01").await;
+        assert_eq!(answer.verdict, PreflightVerdict::Rejected, "{first}");
+        let told = answer.reasons[0].line();
+        let expected = "gauss/peu01/capstan.yaml:3: the network of pods is switched from `cilium` to `calico`: that is refused.";
+        assert!(told.starts_with(expected), "{told}");
+        world.write("gauss/peu01/capstan.yaml", &format!("{second}{FORCE}"));
+        assert_eq!(judge(&world, "gauss/peu01").await.verdict, PreflightVerdict::Accepted);
+    }
 }
 
 fn chart(name: &str) -> String {

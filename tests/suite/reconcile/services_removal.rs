@@ -112,7 +112,7 @@ async fn a_namespace_in_which_others_have_anything_stays() {
     // Of a kind that Capstan has never heard of; and what every namespace has, or what goes with its owner.
     let own_account = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt", "namespace": "shop"}});
     let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "namespace": "shop",
-        "ownerReferences": [{"kind": "Widget", "name": "w"}]}});
+        "ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}]}});
     let widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "shop"}});
     for object in [own_account, owned, widget] {
         workload.put(object);
@@ -124,6 +124,16 @@ async fn a_namespace_in_which_others_have_anything_stays() {
     assert_eq!(message(), "Namespace shop: it is kept: something else lies in it. Delete that first");
 
     workload.remove("Widget", "w");
+    // What somebody outside owns would go before its owner does.
+    workload.put(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "policy", "namespace": "shop",
+        "ownerReferences": [{"apiVersion": "example.com/v1", "kind": "ClusterPolicy", "name": "p"}]}}),
+    );
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(workload.take_writes(), [""; 0]);
+    assert_eq!(message(), "Namespace shop: it is kept: something else lies in it. Delete that first");
+    workload.remove("ConfigMap", "policy");
+
     workload.state().unread = ["example.org", "metrics.k8s.io"].map(str::to_owned).into();
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), [""; 0]);

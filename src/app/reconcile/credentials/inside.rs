@@ -5,19 +5,22 @@
 //! `Cluster` holds is written to `kube-system/cloud-config` there, where both look for it by default
 //! (<https://github.com/kubernetes/cloud-provider-openstack/tree/master/manifests>). Workloads of services that are given it
 //! begin anew with each credential; once all pods do, that is written down, and the earlier credential is deleted in
-//! Keystone with the next look.
+//! Keystone with the next look. It is taken out with the last service that worked with it.
 //!
 //! *Caveat*: pods of charts are begun anew by whoever carries out the chart, or by hand; they are seen all the same.
 
 use capstan_live::applying::{sent_new, sent_over};
 use capstan_live::credentials::{Wish, is_taken_up};
 use capstan_model::object::ObjectId;
+use serde_json::Value;
 
 use super::asked::Asked;
 use super::life::read_secret;
 use super::purpose::Purpose;
 use super::secret::{self, Inside};
-use crate::app::ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster, Run};
+use crate::app::ports::{
+    ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster, Preconditions, Run,
+};
 use crate::app::reconcile::observation::Observation;
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::reconciliation::Reconciliation;
@@ -87,6 +90,26 @@ impl Reconciliation<'_> {
             tracing::info!(cluster = %self.request.id, object = %id, credential = wanted.credential, "a credential was brought inside");
         }
         Ok(Brought::There(wanted))
+    }
+
+    /// Takes it out of a cluster that has nobody who works with it any more; somebody else's Secret stays. Whether it is gone.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or this process leads no more.
+    pub(in crate::app::reconcile) async fn take_credential_out(
+        &self,
+        inside: &dyn ManagementCluster,
+    ) -> Result<bool, LiveError> {
+        let id = id_inside();
+        let object = ApiObject { kind: ApiKind::of_version("v1", "Secret"), ..ApiObject::from(&id) };
+        let live = inside.read(&As::Reconciler, &object).await?;
+        let Some(live) = live.filter(secret::is_capstans) else { return Ok(true) };
+        let text = |pointer: &str| live.pointer(pointer).and_then(Value::as_str);
+        let uid = text("/metadata/uid").unwrap_or_default();
+        let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
+        let deleted = inside.delete(&As::Reconciler, &object, only, Run::Real).await?;
+        tracing::info!(cluster = %self.request.id, object = %id, "nobody inside works with the cloud any more: its credential was taken out");
+        Ok(matches!(deleted, Deleted::Gone | Deleted::Absent))
     }
 
     /// Looks whether everybody inside works with the credential that is there, where that matters and is not known.

@@ -145,7 +145,7 @@ async fn tell_level(
     if before.as_ref() == Some(&status) {
         return Ok(());
     }
-    let value = serde_json::to_value(&status).unwrap_or(Value::Null);
+    let value = serde_json::to_value(status).unwrap_or(Value::Null);
     patch(ports, fleet, found, (&found.resource_version, ObjectPart::Status, "/status", value))
         .await
         .map(drop)

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use capstan_live::owners::{Endpoint, Form, Wanted};
 use capstan_model::digest::digest;
 use capstan_model::ids::ClusterId;
-use capstan_plan::settings::{Access, OwnersCredentials, Recipient};
+use capstan_plan::settings::{Access, OwnersCredentials, PublicKey, Recipient};
 use serde_json::json;
 
 use super::sealed;
 use crate::app::generator::Refused;
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
-use crate::app::reconcile::resources::KeyRecipient;
+use crate::app::reconcile::resources::{KeyFile, KeyRecipient, OwnersKeyStatus};
 use crate::app::reconcile::revision::Revision;
 
 /// Raised where files have to be made anew although nothing in Git or in the cluster changes.
@@ -38,8 +38,9 @@ impl Asked {
                 let name = owner.name.to_string();
                 match Recipient::parse(&owner.key) {
                     Ok(recipient) if !sealed::is_broken(&recipient) => {
-                        let fingerprint = recipient.fingerprint().to_owned();
-                        asked.owners.push((KeyRecipient { name, fingerprint }, recipient));
+                        let (fingerprint, key) =
+                            (recipient.fingerprint().to_owned(), recipient.key().to_owned());
+                        asked.owners.push((KeyRecipient { name, fingerprint, key: Some(key) }, recipient));
                     }
                     Ok(_) => asked.unusable.push(format!("`{name}`: its key is broken")),
                     Err(why) => asked.unusable.push(format!("`{name}`: {why}")),
@@ -48,6 +49,39 @@ impl Asked {
             Ok(asked)
         })
         .await
+    }
+
+    /// What goes on of what was given where nothing new is given: those who have a key and whom Git names still, and the
+    /// form that it has. `None` where nothing goes on: of a login nobody can take anything back.
+    pub(super) fn narrowed(mut self, before: &OwnersKeyStatus) -> Option<Self> {
+        keep_form(&mut self.access, before)?;
+        let had =
+            |named: &KeyRecipient| before.recipients.iter().any(|one| one.fingerprint == named.fingerprint);
+        self.owners.retain(|(named, _)| had(named));
+        Some(self)
+    }
+
+    /// The same where nobody can read whom Git names: all who have a key, as Git said of them last.
+    pub(super) fn remembered(before: &OwnersKeyStatus) -> Option<Self> {
+        let mut asked = Self::default();
+        keep_form(&mut asked.access, before)?;
+        if let Some(file) = &before.file {
+            (asked.access.lifetime_days, asked.access.publish) = (file.lifetime_days, file.publish);
+        }
+        let known = |one: &KeyRecipient| {
+            let recipient = Recipient::parse(&PublicKey::parse(one.key.as_deref()?).ok()?).ok()?;
+            (recipient.fingerprint() == one.fingerprint).then(|| (one.clone(), recipient))
+        };
+        asked.owners = before.recipients.iter().map(known).collect::<Option<_>>()?;
+        Some(asked)
+    }
+
+    /// Whether somebody who left is not kept out yet, by what is remembered.
+    pub(super) fn lacks_somebody(&self, before: &OwnersKeyStatus) -> bool {
+        let stays =
+            |one: &KeyRecipient| self.owners.iter().any(|(named, _)| named.fingerprint == one.fingerprint);
+        let is_earlier = |file: &KeyFile| file.generation < before.generation || self.form().is_none();
+        !before.recipients.iter().all(stays) || before.file.as_ref().is_some_and(is_earlier)
     }
 
     /// What they are given; `None` without owners.
@@ -89,4 +123,15 @@ impl Asked {
         let is_secret = self.access.oidc.is_none();
         self.owners.iter().filter(|_| is_secret).map(|(named, _)| named.clone()).collect()
     }
+}
+
+/// Gives `access` the form of the file that is there; `None` of a login.
+fn keep_form(access: &mut Access, before: &OwnersKeyStatus) -> Option<()> {
+    access.credentials = match before.file.as_ref().map(|file| file.form) {
+        Some(Form::Login) => return None,
+        Some(Form::Admin) => OwnersCredentials::Admin,
+        Some(Form::Certificate) | None => OwnersCredentials::Certificate,
+    };
+    access.oidc = None;
+    Some(())
 }

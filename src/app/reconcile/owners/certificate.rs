@@ -2,33 +2,21 @@
 
 use std::str::FromStr as _;
 
-use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
 use capstan_live::owners::{USER, group};
 use jiff::Timestamp;
 use secrecy::SecretString;
-use secrecy::zeroize::Zeroizing;
-use x509_cert::Certificate;
 use x509_cert::attr::Attributes;
-use x509_cert::der::asn1::BitString;
-use x509_cert::der::oid::ObjectIdentifier;
-use x509_cert::der::pem::{LineEnding, encode_string};
-use x509_cert::der::{Decode as _, Encode as _, EncodePem as _};
+use x509_cert::der::pem::LineEnding;
+use x509_cert::der::{Encode as _, EncodePem as _};
 use x509_cert::name::Name;
 use x509_cert::request::{CertReq, CertReqInfo, Version};
-use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 
 use super::trouble::Trouble;
-
-/// `ecdsa-with-SHA256` (RFC 5758).
-const ECDSA_WITH_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
+use crate::app::pki::{FreshKey, first_of};
 
 /// A private key without a certificate.
 pub(super) struct NewKey {
-    /// PKCS #8, in DER.
-    private: Zeroizing<Vec<u8>>,
-    public: SubjectPublicKeyInfoOwned,
+    key: FreshKey,
     /// The request for its certificate, in PEM form.
     pub(super) request: String,
 }
@@ -54,34 +42,23 @@ impl NewKey {
     /// # Errors
     /// The system gives no random bytes.
     pub(super) fn make(generation: u64) -> Result<Self, Trouble> {
-        let random = SystemRandom::new();
-        let no_randomness = |_| not_made("the system gives no random bytes");
-        let private =
-            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).map_err(no_randomness)?;
-        let private = Zeroizing::new(private.as_ref().to_vec());
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &private).map_err(not_made)?;
-        let public: PublicKeyX509Der<'_> = pair.public_key().as_der().map_err(no_randomness)?;
-        let public = SubjectPublicKeyInfoOwned::from_der(public.as_ref()).map_err(not_made)?;
+        let key = FreshKey::make().map_err(not_made)?;
         let subject = Name::from_str(&format!("CN={USER},O={}", group(generation))).map_err(not_made)?;
         let info = CertReqInfo {
             version: Version::V1,
             subject,
-            public_key: public.clone(),
+            public_key: key.public.clone(),
             attributes: Attributes::default(),
         };
-        let signature = pair.sign(&random, &info.to_der().map_err(not_made)?).map_err(no_randomness)?;
-        let request = CertReq {
-            info,
-            algorithm: AlgorithmIdentifierOwned { oid: ECDSA_WITH_SHA256, parameters: None },
-            signature: BitString::from_bytes(signature.as_ref()).map_err(not_made)?,
-        };
+        let (algorithm, signature) = key.sign(&info.to_der().map_err(not_made)?).map_err(not_made)?;
+        let request = CertReq { info, algorithm, signature };
         let request = request.to_pem(LineEnding::LF).map_err(not_made)?;
-        Ok(Self { private, public, request })
+        Ok(Self { key, request })
     }
 
     /// The private key in PEM form.
     pub(super) fn pem(&self) -> Result<SecretString, Trouble> {
-        encode_string("PRIVATE KEY", LineEnding::LF, &self.private).map(SecretString::from).map_err(not_made)
+        self.key.pem().map_err(not_made)
     }
 
     /// What a signer gave for the request.
@@ -93,8 +70,8 @@ impl NewKey {
             Trouble::new("CertificateRefused", format!("what the cluster's signer gave is not used: {why}"))
         };
         let (certificate, not_before, not_after) =
-            read(&pem).ok_or_else(|| refused("it is no certificate"))?;
-        if certificate.tbs_certificate.subject_public_key_info != self.public {
+            first_of(&pem).ok_or_else(|| refused("it is no certificate"))?;
+        if certificate.tbs_certificate.subject_public_key_info != self.key.public {
             return Err(refused("it is a certificate of another key"));
         }
         Ok(Signed { pem, not_before, not_after })
@@ -103,16 +80,7 @@ impl NewKey {
 
 /// From when and until when the first certificate of a text in PEM form is valid; `None` of what is none.
 pub(super) fn validity(pem: &str) -> Option<(Timestamp, Timestamp)> {
-    read(pem).map(|(_, not_before, not_after)| (not_before, not_after))
-}
-
-fn read(pem: &str) -> Option<(Certificate, Timestamp, Timestamp)> {
-    let certificate = Certificate::load_pem_chain(pem.as_bytes()).ok()?.into_iter().next()?;
-    let time = |time: x509_cert::time::Time| {
-        Timestamp::from_second(i64::try_from(time.to_unix_duration().as_secs()).ok()?).ok()
-    };
-    let validity = certificate.tbs_certificate.validity;
-    Some((certificate, time(validity.not_before)?, time(validity.not_after)?))
+    first_of(pem).map(|(_, not_before, not_after)| (not_before, not_after))
 }
 
 #[cfg(test)]

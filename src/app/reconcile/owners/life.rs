@@ -63,8 +63,13 @@ pub(super) enum Paused {
 }
 
 impl Life<'_> {
-    /// Does whatever is to be done, until something is to be remembered first. `handed` gets those whom a new file is for.
-    pub(super) async fn live(&self, handed: &mut Handed) -> Result<Paused, Trouble> {
+    /// Does whatever is to be done, until something is to be remembered first. `handed` gets those whom a new file is for;
+    /// `own` is the SHA-256 of the file that Capstan made last, and gets that of a new one: no other one serves.
+    pub(super) async fn live(
+        &self,
+        handed: &mut Handed,
+        own: &mut Option<String>,
+    ) -> Result<Paused, Trouble> {
         let wanted = self.asked.wanted(&self.cluster.name, self.endpoint, self.kubeconfig.expose_secret());
         for _ in 0..MOST_STEPS {
             let secret = self.read_secret().await?;
@@ -72,11 +77,14 @@ impl Life<'_> {
             remember(handed, kept.as_ref());
             let binding_there = self.inside.read(&As::Reconciler, &ApiObject::from(&binding_id())).await;
             let binding_there = binding_there.map_err(inside)?;
+            let is_own = |kept: &&Kept| own.as_ref() == Some(&kept.sha256);
+            // Where there is to be none, anybody's goes.
+            let there = kept.as_ref().filter(|kept| wanted.is_none() || is_own(kept));
             let facts = Facts {
                 now: self.now,
                 wanted: wanted.clone(),
                 handed: handed.clone(),
-                file: kept.as_ref().map(|kept| kept.file.clone()),
+                file: there.map(|kept| kept.file.clone()),
                 bound: bound(binding_there.as_ref()),
             };
             match next_step(&facts) {
@@ -85,14 +93,14 @@ impl Life<'_> {
                 Step::Unbind => self.unbind(binding_there.as_ref()).await?,
                 Step::Issue(generation) => {
                     let Some(wanted) = &wanted else { continue };
-                    self.issue(generation, wanted, secret.as_ref()).await?;
+                    *own = Some(self.issue(generation, wanted, secret.as_ref()).await?);
                 }
                 Step::Make(form, generation) => {
                     let Some(wanted) = &wanted else { continue };
-                    self.make(form, generation, wanted, secret.as_ref()).await?;
+                    *own = self.make(form, generation, wanted, secret.as_ref()).await?;
                 }
                 Step::RemoveFile => self.remove(secret.as_ref()).await?,
-                Step::Wait(_) | Step::Nobody => return Ok(Paused::Done(kept)),
+                Step::Wait(_) | Step::Nobody => return Ok(Paused::Done(there.cloned())),
             }
         }
         Err(Trouble::new("Changed", format!("{} is written by somebody else all the time", self.secret_id())))
@@ -143,8 +151,13 @@ impl Life<'_> {
         }
     }
 
-    /// A certificate of their own.
-    async fn issue(&self, generation: u64, wanted: &Wanted, secret: Option<&Value>) -> Result<(), Trouble> {
+    /// A certificate of their own: the SHA-256 of the file.
+    async fn issue(
+        &self,
+        generation: u64,
+        wanted: &Wanted,
+        secret: Option<&Value>,
+    ) -> Result<String, Trouble> {
         if let Some(trouble) = self.memory.is_away(self.cluster, &wanted.input, self.now) {
             return Err(trouble);
         }
@@ -165,19 +178,20 @@ impl Life<'_> {
         let plain = self.endpoint.with_certificate(&self.cluster.name, &signed.pem, private.expose_secret());
         let content = self.seal(SecretString::from(plain)).await?;
         let valid = (signed.not_before, Some(signed.not_after));
-        self.write(secret, &self.kept(generation, wanted, content, valid), Run::Real).await?;
+        let kept = self.kept(generation, wanted, content, valid);
+        self.write(secret, &kept, Run::Real).await?;
         tracing::info!(cluster = %self.cluster, generation, expires_at = %signed.not_after, "a new key was made for the owners of the cluster");
-        Ok(())
+        Ok(kept.sha256)
     }
 
-    /// What needs no certificate.
+    /// What needs no certificate: the SHA-256 of the file.
     async fn make(
         &self,
         form: Form,
         generation: u64,
         wanted: &Wanted,
         secret: Option<&Value>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<Option<String>, Trouble> {
         let (content, valid) = match (form, &self.asked.access.oidc) {
             (Form::Login, Some(login)) => {
                 (self.endpoint.with_login(&self.cluster.name, login).into_bytes(), (self.now, None))
@@ -187,9 +201,11 @@ impl Life<'_> {
                 let (from, until) = valid.map_or((self.now, None), |(from, until)| (from, Some(until)));
                 (self.seal(self.kubeconfig.clone()).await?, (from, until))
             }
-            (Form::Certificate | Form::Login, _) => return Ok(()),
+            (Form::Certificate | Form::Login, _) => return Ok(None),
         };
-        self.write(secret, &self.kept(generation, wanted, content, valid), Run::Real).await
+        let kept = self.kept(generation, wanted, content, valid);
+        self.write(secret, &kept, Run::Real).await?;
+        Ok(Some(kept.sha256))
     }
 
     fn kept(

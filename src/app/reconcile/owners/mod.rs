@@ -9,8 +9,12 @@
 //! no byte of it stands in a log line, message, status, request to an API server, or in what the bot is sent. The Secret is
 //! written before the bot is told, and so outlives both. A look that finds nothing to do writes nothing, there nor here.
 //!
-//! *Caveat*: who can write the Secret can put a file of their own there, encrypted to the same owners. The check says the
-//! SHA-256 of what Capstan made.
+//! A file serves only if the status remembers its SHA-256: who can write the Secret alone puts nothing into Capstan's mouth.
+//!
+//! Where nothing of a folder is applied, since it is refused or suspended, whoever left is kept out all the same, and what
+//! the others have is renewed, by what Git says of them, or, where that cannot be read, by what is remembered.
+//!
+//! *Caveat*: who can write the status, too, can have a file of their own told.
 //!
 //! | file | |
 //! |---|---|

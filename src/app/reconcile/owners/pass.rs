@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use capstan_live::owners::{Endpoint, Handed};
 use capstan_live::services::{Cause, Problem, is_initialized};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
 use super::asked::Asked;
@@ -17,12 +15,14 @@ use super::life::{Life, Paused};
 use super::secret::{self, Kept};
 use super::told::{self, Said};
 use super::trouble::Trouble;
-use crate::app::ports::{ApiKind, ApiObject, As, ManagementCluster as _};
+use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
 use crate::app::reconcile::observation::Observation;
 use crate::app::reconcile::ports::{Note, OwnersFile, Tone};
+use crate::app::reconcile::provider_sets::applied_as;
 use crate::app::reconcile::reconciliation::Reconciliation;
 use crate::app::reconcile::resources::{ConditionStatus, ConditionType, OwnersKeyStatus};
 use crate::app::reconcile::says::Says;
+use crate::app::reconcile::services::kubeconfig_of;
 
 /// The longest that it holds up the reconciliation of its cluster.
 const BOUND: Duration = Duration::from_secs(45);
@@ -33,10 +33,21 @@ const MOST_COUNTS: usize = 4;
 const LASTING: [&str; 4] =
     ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed"];
 
+/// The cluster that a look is at.
+struct Subject {
+    cluster: ObjectId,
+    /// As it is live; `None` where it is not there.
+    live: Option<Value>,
+    /// The folder's account.
+    by: As,
+}
+
 /// What a look came to.
 #[derive(Default)]
 struct Looked {
     handed: Handed,
+    /// The SHA-256 of the file that Capstan made last.
+    own: Option<String>,
     kept: Option<Kept>,
     trouble: Option<Trouble>,
     /// Whether the cluster was reached, and what is known of its key is what is there.
@@ -63,15 +74,61 @@ impl Reconciliation<'_> {
             self.status.conditions.clear(ConditionType::OwnersKeyPublished);
             return;
         };
-        let cluster = (*cluster).clone();
-        let before = self.status.owners_key.clone();
-        if asked.form().is_none() && before.is_none() {
-            self.say_of_owners_key(told::condition(&cluster, &asked, None, None, self.now));
+        if asked.form().is_none() && self.status.owners_key.is_none() {
+            self.say_of_owners_key(told::condition(cluster, &asked, None, None, self.now));
             return;
         }
-        let mut looked = Looked::default();
-        let took =
-            tokio::time::timeout(BOUND, self.look_after_key(observed, &cluster, &asked, &mut looked)).await;
+        let live = observed.live.get(cluster).cloned();
+        let subject = Subject { cluster: (*cluster).clone(), live, by: observed.wanted.by.clone() };
+        self.see_to_key(&subject, &asked).await;
+    }
+
+    /// The same where nothing of the folder is applied: it is refused, or suspended. Whoever left is kept out, and what the
+    /// others have is renewed; nobody gets anything new. Of a suspended one nothing is touched but to keep somebody out.
+    pub(in crate::app::reconcile) async fn guard_owners_key(&mut self) {
+        let Some(before) = self.status.owners_key.clone() else { return };
+        let asked = match Asked::read(self.request.revision, self.request.id).await {
+            Ok(asked) => asked.narrowed(&before),
+            Err(_) => Asked::remembered(&before),
+        };
+        let Some(asked) = asked else { return };
+        if self.is_suspended() && !asked.lacks_somebody(&before) {
+            return;
+        }
+        match self.remembered_cluster().await {
+            Ok(Some(subject)) => self.see_to_key(&subject, &asked).await,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(cluster = %self.request.id, %error, "the owners' key is not seen to");
+                self.again = true;
+            }
+        }
+    }
+
+    /// The one `Cluster` that the folder brought last, where it is there still.
+    async fn remembered_cluster(&self) -> Result<Option<Subject>, LiveError> {
+        let request = self.request;
+        let entries = self.status.inventory.objects().iter().filter(|entry| is_cluster(&entry.id()));
+        let [entry] = entries.collect::<Vec<_>>()[..] else { return Ok(None) };
+        let cluster = entry.id();
+        let Some(namespace) = &cluster.namespace else { return Ok(None) };
+        let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
+        let by = As::Impersonated(account.of(namespace));
+        let object = ApiObject {
+            kind: ApiKind::of_version(&entry.api_version(), &entry.kind),
+            ..ApiObject::from(&cluster)
+        };
+        let live = request.ports.live.read(&by, &object).await?;
+        let uid = live.as_ref().and_then(|live| live.pointer("/metadata/uid")?.as_str());
+        let is_it = uid.is_some() && uid == entry.uid.as_deref();
+        Ok(is_it.then_some(Subject { cluster, live, by }))
+    }
+
+    async fn see_to_key(&mut self, subject: &Subject, asked: &Asked) {
+        let (cluster, before) = (&subject.cluster, self.status.owners_key.clone());
+        let file = before.as_ref().and_then(|before| before.file.as_ref());
+        let mut looked = Looked { own: file.map(|file| file.sha256.clone()), ..Looked::default() };
+        let took = tokio::time::timeout(BOUND, self.look_after_key(subject, asked, &mut looked)).await;
         looked.trouble = match took {
             Ok(Ok(())) => None,
             Ok(Err(trouble)) => Some(trouble),
@@ -81,9 +138,9 @@ impl Reconciliation<'_> {
             )),
         };
         if looked.trouble.is_some() && looked.kept.is_none() {
-            looked.kept = self.kept_still(&observed.wanted.by, &cluster).await;
+            looked.kept = self.kept_still(subject, looked.own.as_ref()).await;
         }
-        self.tell_of_key(&cluster, &asked, before.as_ref(), &looked).await;
+        self.tell_of_key(cluster, asked, before.as_ref(), &looked).await;
     }
 
     /// The cluster is gone, and the Secret with it: so is what the bot has.
@@ -108,7 +165,12 @@ impl Reconciliation<'_> {
     ) {
         if looked.was_seen {
             let remembered = self.status.owners_key.clone();
-            let known = told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
+            let (remembered, kept) = (remembered.as_ref(), looked.kept.as_ref());
+            let mut known = told::status(&looked.handed, asked, remembered, cluster, kept);
+            // What could not be looked at is as it was.
+            if let (Some(known), Some(_), None) = (&mut known, &looked.trouble, kept) {
+                known.file = remembered.and_then(|remembered| remembered.file.clone());
+            }
             // That there is none any more counts once the bot knows it.
             if known.is_some() || looked.trouble.is_none() {
                 self.status.owners_key = known;
@@ -145,42 +207,29 @@ impl Reconciliation<'_> {
     /// The cluster is reached, its key is seen to, and the bot has what is there.
     async fn look_after_key(
         &mut self,
-        observed: &Observation,
-        cluster: &ObjectId,
+        subject: &Subject,
         asked: &Asked,
         looked: &mut Looked,
     ) -> Result<(), Trouble> {
-        let live = observed.live.get(cluster).filter(|live| is_initialized(live));
-        let Some(live) = live.cloned() else {
+        let Subject { cluster, live, by } = subject;
+        let Some(live) = live.as_ref().filter(|live| is_initialized(live)) else {
             let words = "its control plane has not come up yet";
             return Err(Problem::of(Cause::ControlPlaneNotInitialized, cluster, words).into());
         };
-        let by = observed.wanted.by.clone();
         let ports = self.request.ports;
-        let workload = ports.workloads.open(cluster, &ports.live, &by, self.now).await??;
-        let secret = ApiObject {
-            kind: ApiKind::of_version("v1", "Secret"),
-            namespace: cluster.namespace.clone(),
-            name: format!("{}-kubeconfig", cluster.name),
-        };
-        let found = ports.live.read(&by, &secret).await?;
-        let refused = |why: &str| Trouble::from(Problem::of(Cause::KubeconfigRefused, &secret.id(), why));
-        let text = found.as_ref().and_then(|found| found.pointer("/data/value")).and_then(Value::as_str);
-        let decoded =
-            text.and_then(|text| STANDARD.decode(text).ok()).and_then(|bytes| String::from_utf8(bytes).ok());
-        let kubeconfig = decoded
-            .map(SecretString::from)
-            .ok_or_else(|| refused("it has no kubeconfig under the key `value`"))?;
+        let opened = ports.workloads.open_with_kubeconfig(cluster, &ports.live, by, self.now).await??;
+        let (workload, kubeconfig) = opened;
         let endpoint = { Endpoint::read(kubeconfig.expose_secret()) };
+        let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &kubeconfig_of(cluster).id(), why);
         let endpoint = endpoint.ok_or_else(|| refused("its current context names no https server"))?;
         let life = Life {
             here: &ports.live,
             inside: &workload.live,
-            by: &by,
+            by,
             asked,
             memory: ports.owners_keys.as_ref(),
             cluster,
-            live: &live,
+            live,
             kubeconfig: &kubeconfig,
             endpoint: &endpoint,
             now: self.now,
@@ -188,16 +237,17 @@ impl Reconciliation<'_> {
         looked.handed = self.handed();
         looked.was_seen = true;
         for _ in 0..MOST_COUNTS {
-            match life.live(&mut looked.handed).await {
+            match life.live(&mut looked.handed, &mut looked.own).await {
                 Ok(Paused::Done(kept)) => {
                     looked.kept = kept;
                     return self.tell_bot(cluster, asked, looked).await;
                 }
                 Ok(Paused::Count(generation)) => {
-                    looked.handed = Handed { generation, ..Handed::default() };
                     let file = self.status.owners_key.as_ref().and_then(|status| status.file.clone());
-                    self.status.owners_key =
-                        Some(OwnersKeyStatus { generation, file, ..OwnersKeyStatus::default() });
+                    // Those who stay are remembered from now on: nobody might be able to read who they are later.
+                    let recipients = asked.named();
+                    self.status.owners_key = Some(OwnersKeyStatus { generation, recipients, file });
+                    looked.handed = self.handed();
                     self.save().await?;
                 }
                 Err(trouble) => {
@@ -212,9 +262,9 @@ impl Reconciliation<'_> {
     }
 
     /// The file that is there where nothing could be done about it; none where that cannot be read either.
-    async fn kept_still(&self, by: &As, cluster: &ObjectId) -> Option<Kept> {
+    async fn kept_still(&self, Subject { cluster, by, .. }: &Subject, own: Option<&String>) -> Option<Kept> {
         let found = self.request.ports.live.read(by, &ApiObject::from(&secret::id(cluster))).await;
-        secret::read(&found.ok().flatten()?)
+        secret::read(&found.ok().flatten()?).filter(|kept| own == Some(&kept.sha256))
     }
 
     fn handed(&self) -> Handed {
@@ -234,7 +284,7 @@ impl Reconciliation<'_> {
         }
         let remembered = self.status.owners_key.clone();
         self.status.owners_key =
-            told::status(&looked.handed, remembered.as_ref(), cluster, looked.kept.as_ref());
+            told::status(&looked.handed, asked, remembered.as_ref(), cluster, looked.kept.as_ref());
         if self.status.owners_key != remembered {
             self.save().await?;
         }

@@ -82,7 +82,13 @@ pub(super) fn read(secret: &Value) -> Option<Kept> {
     let content = STANDARD.decode(content).ok().filter(|content| sha256(content) == said.sha256)?;
     let Said { generation, form, input, recipients, issued_at, expires_at, sha256 } = said;
     let file = File { generation, form, input, issued_at, expires_at };
+    let recipients = recipients.iter().map(without_key).collect();
     Some(Kept { file, recipients, sha256, content })
+}
+
+/// Whoever writes the Secret can write there whom they like: no key is taken from it.
+fn without_key(one: &KeyRecipient) -> KeyRecipient {
+    KeyRecipient { key: None, ..one.clone() }
 }
 
 /// The Secret that holds a file. It goes with its `Cluster`, which is given as it is live. The label by which
@@ -93,7 +99,7 @@ pub(super) fn manifest(cluster: &ObjectId, live: &Value, kept: &Kept) -> Value {
         generation,
         form,
         input,
-        recipients: kept.recipients.clone(),
+        recipients: kept.recipients.iter().map(without_key).collect(),
         issued_at,
         expires_at,
         sha256: kept.sha256.clone(),

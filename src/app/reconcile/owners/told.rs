@@ -74,6 +74,7 @@ fn published(cluster: &ObjectId, kept: &Kept) -> String {
 /// What is remembered; `None` of a cluster that never had owners.
 pub(super) fn status(
     handed: &Handed,
+    asked: &Asked,
     before: Option<&OwnersKeyStatus>,
     cluster: &ObjectId,
     kept: Option<&Kept>,
@@ -81,15 +82,17 @@ pub(super) fn status(
     if handed.generation == 0 && kept.is_none() {
         return None;
     }
-    let names: Vec<&KeyRecipient> = kept
-        .into_iter()
-        .flat_map(|kept| &kept.recipients)
+    let now = asked.named();
+    // One person may have had two names: the newest one is told. Keys are Git's alone: so those of a Secret come last.
+    let names: Vec<&KeyRecipient> = now
+        .iter()
         .chain(before.into_iter().flat_map(|before| &before.recipients))
+        .chain(kept.into_iter().flat_map(|kept| &kept.recipients))
         .collect();
-    // One person may have had two names: the newest one is told.
-    let named = |fingerprint: &String| KeyRecipient {
-        name: names.iter().find(|one| one.fingerprint == *fingerprint).map_or("", |one| &one.name).to_owned(),
-        fingerprint: fingerprint.clone(),
+    let named = |fingerprint: &String| {
+        let known = names.iter().find(|one| one.fingerprint == *fingerprint);
+        let unknown = || KeyRecipient { name: String::new(), fingerprint: fingerprint.clone(), key: None };
+        known.map_or_else(unknown, |one| (*one).clone())
     };
     let mut recipients: Vec<KeyRecipient> = handed.recipients.iter().map(named).collect();
     recipients.sort();
@@ -98,6 +101,9 @@ pub(super) fn status(
         recipients,
         file: kept.map(|kept| KeyFile {
             form: kept.file.form,
+            generation: kept.file.generation,
+            lifetime_days: asked.access.lifetime_days,
+            publish: asked.access.publish,
             secret: secret::id(cluster).name,
             sha256: kept.sha256.clone(),
             expires_at: kept.file.expires_at,

@@ -1,6 +1,7 @@
 //! The key of a cluster's owners, as it stands in a ManagedCluster's status. Nothing in here is secret.
 
 use capstan_live::owners::Form;
+use capstan_plan::settings::{LifetimeDays, PublishedAt};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ pub struct OwnersKeyStatus {
     /// The number of their group: capstan:owners:3 is the third. It rises as soon as one of them leaves.
     #[schemars(with = "i64", range(min = 0))]
     pub generation: u64,
-    /// Who may have a file of this generation.
+    /// Who may have a file of this generation, or is about to get one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub recipients: Vec<KeyRecipient>,
@@ -29,6 +30,9 @@ pub struct KeyRecipient {
     pub name: String,
     /// The fingerprint of their public key.
     pub fingerprint: String,
+    /// The public key, as Git named it: with it the file is renewed while nobody can read what Git says now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A file that owners can open.
@@ -37,6 +41,17 @@ pub struct KeyRecipient {
 pub struct KeyFile {
     /// What it is.
     pub form: Form,
+    /// The number of the group that it is of.
+    #[serde(default)]
+    #[schemars(with = "i64", range(min = 0))]
+    pub generation: u64,
+    /// For how many days its certificate was asked for.
+    #[serde(default)]
+    #[schemars(with = "i32", range(min = 1, max = 365))]
+    pub lifetime_days: LifetimeDays,
+    /// Where it is found.
+    #[serde(default)]
+    pub publish: PublishedAt,
     /// The Secret that it lies in, in the namespace of the Cluster.
     pub secret: String,
     /// SHA-256 of the file in lowercase hex digits.

@@ -8,7 +8,8 @@
 //! *Guarantees*: the time of the first look is written down before the first deletion; each deletion is of one UID.
 
 use capstan_live::services::{
-    CleanupState, CleanupStatus, OUTLIVING_KINDS, Outliving, is_initialized, outliving,
+    CleanupState, CleanupStatus, OUTLIVING_KINDS, Outliving, has_claims_that_go, is_initialized, name_pods,
+    outliving,
 };
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
@@ -156,7 +157,16 @@ async fn list(workload: &Workload) -> Result<Vec<Outliving>, LiveError> {
         workload.live.list(&As::Reconciler, &kind, None, &[]).await
     };
     let [services, claims, volumes] = OUTLIVING_KINDS;
-    Ok(outliving(&all(services).await?, &all(claims).await?, &all(volumes).await?))
+    let mut found = outliving(&all(services).await?, &all(claims).await?, &all(volumes).await?);
+    if has_claims_that_go(&found) {
+        // Who keeps them is told where that can be found out.
+        let pods = match all("Pod").await {
+            Err(LiveError::Refused { .. } | LiveError::TooMany { .. }) => Vec::new(),
+            pods => pods?,
+        };
+        name_pods(&mut found, &pods);
+    }
+    Ok(found)
 }
 
 /// What is said of it.

@@ -1,7 +1,6 @@
 //! What is read of a cluster to judge a service: how its objects stand, what keeps their pods, what its role promises,
 //! what its checks say.
 
-use capstan_live::applying::RefusalKind;
 use capstan_live::services::{
     Cause, Health, Problem, RoleFacts, evaluate, failing_pod, has_pods, health, needs_of, selector_of, unmet,
 };
@@ -68,7 +67,7 @@ async fn look_at_pods(
     match workload.live.list(&As::Reconciler, &kind, id.namespace.as_deref(), &selector).await {
         Ok(pods) => Ok(failing_pod(&pods)),
         // Its own words have to do.
-        Err(LiveError::Refused { .. }) => Ok(None),
+        Err(LiveError::Refused { .. } | LiveError::TooMany { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -82,7 +81,7 @@ pub(super) async fn judge_role(workload: &Workload, role: ServiceRole) -> Result
     let (group, kind) = what.kind();
     match workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await {
         Ok(objects) => Ok(unmet(RoleFacts { what, objects: &objects })),
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
+        Err(error) if error.is_forbidden() || matches!(error, LiveError::TooMany { .. }) => {
             Ok(problem_of(&error, None))
         }
         Err(error) => Err(error),

@@ -15,6 +15,7 @@ use capstan_plan::services::Network;
 use capstan_plan::settings::{Service, ServiceObject, ServiceRole, ServiceSource, ServiceTurn};
 use serde_json::Value;
 
+use super::preflight::live_of;
 use crate::app::ports::LiveError;
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
 use crate::app::reconcile::observation::Observation;
@@ -31,14 +32,16 @@ impl Reconciliation<'_> {
         plan: &mut Plan,
     ) -> Vec<String> {
         let services = self.declared_services().await;
+        let of_kubernetes = self.hold_kubernetes(observed, &services, plan).await;
         let brings = |service: &Service| matches!(service.from, ServiceSource::Objects(_)) && service.enabled;
         if !services.iter().any(brings) {
-            return Vec::new();
+            return of_kubernetes;
         }
         let states: BTreeMap<String, ServiceState> =
             self.status.services.iter().map(|status| (status.name.clone(), status.state)).collect();
         let machines = self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now());
-        let course = Course::of(Some(plan.phase), machines);
+        let phase = Some(plan.phase).filter(|_| of_kubernetes.is_empty());
+        let course = Course::of(phase, machines);
         let mut held: BTreeMap<ObjectId, String> = BTreeMap::new();
         for (at, service) in services.iter().enumerate().filter(|(_, service)| service.enabled) {
             let ServiceSource::Objects(named) = &service.from else { continue };
@@ -63,7 +66,7 @@ impl Reconciliation<'_> {
         }
         plan.steps.retain(|step| !step.objects.is_empty());
         self.again |= !held.is_empty();
-        held.into_values().collect()
+        of_kubernetes.into_iter().chain(held.into_values()).collect()
     }
 
     /// Brings the services that come before a control plane that is about to change; why it waits, where one of them is seen
@@ -132,11 +135,7 @@ impl Reconciliation<'_> {
         if service.role != ServiceRole::Cni {
             return None;
         }
-        let live = |object: &ServiceObject| {
-            let found = observed.live.iter().find(|(id, _)| is_named(std::slice::from_ref(object), id));
-            found.map(|(_, live)| live)
-        };
-        let there = networks_there(&self.status.services, live);
+        let there = networks_there(&self.status.services, |object| live_of(observed, object));
         let coming = Network::of_values(service.name.as_str(), rendered);
         refused_network(&there, &coming, service.force.as_ref())
     }

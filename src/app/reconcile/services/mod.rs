@@ -10,7 +10,8 @@
 //! nor here. Every write asks first whether this process leads.
 //!
 //! Objects of base that bring a service wait for its turn before they are applied, and a control plane for the services
-//! that come before it ([`held`]). Before a cluster is deleted, [`cleanup`] looks for what outlives it in its cloud.
+//! that come before it ([`held`]), and for those that do not allow the version that it is to have ([`kubernetes`]). What a
+//! head would do to them is told before its merge ([`preflight`]). Before a cluster is deleted, [`cleanup`] looks for what outlives it in its cloud.
 
 mod cleanup;
 mod cloud;
@@ -18,11 +19,15 @@ mod declared;
 mod facts;
 mod folder;
 mod held;
+mod kubernetes;
 mod pass;
+mod preflight;
 mod removal;
 mod telling;
 mod workloads;
 
+pub use kubernetes::KUBERNETES_NOT_ALLOWED;
+pub(super) use preflight::look;
 pub(super) use telling::{ServicesFound, conditions, hindrance, notes};
 pub use workloads::Workloads;
-pub(super) use workloads::{is_of_cluster, problem_of};
+pub(super) use workloads::{is_of_cluster, kubeconfig_of, problem_of};

@@ -67,7 +67,9 @@ impl Reconciliation<'_> {
             SignedDuration::try_from(self.request.fleet.spec.stuck_after).unwrap_or(SignedDuration::MAX);
         let course = {
             let machines = self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now());
-            Course::of(self.status.phase.map(Into::into), machines)
+            // A control plane that is held does not change.
+            let phase = self.status.phase.filter(|_| self.kubernetes_held.is_empty());
+            Course::of(phase.map(Into::into), machines)
         };
         let mut pass = Pass {
             of: self,
@@ -168,7 +170,13 @@ impl Pass<'_, '_> {
                 || needs_of(service.role).is_some()
                 || !service.checks.is_empty()
         };
-        let has_objects = self.of.status.services.iter().any(|status| !status.inventory.objects().is_empty());
+        // Also where a credential may be inside that nobody works with any more.
+        let is_there = |status: &ServiceStatus| {
+            let is_on = |service: &Service| service.enabled && service.name.as_str() == status.name;
+            !status.inventory.objects().is_empty()
+                || works_with_cloud(status.role) && !services.iter().any(is_on)
+        };
+        let has_objects = self.of.status.services.iter().any(is_there);
         let rendered: Vec<&ObjectId> =
             self.observed.objects.iter().map(|object| &object.id).filter(|id| is_cluster(id)).collect();
         let cluster = match rendered.as_slice() {
@@ -208,9 +216,7 @@ impl Pass<'_, '_> {
     /// Brings the credential of the cloud's controllers inside, where services of theirs are declared and none brings that
     /// Secret itself.
     async fn bring_credential(&mut self, services: &[Service]) -> Result<(), LiveError> {
-        let works_with_cloud = |service: &Service| {
-            service.enabled && matches!(service.role, ServiceRole::Ccm | ServiceRole::Csi)
-        };
+        let works_with_cloud = |service: &Service| service.enabled && works_with_cloud(service.role);
         let Ok(workload) = self.workload.clone() else { return Ok(()) };
         if !services.iter().any(works_with_cloud) || self.declared.other_with(&id_inside(), "").is_some() {
             return Ok(());
@@ -489,6 +495,11 @@ impl Pass<'_, '_> {
             rendered.map(|look| look.object.written_at(&root)).or_else(|| declared.place(name, problem.check))
         });
     }
+}
+
+/// Whether services of a role are given the credential of the cluster's cloud.
+pub(super) const fn works_with_cloud(role: ServiceRole) -> bool {
+    matches!(role, ServiceRole::Ccm | ServiceRole::Csi)
 }
 
 /// Takes up into an inventory what Capstan has applied and what is not remembered with its UID: of a look that was broken

@@ -12,11 +12,12 @@ use serde_json::Value;
 
 use super::folder::Look;
 use super::held::is_named;
-use super::pass::Pass;
+use super::pass::{Pass, works_with_cloud};
 use super::workloads::{Workload, problem_of};
 use crate::app::ports::{
     ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster as _, Preconditions, Run,
 };
+use crate::app::reconcile::credentials::id_inside;
 
 /// What became of one object.
 enum Gone {
@@ -87,9 +88,13 @@ impl Pass<'_, '_> {
                     Err(problem) => vec![problem],
                 }
             };
+            let problems = match problems.is_empty() && status.inventory.objects().is_empty() {
+                true => self.take_credential_out(services, &status).await?.into_iter().collect(),
+                false => problems,
+            };
             self.of.again |= problems.iter().any(|problem| problem.cause != Cause::ServiceKept);
             let all = &mut self.of.status.services;
-            if status.inventory.objects().is_empty() && status.objects.is_empty() {
+            if problems.is_empty() && status.inventory.objects().is_empty() && status.objects.is_empty() {
                 all.retain(|other| other.name != status.name);
                 continue;
             }
@@ -103,6 +108,29 @@ impl Pass<'_, '_> {
             self.of.services.tell_problems((&name, state), problems, |_| declared.place(&name, None));
         }
         Ok(())
+    }
+
+    /// The credential of its cloud goes with the last service that worked with it: why it has not yet.
+    async fn take_credential_out(
+        &mut self,
+        services: &[Service],
+        gone: &ServiceStatus,
+    ) -> Result<Option<Problem>, LiveError> {
+        let works_on = |status: &ServiceStatus| works_with_cloud(status.role) && status.name != gone.name;
+        let is_needed = services.iter().any(|service| service.enabled && works_with_cloud(service.role))
+            || self.of.status.services.iter().any(works_on);
+        if !works_with_cloud(gone.role) || is_needed || self.declared.other_with(&id_inside(), "").is_some() {
+            return Ok(None);
+        }
+        let workload = match self.workload.clone() {
+            Ok(workload) => workload,
+            Err(problem) => return Ok(Some(problem)),
+        };
+        match self.of.take_credential_out(&workload.live).await {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(Problem::of(Cause::ServiceGoes, &id_inside(), "it is being deleted"))),
+            Err(error) => self.lose(error).map(Some),
+        }
     }
 
     /// Whether a tombstone names a service.
@@ -222,8 +250,11 @@ async fn is_in_use(
 ) -> Result<Option<Held>, LiveError> {
     if id.group == "apiextensions.k8s.io" {
         let Some((group, kind)) = defined_kind(live) else { return Ok(None) };
-        let there = workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await?;
-        return Ok((!there.is_empty()).then_some(Held::HasObjects));
+        return match workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await {
+            Ok(there) => Ok((!there.is_empty()).then_some(Held::HasObjects)),
+            Err(LiveError::TooMany { .. }) => Ok(Some(Held::HasObjects)),
+            Err(error) => Err(error),
+        };
     }
     if !is_namespace(id) {
         return Ok(None);
@@ -233,8 +264,20 @@ async fn is_in_use(
     if let Some(group) = served.unread.into_iter().find(|group| !is_fleeting(group, "")) {
         return Ok(Some(Held::Unread(group)));
     }
+    // An owner lies in the namespace itself, or is the service's own.
+    let goes = |group: &str, kind: &str, name: &str| {
+        let is_own = |entry: &InventoryObject| {
+            (entry.group == group, &*entry.kind, &*entry.name) == (true, kind, name)
+        };
+        served.kinds.iter().any(|served| (&*served.group, &*served.kind) == (group, kind))
+            || inventory.objects().iter().any(is_own)
+    };
     for kind in served.kinds.iter().filter(|kind| !is_fleeting(&kind.group, &kind.kind)) {
-        let there = workload.live.list_metadata(&As::Reconciler, kind, &id.name).await?;
+        let there = match workload.live.list_metadata(&As::Reconciler, kind, &id.name).await {
+            Ok(there) => there,
+            Err(LiveError::TooMany { .. }) => return Ok(Some(Held::TooMany(kind.to_string()))),
+            Err(error) => return Err(error),
+        };
         let is_others = |object: &Value| {
             let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
             let own = ObjectId {
@@ -243,7 +286,7 @@ async fn is_in_use(
                 namespace: Some(id.name.clone()),
                 name: name.to_owned(),
             };
-            is_of_its_own(object) && inventory.get(&own).is_none()
+            is_of_its_own(object, goes) && inventory.get(&own).is_none()
         };
         if there.iter().any(is_others) {
             return Ok(Some(Held::NotEmpty));

@@ -80,11 +80,22 @@ impl Workloads {
         by: &As,
         now: Timestamp,
     ) -> Result<Result<Workload, Problem>, LiveError> {
-        let secret = ApiObject {
-            kind: ApiKind::of_version("v1", "Secret"),
-            namespace: cluster.namespace.clone(),
-            name: format!("{}-kubeconfig", cluster.name),
-        };
+        let opened = self.open_with_kubeconfig(cluster, management, by, now).await?;
+        Ok(opened.map(|(workload, _)| workload))
+    }
+
+    /// The same with the kubeconfig that it is reached by.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(in crate::app::reconcile) async fn open_with_kubeconfig(
+        &self,
+        cluster: &ObjectId,
+        management: &Gate,
+        by: &As,
+        now: Timestamp,
+    ) -> Result<Result<(Workload, SecretString), Problem>, LiveError> {
+        let secret = kubeconfig_of(cluster);
         let found = match management.read(by, &secret).await {
             Ok(Some(found)) => found,
             Ok(None) => {
@@ -99,21 +110,22 @@ impl Workloads {
         };
         let text = |pointer: &str| found.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let version = (text("/metadata/uid").to_owned(), text("/metadata/resourceVersion").to_owned());
+        let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &secret.id(), why);
+        let decoded =
+            STANDARD.decode(text("/data/value")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(kubeconfig) = decoded.filter(|text| !text.is_empty()).map(SecretString::from) else {
+            return Ok(Err(refused("it has no kubeconfig under the key `value`")));
+        };
         if let Some(known) = self.known().get(cluster).filter(|known| known.secret == version) {
             return Ok(match &known.away {
                 Some(away) if away.until > now => Err(away.problem.clone()),
                 _ => {
-                    Ok(Workload { live: known.workload.live.fenced_as(management), ..known.workload.clone() })
+                    let live = known.workload.live.fenced_as(management);
+                    Ok((Workload { live, ..known.workload.clone() }, kubeconfig))
                 }
             });
         }
-        let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &secret.id(), why);
-        let decoded =
-            STANDARD.decode(text("/data/value")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let Some(kubeconfig) = decoded.filter(|text| !text.is_empty()) else {
-            return Ok(Err(refused("it has no kubeconfig under the key `value`")));
-        };
-        let opened = match self.clusters.open(&SecretString::from(kubeconfig)).await {
+        let opened = match self.clusters.open(&kubeconfig).await {
             Ok(opened) => opened,
             Err(error) => return Ok(Err(refused(&error.why))),
         };
@@ -124,7 +136,7 @@ impl Workloads {
             known.clear();
         }
         known.insert(cluster.clone(), Known { secret: version, workload: workload.clone(), away: None });
-        Ok(Ok(Workload { live: workload.live.fenced_as(management), ..workload }))
+        Ok(Ok((Workload { live: workload.live.fenced_as(management), ..workload }, kubeconfig)))
     }
 
     /// The cluster did not answer: it is left alone for a while.
@@ -154,6 +166,15 @@ impl Workloads {
     }
 }
 
+/// The Secret that Cluster API writes a cluster's kubeconfig into.
+pub(in crate::app::reconcile) fn kubeconfig_of(cluster: &ObjectId) -> ApiObject {
+    ApiObject {
+        kind: ApiKind::of_version("v1", "Secret"),
+        namespace: cluster.namespace.clone(),
+        name: format!("{}-kubeconfig", cluster.name),
+    }
+}
+
 /// What an answer of a workload cluster means for a service; `None` where this process leads no more, which is nobody's
 /// fault there.
 pub(in crate::app::reconcile) fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option<Problem> {
@@ -174,6 +195,7 @@ pub(in crate::app::reconcile) fn problem_of(error: &LiveError, object: Option<&O
             Problem::plain(Cause::Refused(refusal.kind), refusal.message.clone())
         }
         LiveError::Malformed { reason, .. } => Problem::plain(Cause::ServiceNotRendered, reason.clone()),
+        LiveError::TooMany { .. } => Problem::plain(Cause::TooManyObjects, error.to_string()),
     };
     Some(Problem { object: object.cloned(), ..problem })
 }

@@ -112,7 +112,9 @@ fn taken() -> Vec<Value> {
             // The old definition wanted nodePort beside the range, and the operator did not look at it.
             "loadBalancerWorker": [{"image": "haproxy:2.3.2", "nodePort": 30000, "nodePortRange": {"start": 30011, "end": 30020}}],
             "jumpHost": [{"image": "jump:1", "nodePort": 30022, "nodeSSHPrivateKeys": "keys", "bmc": {"proxy": true},
-                "sshAuthorizedKeys": [format!("{KEY} alice@example.com")]}]}});
+                "sshAuthorizedKeys": [format!("{KEY} alice@example.com")]}],
+            // Of the operator before April 2021.
+            "auth": [{"image": "quay.io/dexidp/dex:v2.20.0", "nodeInterfaceId": "oam-ipv4", "nodePort": 30556, "caSecret": "dex-ca-key-pair"}]}});
     vec![
         old,
         services(json!({})),
@@ -124,6 +126,9 @@ fn taken() -> Vec<Value> {
         ),
         services(
             json!({"jumpHost": [{"image": "a", "nodePort": 30022, "sshAuthorizedKeys": [KEY, format!("{KEY}\n")], "shell": true}]}),
+        ),
+        services(
+            json!({"auth": [{"image": "a", "type": "LoadBalancer", "host": "dex.example.com", "clientID": "kubectl", "connectorsSecret": "people"}]}),
         ),
         json!({"nodes": {"A": {"maxPerDomain": 2, "count": {"active": 0, "standby": 0}}}, "services": {}}),
     ]
@@ -148,6 +153,9 @@ fn refused() -> Vec<(Value, &'static str)> {
             "a service of type NodePort names its nodePort",
         ),
         (services(json!({"loadBalancerControlPlane": [{"nodePort": 1}]})), "image"),
+        (services(json!({"auth": [balancer(30000)], "jumpHost": [balancer(30000)]})), twice),
+        (services(json!({"auth": [{"image": "a", "nodePort": 1, "clientID": "a b"}]})), "auth[0].clientID"),
+        (services(json!({"auth": [{"image": "a"}]})), "a service of type NodePort names its nodePort"),
         (
             services(json!({"loadBalancerWorker": [range(30020, 30011)]})),
             "a range of ports ends where it starts, or later",

@@ -136,8 +136,18 @@ impl<'s, 'v> Comparison<'s, 'v> {
 }
 
 /// The control plane as it is made in the end: `{kind, spec}`; `None` where only the live cluster tells.
-pub(super) fn control_plane(side: &Blueprint<'_>, group: &Group<'_>) -> Option<Value> {
+pub(in crate::rollout) fn control_plane(side: &Blueprint<'_>, group: &Group<'_>) -> Option<Value> {
     let [template, _] = side.templates(group);
+    made(side, group, template)
+}
+
+/// The same of the infrastructure template of a group's machines, of the control plane or of workers.
+pub(in crate::rollout) fn machine_template(side: &Blueprint<'_>, group: &Group<'_>) -> Option<Value> {
+    let [_, template] = side.templates(group);
+    made(side, group, template)
+}
+
+fn made(side: &Blueprint<'_>, group: &Group<'_>, template: Option<Template<'_>>) -> Option<Value> {
     let template = template.filter(|template| template.object.is_some())?;
     if patches(side.class).any(|patch| external(patch).is_some()) {
         return None;

@@ -41,7 +41,7 @@ pub(super) fn holds_variable(value: &Value) -> bool {
 }
 
 /// Whether anything in a value is not computed.
-pub(super) fn holds_uncomputed(value: &Value) -> bool {
+pub(in crate::rollout) fn holds_uncomputed(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.values().any(holds_uncomputed),
         Value::Array(items) => items.iter().any(holds_uncomputed),

@@ -18,6 +18,7 @@ mod killed;
 mod leading;
 pub(crate) mod live_inventory;
 mod moved_site;
+mod oidc;
 mod owners;
 mod poisoned;
 mod provider_sets;

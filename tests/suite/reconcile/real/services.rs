@@ -1,17 +1,21 @@
-//! The whole life of a cluster's services, on two real API servers: they come, one is moved, one is switched off, the
-//! cluster goes with what outlives it in its cloud. The reconciler is killed at twenty random moments, and the end is the same.
+//! The whole life of what is inside a cluster, on two real API servers: services come, with a key for the owners; one is moved,
+//! one is switched off, an owner leaves, the key is renewed, and the cluster goes with what outlives it in its cloud. The
+//! reconciler is killed at twenty random moments, and the end is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan::app::reconcile::resources::{ConditionType, OwnersKeyStatus};
 use capstan_live::services::{CleanupState, ServiceState};
+use capstan_model::digest::sha256;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
+use super::super::owners_town::Person;
 use super::super::rows::CUSTOMER;
 use super::workloads::{admin, kubeconfig};
 use super::{Statuses, Town};
@@ -20,8 +24,11 @@ use crate::plane::reconciler::HOME;
 use crate::plane::{Parts, Plane, tail};
 
 const NAME: &str = "life";
-/// In each of the four parts of the life.
-const KILLS: usize = 5;
+/// In each of the five parts of the life.
+const KILLS: usize = 4;
+/// How long certificates are valid that the cluster signs, from five minutes before they are made: two thirds of it are over
+/// 25 seconds after they were.
+const SIGNED_FOR: &str = "8m7s";
 
 /// A network: without nodes nothing of it has to run.
 const CILIUM: &str = "apiVersion: apps/v1
@@ -120,6 +127,13 @@ struct Life {
     inside: Plane,
     chance: StdRng,
     seed: u64,
+    folder: tempfile::TempDir,
+}
+
+/// What the cluster's settings say, with those owners.
+fn settings(list: &str, owners: &[&Person]) -> String {
+    let rows = owners.iter().map(|one| format!("- {{name: {}, key: {}}}\n", one.name, one.key()));
+    format!("{list}owners:\n{}", rows.collect::<String>())
 }
 
 impl Life {
@@ -138,6 +152,35 @@ impl Life {
         assert!(missing.is_empty(), "seed {}: {what}: {missing:?}\n{}", self.seed, log());
     }
 
+    /// The key that the owners have, as it is told.
+    async fn key(&self) -> Option<OwnersKeyStatus> {
+        let status = self.town.statuses().await.remove(&format!("{CUSTOMER}-{NAME}"))?;
+        status.conditions.hold(ConditionType::OwnersKeyPublished).then_some(status.owners_key).flatten()
+    }
+
+    /// What one of them reads in it, where it is of that generation and what is told lies there.
+    async fn opened(&self, by: &Person, generation: u64) -> Result<String, String> {
+        let key = self.key().await.ok_or("no key")?;
+        let secret = format!("{NAME}-owners-kubeconfig");
+        let found =
+            self.town.plane.try_kubectl(&["get", "secret", &secret, "-n", CUSTOMER, "-o", "json"], "")?;
+        let found: Value = serde_json::from_str(&found).map_err(|error| error.to_string())?;
+        let file = STANDARD.decode(found["data"]["kubeconfig.age"].as_str().unwrap_or_default()).unwrap();
+        let is_told = key.file.as_ref().is_some_and(|told| told.sha256 == sha256(&file));
+        if key.generation != generation || !is_told {
+            return Err(format!("{key:?}"));
+        }
+        by.open(&file).ok_or_else(|| format!("{} cannot open it", by.name))
+    }
+
+    /// Whether a kubeconfig is good for everything inside.
+    fn admits(&self, kubeconfig: &str) -> bool {
+        let file = self.folder.path().join("kubeconfig");
+        std::fs::write(&file, kubeconfig).unwrap();
+        let file = file.display().to_string();
+        self.inside.try_kubectl(&["get", "namespaces", "--kubeconfig", &file], "").is_ok()
+    }
+
     /// Whether services stand so, and that is inside.
     async fn stands(&self, wanted: &[(&str, ServiceState)], inside: Vec<String>) -> Result<(), String> {
         let found = states(&self.town.statuses().await);
@@ -154,10 +197,12 @@ impl Life {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     let Some(town) = Town::found(Parts::Kinds).await else { return };
-    let inside = Plane::start(Parts::Kubernetes).unwrap();
+    let inside = Plane::start_signing(Parts::Kubernetes, SIGNED_FOR).unwrap();
+    let (ada, bob) = (Person::new("ada"), Person::new("bob"));
     let seed: u64 = rand::random();
     println!("seed {seed}");
-    let mut life = Life { town, inside, chance: StdRng::seed_from_u64(seed), seed };
+    let folder = tempfile::tempdir().unwrap();
+    let mut life = Life { town, inside, chance: StdRng::seed_from_u64(seed), seed, folder };
     let cluster = format!(
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {NAME}, namespace: {CUSTOMER}}}\nspec: {{paused: true}}\n"
     );
@@ -175,15 +220,18 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     write(&life.town, "services/cilium/agent.yaml", CILIUM);
     write(&life.town, "services/app/app.yaml", &maps("app", 1));
     write(&life.town, "services/extra/extra.yaml", &maps("extra", 1));
-    write(&life.town, "capstan.yaml", LIST);
+    write(&life.town, "capstan.yaml", &settings(LIST, &[&ada, &bob]));
     let extra = (0..3).map(|at| format!("extra-{at} 1"));
     let rest = || ["cilium".to_owned(), "web".to_owned()];
     let all: Vec<String> = of_app(1).into_iter().chain(extra).chain(rest()).collect();
     life.part("Services", async |life: &Life| {
         run_network(&life.inside);
-        life.stands(&[("cilium", ready), ("app", ready), ("extra", ready)], all.clone()).await
+        life.stands(&[("cilium", ready), ("app", ready), ("extra", ready)], all.clone()).await?;
+        life.opened(&ada, 1).await.map(drop)
     })
     .await;
+    let old = life.opened(&bob, 1).await.unwrap();
+    assert!(life.admits(&old), "seed {seed}");
 
     write(&life.town, "services/app/app.yaml", &maps("app", 2));
     let moved: Vec<String> = of_app(2).into_iter().chain(all[3..].iter().cloned()).collect();
@@ -193,12 +241,26 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     .await;
 
     let off = LIST.replace("services/extra}, after: [app]", "services/extra}, enabled: false");
-    write(&life.town, "capstan.yaml", &off);
+    write(&life.town, "capstan.yaml", &settings(&off, &[&ada]));
     let without: Vec<String> = of_app(2).into_iter().chain(rest()).collect();
-    life.part("One switched off", async |life: &Life| {
-        life.stands(&[("cilium", ready), ("app", ready)], without.clone()).await
+    life.part("One switched off, and an owner leaves", async |life: &Life| {
+        life.stands(&[("cilium", ready), ("app", ready)], without.clone()).await?;
+        // Whoever was killed between two steps begins one more generation at most.
+        let generation = life.key().await.map_or(2, |key| key.generation.max(2));
+        life.opened(&ada, generation).await.map(drop)
     })
     .await;
+    assert!(!life.admits(&old), "seed {seed}: whoever left is kept out");
+    let generation = life.key().await.unwrap().generation;
+    let before = life.opened(&ada, generation).await.unwrap();
+    write(&life.town, "README.md", "Nothing of it changes\n");
+    life.part("The key is renewed", async |life: &Life| {
+        life.town.ask();
+        let renewed = life.opened(&ada, generation).await?;
+        if renewed != before && life.admits(&renewed) { Ok(()) } else { Err("not renewed".to_owned()) }
+    })
+    .await;
+    assert!(!life.admits(&old), "seed {seed}: whoever left is kept out");
 
     write(&life.town, "capstan.yaml", "delete: cluster\ncleanup: true\n");
     life.part("The cluster goes", async |life: &Life| {

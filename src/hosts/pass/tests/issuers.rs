@@ -1,0 +1,151 @@
+//! Issuers of tokens beside the other services.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::services::dex::Connectors;
+use crate::services::issuer::{Authority, NoLogin, Serving, certificate};
+
+const NAME: &str = "a-auth-30003";
+const HIDDEN: &str = "hidden";
+
+/// What whoever signs makes of it: a certificate of ninety days.
+pub(super) fn certify(world: &mut World, name: &str, secret: &str, host: &str) {
+    let cluster = world.cluster(name).clone();
+    let not_before: Timestamp = NOW.parse().unwrap();
+    let not_after = not_before + SignedDuration::from_hours(90 * 24);
+    let pem = format!("certificate {}", world.versions);
+    let mut object = certificate(&cluster, secret, &pem, HIDDEN);
+    object["metadata"]["uid"] = world.versions.to_string().into();
+    world.services.retain(|live| live["metadata"]["name"] != secret);
+    world.services.push(object);
+    let needs = world.issuers.get_mut(NAME).unwrap();
+    needs.serving = Some(Serving { pem, host: host.to_owned(), not_before, not_after });
+}
+
+fn needs() -> Needs {
+    let connectors = format!(
+        "[{{\"type\": \"ldap\", \"id\": \"corp\", \"name\": \"Corp\", \"config\": {{\"bindPW\": \"{HIDDEN}\"}}}}]"
+    );
+    Needs {
+        authority: Ok(Authority { pem: "CA".to_owned(), not_after: "2036-01-01T00:00:00Z".parse().unwrap() }),
+        connectors: Ok(Connectors::read(&connectors).unwrap()),
+        serving: None,
+    }
+}
+
+/// One tenant, with an issuer and nothing besides.
+fn world() -> World {
+    let object = json!({
+        "metadata": {"namespace": "gauss", "name": "a", "uid": "uid-a", "resourceVersion": "1", "generation": 1},
+        "spec": {
+            "nodes": {"ControlPlane": {"count": {"active": 1}}},
+            "services": {"auth": [{"image": "dex", "nodePort": 30003, "caSecret": "ca", "connectorsSecret": "people"}]}}});
+    let mut world = World::of(racks(), vec![SipCluster::read(&object).unwrap()]);
+    world.issuers.insert(NAME.to_owned(), needs());
+    world
+}
+
+/// What it serves, and the digest of its pods' template.
+fn deployment(world: &World) -> Option<&Value> {
+    world.services.iter().find(|live| live["kind"] == "Deployment")
+}
+
+#[test]
+fn the_certificate_comes_before_the_pods_and_a_renewed_one_replaces_them() {
+    let mut world = world();
+    world.run(&["a"], usize::MAX);
+    assert_eq!(
+        world.log,
+        [
+            "a: finalizers 1",
+            "a: status 1",
+            "a: certificate for 192.0.2.1",
+            "a: apply Service",
+            "a: apply Secret",
+            "a: apply Deployment",
+            "a: label bm-0",
+            "a: status 1",
+        ]
+    );
+    let status = &world.cluster("a").status;
+    let oidc = status.oidc.as_ref().unwrap();
+    assert_eq!(
+        (oidc.issuer.as_str(), oidc.client_id.as_str(), oidc.ca.as_str()),
+        ("https://192.0.2.1:30003", "kubernetes", "CA")
+    );
+    // What people log in with stands in the Secret of the configuration alone.
+    assert!(!format!("{status:?}").contains(HIDDEN));
+    assert_eq!(world.next("a"), None);
+
+    let template = "/spec/template/metadata/annotations";
+    let before = deployment(&world).unwrap().pointer(template).cloned();
+    let not_before: Timestamp = NOW.parse().unwrap();
+    let serving = world.issuers.get_mut(NAME).unwrap().serving.as_mut().unwrap();
+    serving.not_before = not_before - SignedDuration::from_hours(61 * 24);
+    serving.not_after = not_before + SignedDuration::from_hours(29 * 24);
+    world.log.clear();
+    world.run(&["a"], usize::MAX);
+    assert_eq!(world.log, ["a: certificate for 192.0.2.1", "a: apply Deployment"]);
+    assert_ne!(deployment(&world).unwrap().pointer(template).cloned(), before);
+}
+
+#[test]
+fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
+    let mut world = world();
+    let known = world.issuers.remove(NAME).unwrap();
+    let mut lacks = Needs { authority: Err("Secret gauss/ca is not there".to_owned()), ..known.clone() };
+    world.issuers.insert(NAME.to_owned(), lacks.clone());
+    world.run(&["a"], usize::MAX);
+    assert_eq!(
+        world.condition("a", "ServicesReady"),
+        "False InfraServiceFailure: a-auth-30003: Secret gauss/ca is not there"
+    );
+    assert_eq!((world.cluster("a").status.oidc.as_ref(), deployment(&world)), (None, None));
+
+    world.issuers.insert(NAME.to_owned(), known);
+    world.run(&["a"], usize::MAX);
+    assert!(deployment(&world).is_some());
+    let serving = world.issuers[NAME].serving.clone();
+    lacks.serving = serving.clone();
+    world.issuers.insert(NAME.to_owned(), lacks.clone());
+    world.run(&["a"], usize::MAX);
+    assert!(deployment(&world).is_some() && world.cluster("a").status.oidc.is_some());
+
+    let nobody = Err(NoLogin::Nobody("nobody could log in".to_owned()));
+    world.issuers.insert(NAME.to_owned(), Needs { connectors: nobody, serving, ..needs() });
+    world.run(&["a"], usize::MAX);
+    assert_eq!((deployment(&world), world.cluster("a").status.oidc.as_ref()), (None, None));
+}
+
+#[test]
+fn an_entry_that_goes_leaves_nothing_and_another_name_wants_another_certificate() {
+    let mut world = world();
+    world.run(&["a"], usize::MAX);
+    world.clusters[0].spec.services.auth[0].host = "dex.example.com".to_owned();
+    world.log.clear();
+    world.run(&["a"], usize::MAX);
+    assert_eq!(
+        world.log,
+        ["a: certificate for dex.example.com", "a: apply Secret", "a: apply Deployment", "a: status 1"]
+    );
+    assert_eq!(world.cluster("a").status.oidc.as_ref().unwrap().issuer, "https://dex.example.com:30003");
+    world.clusters[0].spec.services.auth.clear();
+    world.run(&["a"], usize::MAX);
+    assert_eq!((world.services.len(), world.cluster("a").status.oidc.as_ref()), (0, None));
+}
+
+#[test]
+fn a_ca_that_ends_soon_is_told() {
+    let mut world = world();
+    let ends = "2026-12-20T00:00:00Z".parse().unwrap();
+    world.issuers.get_mut(NAME).unwrap().authority = Ok(Authority { pem: "CA".to_owned(), not_after: ends });
+    world.run(&["a"], usize::MAX);
+    let told = world.condition("a", "ServicesReady");
+    assert!(
+        told.starts_with(
+            "True ServicesReady: a-auth-30003: the CA of Secret ca ends at 2026-12-20T00:00:00Z"
+        ),
+        "{told}"
+    );
+}
