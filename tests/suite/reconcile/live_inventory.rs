@@ -405,6 +405,7 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
     for (name, folder) in [
         ("a-thief", "acme/peu01"),
         ("around", "acme"),
+        ("inside", "acme/peu02/inner"),
         ("climber", "../acme/peu01"),
         ("release", "openstack/v1.0.0"),
     ] {
@@ -429,6 +430,7 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
         ("lost", "False NotMade"),
         ("a-thief", "False FolderTaken"),
         ("around", "False FolderTaken"),
+        ("inside", "False FolderTaken"),
         ("climber", "False NotMade"),
         ("release", "False FolderRefused"),
     ] {
