@@ -4,7 +4,6 @@
 
 use capstan_model::kinds::{KindRole, Stage, role_of, stage};
 use capstan_model::object::{ObjectId, api_group};
-use capstan_yaml::YamlFile;
 use serde_json::Value;
 
 /// The objects, and what is not among them.
@@ -17,25 +16,19 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// Of what templates come to, file by file. Objects of one turn stay in their order.
-    ///
-    /// # Errors
-    /// A text that is no YAML, which no render gives.
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, String> {
+    /// Of what a management cluster comes to. Objects of one turn stay in their order.
+    pub fn of(objects: impl IntoIterator<Item = Value>) -> Self {
         let mut found = Self::default();
-        for text in texts {
-            let file = YamlFile::read(text).map_err(|error| error.to_string())?;
-            for object in file.documents().iter().map(|document| document.root.value()) {
-                let Some(id) = identity(&object) else { continue };
-                if holds_values(&id, &object) {
-                    found.left_out.push(id);
-                } else {
-                    found.objects.push(object);
-                }
+        for object in objects {
+            let Some(id) = identity(&object) else { continue };
+            if holds_values(&id, &object) {
+                found.left_out.push(id);
+            } else {
+                found.objects.push(object);
             }
         }
         found.objects.sort_by_key(|object| identity(object).as_ref().map(turn));
-        Ok(found)
+        found
     }
 }
 
@@ -78,6 +71,8 @@ fn turn(id: &ObjectId) -> (u8, u8, u8) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn names(bootstrap: &Bootstrap) -> Vec<String> {
@@ -89,28 +84,21 @@ mod tests {
 
     #[test]
     fn an_empty_api_server_takes_them_one_after_the_other() {
-        let object = |api_version: &str, kind: &str, name: &str| {
-            format!("apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: a}}\n")
-        };
-        let files = [
-            [
-                object("capstan.dev/v1alpha1", "Fleet", "acme"),
-                object("operator.cluster.x-k8s.io/v1alpha2", "InfrastructureProvider", "openstack"),
-                object("capstan.dev/v1alpha1", "VaultSecret", "cloud"),
-                object("rbac.authorization.k8s.io/v1", "Role", "capstan-applier"),
-            ]
-            .join("---\n"),
-            [
-                object("capstan.dev/v1alpha1", "VaultStore", "eu"),
-                object("v1", "Namespace", "org-acme"),
-                format!("{}stringData: {{token: t}}\n", object("v1", "Secret", "token")),
-                object("v1", "Secret", "empty"),
-                object("v1", "ServiceAccount", "capstan-applier"),
-                object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"),
-            ]
-            .join("---\n"),
-        ];
-        let bootstrap = Bootstrap::of(files.iter().map(String::as_str)).unwrap();
+        let object = |api_version: &str, kind: &str, name: &str| json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "a"}});
+        let mut filled = object("v1", "Secret", "token");
+        filled["stringData"] = json!({"token": "t"});
+        let bootstrap = Bootstrap::of([
+            object("capstan.dev/v1alpha1", "Fleet", "acme"),
+            object("operator.cluster.x-k8s.io/v1alpha2", "InfrastructureProvider", "openstack"),
+            object("capstan.dev/v1alpha1", "VaultSecret", "cloud"),
+            object("rbac.authorization.k8s.io/v1", "Role", "capstan-applier"),
+            object("capstan.dev/v1alpha1", "VaultStore", "eu"),
+            object("v1", "Namespace", "org-acme"),
+            filled,
+            object("v1", "Secret", "empty"),
+            object("v1", "ServiceAccount", "capstan-applier"),
+            object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"),
+        ]);
         assert_eq!(
             names(&bootstrap),
             [

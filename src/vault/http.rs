@@ -115,9 +115,10 @@ impl Http {
         let status = told.status.as_u16();
         let says =
             |why, what: &str| VaultError::new(why, format!("{}: Vault at {} {what}", call.doing, self.host));
-        // Its own words are not shown: only whether it says so is read.
+        // Its own words are not shown: only whether it says so is read. Some say `errors`, a list, and some `error`, a text.
         let is_sealed = || {
-            let mut errors = told.body["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let errors = told.body["errors"].as_array().into_iter().flatten();
+            let mut errors = errors.chain(told.body.get("error")).filter_map(Value::as_str);
             errors.any(|text| text.to_ascii_lowercase().contains("sealed"))
         };
         match status {

@@ -9,6 +9,7 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
+mod bootstrap;
 mod bounded;
 mod cached_plan;
 mod cached_snapshot;

@@ -17,6 +17,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
+use capstan_plan::creation::Makes;
 use capstan_plan::inventory::{
     FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, record_of, without_pending,
 };
@@ -142,6 +143,15 @@ impl<'i> Subject<'i> {
 
     pub(super) fn is_management(&self) -> bool {
         is_management(self.member.definition)
+    }
+
+    /// What a folder of it becomes.
+    pub(super) fn makes(&self, has_providers: bool) -> Makes {
+        match (self.is_management(), has_providers) {
+            (false, _) => Makes::Cluster,
+            (true, false) => Makes::ManagementCluster,
+            (true, true) => Makes::ProviderSet,
+        }
     }
 
     fn seen<'s>(

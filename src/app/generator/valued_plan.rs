@@ -15,7 +15,7 @@ use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::RepoPath;
-use capstan_plan::creation::{FolderShape, Makes, NewCluster, make};
+use capstan_plan::creation::{FolderShape, NewCluster, make};
 use capstan_plan::inventory::{ReleaseTemplates, ReleaseWithValues, Stands, record_of};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::{Direction, NotOffered, Offer, Outcome, Step as PathStep};
@@ -404,11 +404,7 @@ impl Fleet {
         if subject.is_management() && !source.has_objects() {
             return Ok(None);
         }
-        let makes = match (subject.is_management(), source.has_providers) {
-            (false, _) => Makes::Cluster,
-            (true, false) => Makes::ManagementCluster,
-            (true, true) => Makes::ProviderSet,
-        };
+        let makes = subject.makes(source.has_providers);
         self.require_free(id).map_err(|why| at(why.to_string()))?;
         let claimed_by = self.settings.claimed_by(id)?;
         let applied = if claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
@@ -473,8 +469,8 @@ impl Fleet {
 /// What is to come of a definition.
 pub(super) struct ToCome {
     pub(super) release: ReleaseId,
-    templates: Arc<ReleaseTemplates>,
-    values: ClusterValues,
+    pub(super) templates: Arc<ReleaseTemplates>,
+    pub(super) values: ClusterValues,
     pub(super) record: ValuesRecord,
     pub(super) source: Arc<ReleaseWithValues>,
 }

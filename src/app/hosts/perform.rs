@@ -157,15 +157,13 @@ async fn apply_object(
     {
         let found = ports.live.read(&by, &named).await.map_err(|error| Failed::of(error, false))?;
         match found.map(|found| (whose(&found, &object, cluster), found)) {
-            None => {}
             Some((Whose::Listed, _)) => return Err(Failed::Stale(format!("{named} was made meanwhile"))),
             // Its labels come back.
-            Some((Whose::Ours, found)) => {
-                if kept == Kept::Data {
-                    object["data"] = found["data"].clone();
-                    object["metadata"]["annotations"] = found["metadata"]["annotations"].clone();
-                }
+            Some((Whose::Ours, found)) if kept == Kept::Data => {
+                object["data"] = found["data"].clone();
+                object["metadata"]["annotations"] = found["metadata"]["annotations"].clone();
             }
+            None | Some((Whose::Ours, _)) => {}
             Some((Whose::Others, _)) => {
                 return Err(Failed::Refused(format!(
                     "{named} is there already and is not of this SIPCluster: delete it, or choose another port, from which the name is made"

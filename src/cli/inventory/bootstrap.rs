@@ -2,15 +2,15 @@
 
 use capstan_inventory::bootstrap::Bootstrap;
 use capstan_inventory::origin::LevelKind;
-use capstan_inventory::survey::Survey;
-use capstan_model::finding::Severity;
 use capstan_report::Refusal;
 
 use super::super::{Failure, Outcome, output};
-use super::{complain, named, refused};
+use super::{complain, named, open_in};
+use crate::app::generator::Fleet;
 
-pub(super) fn run(survey: &Survey, name: &str) -> Result<Outcome, Failure> {
-    let (member, values) = named(survey, name)?;
+pub(super) fn run(fleet: &Fleet, name: &str) -> Result<Outcome, Failure> {
+    let survey = open_in(fleet)?;
+    let (member, values) = named(&survey, name)?;
     if member.definition.level.kind != LevelKind::ManagementClusterDefinition {
         return Err(Failure::Usage(
             Refusal::NotFound,
@@ -21,14 +21,10 @@ pub(super) fn run(survey: &Survey, name: &str) -> Result<Outcome, Failure> {
         ));
     }
     let outcome = complain(&values);
-    let rendered = survey.render(&member, &values).map_err(|findings| {
-        let errors: Vec<_> =
-            findings.into_iter().filter(|finding| finding.severity() == Severity::Error).collect();
-        refused(&errors)
-    })?;
-    let bootstrap = Bootstrap::of(rendered.files.iter().map(|file| file.text.as_str())).map_err(|error| {
-        Failure::Failed(Refusal::Unreadable, format!("what templates make is no YAML: {error}"))
-    })?;
+    let objects = fleet
+        .bootstrap(member.name())
+        .map_err(|why| Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}")))?;
+    let bootstrap = Bootstrap::of(objects);
     for object in &bootstrap.objects {
         output::print("---\n")?;
         output::print_yaml(object)?;

@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome,
         InventoryCommand::Render(command) => render::run(&survey()?, command),
         InventoryCommand::Diff(command) => diff::run(context, command),
         InventoryCommand::Import(command) => import::run(command),
-        InventoryCommand::Bootstrap { name } => bootstrap::run(&survey()?, name),
+        InventoryCommand::Bootstrap { name } => bootstrap::run(&context.fleet()?, name),
     }
 }
 

@@ -120,7 +120,7 @@ impl Connectors {
         };
         match list.len() {
             0 => return Err(NoConnectors::Empty),
-            ..=MOST_CONNECTORS => {}
+            1..=MOST_CONNECTORS => {}
             _ => return Err(NoConnectors::TooMany),
         }
         let mut ids = Vec::new();

@@ -309,5 +309,5 @@ fn branch() -> String {
 }
 
 fn applier() -> String {
-    "capstan-applier".to_owned()
+    crate::app::reconcile::resources::ServiceAccountSpec::DEFAULT_NAME.to_owned()
 }

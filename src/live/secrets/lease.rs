@@ -72,8 +72,10 @@ pub enum Superseded {
     None,
     /// It ends by itself: whoever works with it has a third of its time to take up the new one.
     RunsOut,
-    /// Nobody can work with it, or nobody shall.
+    /// Nobody can work with it: what it gave is lost.
     Revoke,
+    /// It ends once the other one stands, which is another thing: until then it serves.
+    Replaced,
 }
 
 /// What comes next, at that time.
@@ -81,11 +83,14 @@ pub fn next_lease_step(lease: Option<&Lease>, facts: &LeaseFacts<'_>, now: Times
     let Some(lease) = lease.filter(|lease| now < lease.expires) else {
         return LeaseStep::Take(Superseded::None);
     };
+    if lease.request != facts.request {
+        return LeaseStep::Take(Superseded::Replaced);
+    }
     // Its login ends; it goes along as soon as nobody hangs on that any more.
     if facts.login.is_none_or(|login| login != lease.login) {
         return LeaseStep::Take(Superseded::RunsOut);
     }
-    if lease.request != facts.request || facts.content == Content::Lost {
+    if facts.content == Content::Lost {
         return LeaseStep::Take(Superseded::Revoke);
     }
     let left = lease.expires.duration_since(lease.since).as_secs();
@@ -149,7 +154,9 @@ mod tests {
     fn what_was_asked_for_and_what_is_there_make_it_another_lease() {
         let lease = lease(0, 120, true);
         let step = |facts: LeaseFacts<'_>| next_lease_step(Some(&lease), &facts, at(10));
-        assert_eq!(step(LeaseFacts { request: "other", ..FACTS }), LeaseStep::Take(Superseded::Revoke));
+        assert_eq!(step(LeaseFacts { request: "other", ..FACTS }), LeaseStep::Take(Superseded::Replaced));
+        let of_another_store = LeaseFacts { request: "other", login: Some("theirs"), ..FACTS };
+        assert_eq!(step(of_another_store), LeaseStep::Take(Superseded::Replaced));
         assert_eq!(step(LeaseFacts { content: Content::Lost, ..FACTS }), LeaseStep::Take(Superseded::Revoke));
         assert_eq!(step(LeaseFacts { login: Some("next"), ..FACTS }), LeaseStep::Take(Superseded::RunsOut));
     }

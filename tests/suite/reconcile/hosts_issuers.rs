@@ -139,13 +139,13 @@ async fn dex_serves_a_certificate_of_the_ca_and_nothing_secret_is_told() {
         assert_eq!(oidc["ca"].as_str().unwrap().trim(), ground.read("ca.crt").trim());
         let configuration: Value = serde_json::from_str(&held(&town, NAME, "config.yaml")).unwrap();
         assert_eq!(configuration["connectors"][0]["config"]["bindPW"], "hidden");
-        let state = town.live.state();
-        let others = state.objects.iter().filter(|(key, _)| key.1 != "Secret");
-        for (key, object) in others {
-            let text = object.to_string();
-            assert!(!text.contains("hidden") && !text.contains("PRIVATE KEY"), "{key:?}");
+        {
+            let state = town.live.state();
+            for (key, object) in state.objects.iter().filter(|(key, _)| key.1 != "Secret") {
+                let text = object.to_string();
+                assert!(!text.contains("hidden") && !text.contains("PRIVATE KEY"), "{key:?}");
+            }
         }
-        drop(state);
         assert_eq!(town.turn().await.writes, 0);
     }
 }

@@ -23,4 +23,4 @@ pub use status::{
     FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutMachine, RolloutState,
     RolloutStatus,
 };
-pub use vault_secret::{LeaseStatus, VaultSecretStatus};
+pub use vault_secret::{EarlierLease, LeaseStatus, VaultSecretStatus};

@@ -82,6 +82,9 @@ pub struct ServiceAccountSpec {
 }
 
 impl ServiceAccountSpec {
+    /// The name where a Fleet says none.
+    pub const DEFAULT_NAME: &str = "capstan-applier";
+
     /// The account for a folder whose objects lie in that namespace.
     pub fn of(&self, namespace: &str) -> ServiceAccount {
         let namespace = self.namespace.as_deref().unwrap_or(namespace);

@@ -15,6 +15,9 @@ pub struct VaultSecretStatus {
     /// The version of the secret in Vault that each key of the Secret was read from.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub version: BTreeMap<String, i64>,
+    /// The name of the Secret that holds it. Where another one is asked for, this one goes once that stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_name: Option<String>,
     /// The lease that the Secret holds the fields of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseStatus>,
@@ -22,6 +25,13 @@ pub struct VaultSecretStatus {
     /// may have been given that nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_with: Option<String>,
+    /// The VaultStore that it was to be asked of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_of: Option<String>,
+    /// Leases that are asked for no more: they end now that others stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub earlier: Vec<EarlierLease>,
     /// When the lease ends, if nobody renews it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -42,6 +52,9 @@ pub struct LeaseStatus {
     pub id: String,
     /// The accessor of the login that it hangs on.
     pub login: String,
+    /// The VaultStore that it is of.
+    #[serde(default)]
+    pub store: String,
     /// When it was given, or renewed last.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
@@ -51,4 +64,20 @@ pub struct LeaseStatus {
     pub renewable: bool,
     /// SHA-256 of what it was asked for with.
     pub request: String,
+}
+
+/// A lease that is asked for no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierLease {
+    /// Vault's id; absent where nobody knows it, nor whether it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The accessor of the login that it hangs on.
+    pub login: String,
+    /// The VaultStore that it is of.
+    pub store: String,
+    /// When it ends, whatever happens.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub expires: Timestamp,
 }

@@ -15,7 +15,7 @@ use super::logins::{Group, Login};
 use super::outcome::{SOON, after};
 use super::store::Store;
 use super::trouble::Trouble;
-use crate::app::ports::{VaultToken, ends_at};
+use crate::app::ports::{Vault as _, VaultToken, ends_at};
 
 /// What a login is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,6 +195,12 @@ impl Group {
             self.is_kept = false;
         }
         Ok(())
+    }
+
+    /// A login was ended; who keeps it elsewhere goes along.
+    pub(super) fn lose(&mut self, accessor: &str) {
+        self.current.take_if(|login| login.accessor == accessor);
+        self.retiring.retain(|login| login.accessor != accessor);
     }
 
     /// Whether leases may hang on any of them.

@@ -19,6 +19,7 @@ use super::logins::Login;
 use super::target::{secret, text};
 use super::trouble::Trouble;
 use crate::app::ports::{Contested, Deleted, ManagementCluster as _, Preconditions, Run};
+use crate::app::reconcile::resources::ServiceAccountSpec;
 
 /// The label, with the store's name as far as a label takes it.
 const LABEL: &str = "capstan.dev/vault-login";
@@ -50,7 +51,13 @@ impl<'a> KeptLogins<'a> {
     fn name(&self) -> String {
         const LONGEST: usize = 200;
         let short: String = self.store.chars().take(LONGEST).collect();
-        format!("capstan-vault-{short}")
+        let account = &self.asking.account.name;
+        if account == ServiceAccountSpec::DEFAULT_NAME {
+            return format!("capstan-vault-{short}");
+        }
+        // Fleets may have accounts of their own in one namespace, and each its own logins.
+        let account: String = sha256(account).chars().take(8).collect();
+        format!("capstan-vault-{short}-{account}")
     }
 
     /// The store's name as a label's value: one that is longer by its digest.

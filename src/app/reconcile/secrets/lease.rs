@@ -5,17 +5,19 @@ use capstan_live::secrets::{
 };
 use capstan_model::digest::sha256;
 use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
 use serde_json::json;
 
 use super::asking::Asking;
+use super::earlier::end_earlier;
 use super::group::Need;
 use super::logins::{Group, Login};
-use super::outcome::{Done, after, refresh};
+use super::outcome::{AT_ONCE, Done, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
 use super::target::{self, Target, as_text, is_key};
 use super::trouble::Trouble;
-use crate::app::ports::{NewLease, ends_at};
+use crate::app::ports::{NewLease, Vault as _, ends_at};
 use crate::app::reconcile::resources::LeaseStatus;
 
 /// Steps that one turn takes at most.
@@ -36,15 +38,18 @@ pub(super) async fn resolve(
         json!([spec.store, request.path, format!("{:?}", request.method), request.parameters]).to_string(),
     );
     for _ in 0..MOST_STEPS {
+        if subject.status.asked_of.as_deref().is_some_and(|of| of != store.name()) {
+            subject.set_aside_asked(asking.now);
+        }
         if let Some(accessor) = subject.status.asked_with.clone() {
             // Somebody died between asking and writing down: what nobody knows ends with its login.
             group.retire(asking, store, &accessor).await?;
-            subject.status.asked_with = None;
+            (subject.status.asked_with, subject.status.asked_of) = (None, None);
         }
         let login = group.login(asking, store, Need::Lease).await?;
         let owner = subject.key.clone();
         let target = Target { owner: &owner, spec };
-        let live = target.read(asking.ports, asking.by).await?;
+        let live = target.read(asking).await?;
         let known = lease_of(subject);
         let is_whole = known
             .as_ref()
@@ -56,30 +61,61 @@ pub(super) async fn resolve(
             (LeaseStep::Keep(until), _) => {
                 let next = until.min(after(asking.now, refresh(subject)));
                 let next = group.due(asking.now).map_or(next, |due| next.min(due));
-                let message =
-                    format!("Secret {} holds a lease of {}", spec.secret_name(&owner.1), request.path);
+                let name = spec.secret_name(&owner.1);
+                target::keep_only(asking, subject, name).await?;
+                let next = if leave(asking, subject, group, store).await { next } else { soon(asking, next) };
+                let message = format!("Secret {name} holds a lease of {}", request.path);
                 return Ok(Done { message, next });
             }
-            (LeaseStep::Renew, Some(lease)) => renew(asking, subject, store, &login, &lease).await?,
+            (LeaseStep::Renew, Some(lease)) => renew(asking, subject, store, &login.token, &lease).await?,
             (LeaseStep::Renew, None) => {}
             (LeaseStep::Take(Superseded::Revoke), Some(lease)) => {
                 // Else its login has retired, and the next step takes one with another.
-                if end(asking, group, store, &lease).await? {
+                if end(asking, group, store, (&lease.login, &lease.id)).await? {
                     subject.status.lease = None;
                     subject.status.lease_expires = None;
                 }
             }
-            (LeaseStep::Take(_), _) => {
-                take(asking, subject, store, (&login, &target, live.as_ref()), (request, &print)).await?;
+            (LeaseStep::Take(superseded), _) => {
+                let replaces = superseded == Superseded::Replaced;
+                let at = (&login, &target, live.as_ref());
+                let taken = take(asking, subject, store, at, (request, &print, replaces)).await;
+                if taken.is_err() && replaces {
+                    keep_alive(asking, subject, group, store).await;
+                }
+                taken?;
             }
         }
     }
     Err(Trouble::new(Why::Away, format!("the lease of {} does not come to rest", request.path)))
 }
 
+/// Ends what is asked for no more, now that the other stands; whether none of it is left. It is no fault of what stands.
+pub(super) async fn leave(
+    asking: Asking<'_>,
+    subject: &mut Subject,
+    group: &mut Group,
+    store: &Store,
+) -> bool {
+    match end_earlier(asking, subject, group, store).await {
+        Ok(all) => all,
+        Err(trouble) => {
+            let (namespace, secret) = &subject.key;
+            tracing::debug!(namespace, secret, %trouble, "an earlier lease is not ended yet");
+            false
+        }
+    }
+}
+
+/// Sooner than that, since something is being ended.
+pub(super) fn soon(asking: Asking<'_>, next: Timestamp) -> Timestamp {
+    next.min(after(asking.now, AT_ONCE * 5))
+}
+
 /// The lease that is known.
 pub(super) fn lease_of(subject: &Subject) -> Option<Lease> {
-    let LeaseStatus { id, login, since, first_seconds, renewable, request } = subject.status.lease.clone()?;
+    let LeaseStatus { id, login, since, first_seconds, renewable, request, .. } =
+        subject.status.lease.clone()?;
     let expires = subject.status.lease_expires?;
     Some(Lease { id, login, since, expires, first_seconds, is_renewable: renewable, request })
 }
@@ -88,11 +124,11 @@ async fn renew(
     asking: Asking<'_>,
     subject: &mut Subject,
     store: &Store,
-    login: &Login,
+    token: &SecretString,
     lease: &Lease,
 ) -> Result<(), Trouble> {
     asking.ports.check_leading("renewing a lease").await?;
-    match store.vault.renew(&login.token, &lease.id, lease.first_seconds).await {
+    match store.vault.renew(token, &lease.id, lease.first_seconds).await {
         Ok(seconds) => {
             if let Some(status) = &mut subject.status.lease {
                 status.since = whole(asking.now);
@@ -110,22 +146,36 @@ async fn renew(
     }
 }
 
+/// What is asked for now is not to be had: as long as the earlier lease can be renewed, it is.
+async fn keep_alive(asking: Asking<'_>, subject: &mut Subject, group: &mut Group, store: &Store) {
+    let is_of_it = subject.status.lease.as_ref().is_some_and(|lease| lease.store == store.name());
+    let lease = lease_of(subject);
+    let is_due =
+        |lease: &Lease| lease.is_renewable && lease.due() <= asking.now && asking.now < lease.expires;
+    let Some(lease) = lease.filter(|lease| is_of_it && is_due(lease)) else { return };
+    if let Ok(Some(token)) = group.token_of(asking, store, &lease.login).await
+        && let Err(trouble) = renew(asking, subject, store, &token, &lease).await
+    {
+        tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %trouble, "an earlier lease is not renewed");
+    }
+}
+
 /// Ends a lease: by itself where the policy allows that, else with the login that it hangs on. Whether it is gone now.
 pub(super) async fn end(
     asking: Asking<'_>,
     group: &mut Group,
     store: &Store,
-    lease: &Lease,
+    (login, id): (&str, &str),
 ) -> Result<bool, Trouble> {
-    let Some(token) = group.token_of(asking, store, &lease.login).await? else {
+    let Some(token) = group.token_of(asking, store, login).await? else {
         // Nobody has its login any more: it ends with that.
         return Ok(true);
     };
     asking.ports.check_leading("revoking a lease").await?;
-    match store.vault.revoke(&token, &lease.id).await {
+    match store.vault.revoke(&token, id).await {
         Ok(()) => Ok(true),
         Err(error) if error.why == Why::Denied => {
-            group.retire(asking, store, &lease.login).await?;
+            group.retire(asking, store, login).await?;
             Ok(!store.makes_logins())
         }
         Err(error) => Err(error),
@@ -138,10 +188,13 @@ async fn take(
     subject: &mut Subject,
     store: &Store,
     (login, target, live): (&Login, &Target<'_>, Option<&serde_json::Value>),
-    (request, print): (&LeaseRequest, &str),
+    (request, print, replaces): (&LeaseRequest, &str, bool),
 ) -> Result<(), Trouble> {
+    // Of one that is not asked at all nobody need doubt what it gave.
+    store.vault.check()?;
     if store.makes_logins() {
         subject.status.asked_with = Some(login.accessor.clone());
+        subject.status.asked_of = Some(store.name().to_owned());
         subject.save(asking.ports, asking.by).await?;
     }
     asking.ports.check_leading("asking for a lease").await?;
@@ -151,7 +204,7 @@ async fn take(
         Err(error) => {
             if error.why != Why::Away {
                 // It was refused: none was given.
-                subject.status.asked_with = None;
+                (subject.status.asked_with, subject.status.asked_of) = (None, None);
             }
             return Err(error);
         }
@@ -160,14 +213,18 @@ async fn take(
     if let Err(trouble) = written {
         // Nobody knows what it gave.
         if new.id.is_empty() || store.vault.revoke(&login.token, &new.id).await.is_ok() {
-            subject.status.asked_with = None;
+            (subject.status.asked_with, subject.status.asked_of) = (None, None);
         }
         return Err(trouble);
     }
     let now = whole(asking.now);
+    if replaces {
+        subject.set_aside();
+    }
     subject.status.lease = Some(LeaseStatus {
         id: new.id,
         login: login.accessor.clone(),
+        store: store.name().to_owned(),
         since: now,
         first_seconds: new.seconds,
         renewable: new.is_renewable,
@@ -176,7 +233,7 @@ async fn take(
     subject.status.lease_expires = Some(ends_at(now, new.seconds));
     subject.status.last_read = Some(now);
     subject.status.version.clear();
-    subject.status.asked_with = None;
+    (subject.status.asked_with, subject.status.asked_of) = (None, None);
     tracing::info!(
         namespace = subject.key.0,
         secret = subject.key.1,
@@ -216,7 +273,7 @@ async fn write(
         keys = content.len(),
         "writing a lease"
     );
-    target.write(asking.ports, asking.by, live, &content, Some(&new.id)).await
+    target.write(asking, live, &content, Some(&new.id)).await
 }
 
 /// Kubernetes writes times in whole seconds.

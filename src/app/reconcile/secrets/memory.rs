@@ -1,21 +1,37 @@
-//! What a process remembers: logins by namespace and store, and when each VaultSecret is looked at next.
+//! What a process remembers: logins by namespace and store, when each VaultSecret is looked at next, and what it wrote.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use capstan_live::secrets::SECRET_LABEL;
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 
+use super::appliers::Appliers;
 use super::logins::Group;
-use crate::app::ports::{NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, Vaults};
+use super::patience::Patient;
+use super::subject;
+use crate::app::ports::{
+    ApiKind, Change, LiveChange, NoVaults, Post, ServiceAccountTokens, VaultAddress, VaultError, Vaults,
+};
+
+/// Calls of all Vaults that are under way at a time.
+const CALLS_OF_ALL: usize = 64;
 
 /// A VaultSecret's namespace and name.
 pub(super) type Key = (String, String);
 
-/// Whose login it is: namespace and store.
-pub(super) type GroupKey = (String, String);
+/// Whose login it is: a namespace's service account, at a store.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GroupKey {
+    pub(super) store: String,
+    pub(super) namespace: String,
+    /// The name of the service account there.
+    pub(super) account: String,
+}
 
 /// Where a Vault is, and itself.
-type Opened = (VaultAddress, Arc<dyn Vault>);
+type Opened = (VaultAddress, Arc<Patient>);
 /// Of these one pass at a time.
 type SharedGroup = Arc<tokio::sync::Mutex<Group>>;
 
@@ -25,10 +41,12 @@ pub struct VaultSecrets {
     pub(super) tokens: Arc<dyn ServiceAccountTokens>,
     /// Capstan's own, where stores are.
     pub(super) namespace: String,
+    calls: Arc<Semaphore>,
     /// Vaults that are ready to be asked, by store and address: whoever asks again has the same connections.
     opened: Mutex<BTreeMap<String, Opened>>,
     groups: Mutex<BTreeMap<GroupKey, SharedGroup>>,
-    looks: Mutex<BTreeMap<Key, Look>>,
+    looks: Mutex<Looks>,
+    pub(super) appliers: tokio::sync::Mutex<Option<Arc<Appliers>>>,
 }
 
 /// A VaultSecret as it stood when it was looked at.
@@ -46,6 +64,16 @@ struct Look {
     next: Timestamp,
 }
 
+#[derive(Default)]
+struct Looks {
+    /// By store and VaultSecret: one that left a store is looked at for that, too, until nothing of it is left there.
+    of_stores: BTreeMap<(String, Key), Look>,
+    /// The resource version of each VaultSecret that is known.
+    versions: BTreeMap<Key, String>,
+    /// Whose a Secret is, and its resource version, by namespace and name.
+    secrets: BTreeMap<Key, (Key, String)>,
+}
+
 impl VaultSecrets {
     /// Asks these Vaults, with tokens of service accounts; stores are in that namespace.
     pub fn new(
@@ -53,47 +81,119 @@ impl VaultSecrets {
         tokens: Arc<dyn ServiceAccountTokens>,
         namespace: impl Into<String>,
     ) -> Self {
-        let namespace = namespace.into();
-        let (opened, groups, looks) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { vaults, tokens, namespace, opened, groups, looks }
+        Self {
+            vaults,
+            tokens,
+            namespace: namespace.into(),
+            calls: Arc::new(Semaphore::new(CALLS_OF_ALL)),
+            opened: Mutex::default(),
+            groups: Mutex::default(),
+            looks: Mutex::default(),
+            appliers: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// VaultSecrets, wherever they are, as they are watched.
+    pub fn post() -> Post {
+        Post { kind: subject::kind(), namespace: None, name: None, labels: None }
+    }
+
+    /// The Secrets of a namespace that were written for VaultSecrets, as they are watched.
+    pub fn secret_post(namespace: &str) -> Post {
+        Post {
+            kind: ApiKind::of_version("v1", "Secret"),
+            namespace: Some(namespace.to_owned()),
+            name: None,
+            labels: Some(SECRET_LABEL.to_owned()),
+        }
     }
 
     /// The Vault of a store, as it was opened for that address.
-    pub(super) fn open(&self, store: &str, address: &VaultAddress) -> Result<Arc<dyn Vault>, VaultError> {
+    pub(super) fn open(&self, store: &str, address: &VaultAddress) -> Result<Arc<Patient>, VaultError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, vault)) = opened.get(store)
             && known == address
         {
             return Ok(Arc::clone(vault));
         }
-        let vault = self.vaults.open(address)?;
+        let vault = Arc::new(Patient::new(self.vaults.open(address)?, store, Arc::clone(&self.calls)));
         opened.insert(store.to_owned(), (address.clone(), Arc::clone(&vault)));
         Ok(vault)
     }
 
     /// The login of a namespace and store: one turn at a time.
-    pub(super) fn group(&self, key: &GroupKey) -> Arc<tokio::sync::Mutex<Group>> {
+    pub(super) fn group(&self, key: &GroupKey) -> SharedGroup {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(groups.entry(key.clone()).or_default())
     }
 
-    /// Whether something is to be looked at: its time has come, or it is not what was looked at.
-    pub(super) fn is_due(&self, key: &Key, seen: &Seen, now: Timestamp) -> bool {
-        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(key).is_none_or(|look| look.seen != *seen || look.next <= now)
+    fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something is to be looked at, for a store: its time has come, or it is not what was looked at.
+    pub(super) fn is_due(&self, store: &str, key: &Key, seen: &Seen, now: Timestamp) -> bool {
+        let looks = self.looks();
+        let look = looks.of_stores.get(&(store.to_owned(), key.clone()));
+        look.is_none_or(|look| look.seen != *seen || look.next <= now)
     }
 
     /// It was looked at.
-    pub(super) fn looked(&self, key: &Key, seen: Seen, next: Timestamp) {
-        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.insert(key.clone(), Look { seen, next });
+    pub(super) fn looked(&self, store: &str, key: &Key, (seen, version): (Seen, &str), next: Timestamp) {
+        let mut looks = self.looks();
+        looks.of_stores.insert((store.to_owned(), key.clone()), Look { seen, next });
+        looks.versions.insert(key.clone(), version.to_owned());
     }
 
-    /// Forgets those that are there no more, and gives when the next of the others is due.
-    pub(super) fn keep(&self, is_there: impl Fn(&Key) -> bool) -> Option<Timestamp> {
-        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.retain(|key, _| is_there(key));
-        looks.values().map(|look| look.next).min()
+    /// Something of it is left at a store: that is due there.
+    pub(super) fn expects(&self, store: &str, key: &Key, seen: Seen) {
+        let at = (store.to_owned(), key.clone());
+        self.looks().of_stores.entry(at).or_insert(Look { seen, next: Timestamp::MIN });
+    }
+
+    /// The Secret of a VaultSecret is there in that version, as far as is known.
+    pub(super) fn knows_secret(&self, owner: &Key, name: &str, version: &str) {
+        let at = (owner.0.clone(), name.to_owned());
+        self.looks().secrets.insert(at, (owner.clone(), version.to_owned()));
+    }
+
+    /// Forgets those that are not looked at for a store any more.
+    pub(super) fn keep(&self, there: &BTreeSet<(String, Key)>) {
+        let mut looks = self.looks();
+        looks.of_stores.retain(|at, _| there.contains(at));
+        let keys: BTreeSet<&Key> = there.iter().map(|(_, key)| key).collect();
+        looks.versions.retain(|key, _| keys.contains(key));
+        looks.secrets.retain(|_, (owner, _)| keys.contains(owner));
+    }
+
+    /// When the next of them is due, but for these stores'.
+    pub fn next(&self, but: &BTreeSet<String>) -> Option<Timestamp> {
+        let looks = self.looks();
+        let others = looks.of_stores.iter().filter(|((store, _), _)| !but.contains(store));
+        others.map(|(_, look)| look.next).min()
+    }
+
+    /// Whether a change is news: of a VaultSecret that is not as it was looked at, or of a Secret that is not as it was written,
+    /// which is due then.
+    pub fn hears(&self, change: &LiveChange) -> bool {
+        let is = |kind: &ApiKind| kind.group == change.object.group && kind.kind == change.object.kind;
+        let namespace = change.object.namespace.clone().unwrap_or_default();
+        let key = (namespace, change.object.name.clone());
+        let mut looks = self.looks();
+        if is(&subject::kind()) {
+            let is_known = looks.versions.get(&key) == Some(&change.resource_version);
+            return matches!(change.change, Change::Added | Change::Spec) && !is_known;
+        }
+        let Some((owner, version)) = looks.secrets.get(&key).cloned() else { return false };
+        if change.change != Change::Deleted && version == change.resource_version {
+            return false;
+        }
+        let mut is_news = false;
+        for (_, look) in looks.of_stores.iter_mut().filter(|((_, key), _)| *key == owner) {
+            look.next = Timestamp::MIN;
+            is_news = true;
+        }
+        is_news
     }
 }
 

@@ -1,7 +1,7 @@
 //! Secrets out of Vault, for whoever names them: read with a login of their own namespace, written, kept current, ended.
 //!
-//! *Expected flow*: [`VaultSecrets::pass`] lists the VaultSecrets, and gives each that is due its turn, those of one
-//! namespace and store one after the other with one login. A cluster's reconciliation gives those of its folder their turn as soon as
+//! *Expected flow*: [`VaultSecrets::look`] lists the VaultSecrets, and [`VaultSecrets::work`] gives those of a store that are
+//! due their turn, those of one namespace one after the other with one login, apart from other stores'. A cluster's reconciliation gives those of its folder their turn as soon as
 //! they are applied (`folder`), before what names them. *Guarantees*: what cannot be read leaves the Secret as it is, and
 //! the condition and an event say why; a value goes into the Secret and nowhere else; a look without news writes nothing;
 //! a lease is written down before anybody knows it, and one that nobody knows ends with its login. Who reads and writes in a namespace
@@ -10,7 +10,9 @@
 //! Decisions are [`capstan_live::secrets`]'. Vault is asked through [`Vaults`](crate::app::ports::Vaults). Deliberately
 //! absent: when a pass is made (`controllers/secrets.rs`).
 
+mod appliers;
 mod asking;
+mod earlier;
 mod folder;
 mod group;
 mod kept_logins;
@@ -19,8 +21,10 @@ mod logins;
 mod memory;
 mod outcome;
 mod pass;
+mod patience;
 mod preflight;
 mod removal;
+mod standing;
 mod store;
 mod subject;
 mod target;
@@ -28,5 +32,5 @@ mod trouble;
 mod turn;
 
 pub use memory::VaultSecrets;
-pub use pass::Passed;
+pub use pass::{Found, Passed, StoreWork};
 pub(in crate::app::reconcile) use preflight::look;

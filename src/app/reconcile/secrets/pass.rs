@@ -1,26 +1,30 @@
-//! A pass over all VaultSecrets: those that are due, by namespace and store.
+//! Passes over the VaultSecrets: which are due, and the turns of those of a store.
+//!
+//! Each store's are gone through apart from the others', so that a Vault that does not answer keeps nobody waiting but those
+//! who ask it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 
+use super::appliers::{Accounts, Appliers};
 use super::asking::Asking;
 use super::logins::Group;
-use super::memory::{GroupKey, VaultSecrets};
+use super::memory::{GroupKey, Key, VaultSecrets};
+use super::outcome::{AT_ONCE, after};
+use super::patience::CALLS_OF_ONE;
 use super::subject::{Subject, kind};
 use super::trouble::Trouble;
-use super::turn::take_turn;
-use crate::app::ports::{As, LiveError, ManagementCluster as _, ServiceAccount};
+use super::turn::{take_leave, take_turn};
+use crate::app::ports::{As, LiveError, ManagementCluster as _};
 use crate::app::reconcile::dependencies::Ports;
-use crate::app::reconcile::ports::FleetRecord;
 
-/// Namespaces and stores whose turn it is at a time.
-const AT_A_TIME: usize = 8;
 /// How often a group is gone through in one pass: a login that retires moves what hangs on it.
 const ROUNDS: usize = 3;
-/// The longest that nobody looks whether a VaultSecret is new, or was changed by hand.
-const LONGEST: SignedDuration = SignedDuration::from_secs(15);
+/// The longest that nobody looks whether a VaultSecret is new, where nobody tells of it.
+const LONGEST: SignedDuration = SignedDuration::from_secs(60);
 
 /// What a pass came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +35,80 @@ pub struct Passed {
     pub next: SignedDuration,
 }
 
-/// With whose rights a namespace is read and written, and who logs in.
-struct Accounts {
-    by: As,
-    account: ServiceAccount,
+/// What was found.
+#[derive(Default)]
+pub struct Found {
+    /// What is due, by stores.
+    pub due: Vec<StoreWork>,
+    /// Namespaces with VaultSecrets, and with whose rights their Secrets are read there.
+    pub namespaces: BTreeMap<String, As>,
+}
+
+/// The VaultSecrets of a store that are due.
+pub struct StoreWork {
+    /// Its name; empty for those whose spec nobody can read.
+    pub store: String,
+    groups: Vec<(GroupKey, Accounts)>,
+    appliers: Arc<Appliers>,
+}
+
+/// A VaultSecret that is looked at for a store.
+struct Member {
+    subject: Subject,
+    /// It names another store by now, and has leases of this one still.
+    leaves: bool,
 }
 
 impl VaultSecrets {
+    /// Lists them, and finds out which are due.
+    ///
+    /// # Errors
+    /// They, or the Fleets, cannot be listed.
+    pub async fn look(&self, ports: &Ports) -> Result<Found, LiveError> {
+        let now = ports.clock.now();
+        let all = ports.live.list(&As::Reconciler, &kind(), None, &[]).await?;
+        let subjects: Vec<Subject> = all.iter().map(Subject::read).collect();
+        let there: BTreeSet<(String, Key)> = subjects.iter().flat_map(places).collect();
+        self.keep(&there);
+        if subjects.is_empty() {
+            return Ok(Found::default());
+        }
+        let appliers = self.appliers(ports, &subjects, now).await?;
+        let mut found = Found::default();
+        for subject in &subjects {
+            if let Some(accounts) = appliers.of(subject) {
+                found.namespaces.entry(subject.key.0.clone()).or_insert(accounts.by);
+            }
+        }
+        let mut stores: BTreeMap<String, Vec<(GroupKey, Accounts)>> = BTreeMap::new();
+        for (key, (accounts, members)) in groups(&subjects, &appliers) {
+            if members.iter().any(|member| self.is_due_in(&key, member, now)) {
+                stores.entry(key.store.clone()).or_default().push((key, accounts));
+            }
+        }
+        let work = |(store, groups)| StoreWork { store, groups, appliers: Arc::clone(&appliers) };
+        found.due = stores.into_iter().map(work).collect();
+        Ok(found)
+    }
+
+    fn is_due_in(&self, key: &GroupKey, member: &Member, now: Timestamp) -> bool {
+        self.is_due(&key.store, &member.subject.key, &member.subject.seen(), now)
+    }
+
+    /// Gives those of a store their turn that are due, some namespaces at a time; how many had it.
+    pub async fn work(&self, ports: &Ports, work: StoreWork, is_over: &(dyn Fn() -> bool + Sync)) -> usize {
+        let appliers = work.appliers.as_ref();
+        let groups = work.groups.into_iter().map(|(key, accounts)| async move {
+            let Accounts { by, account } = &accounts;
+            let asking = Asking { vault: self, ports, by, account, now: ports.clock.now() };
+            self.pass_group(asking, (&key, appliers), is_over).await
+        });
+        // Futures first: a stream that makes them cannot be told to be sent between threads.
+        let groups: Vec<_> = groups.collect();
+        let done: Vec<usize> = stream::iter(groups).buffer_unordered(CALLS_OF_ONE).collect().await;
+        done.iter().sum()
+    }
+
     /// Gives every VaultSecret that is due its turn.
     ///
     /// # Errors
@@ -47,78 +118,61 @@ impl VaultSecrets {
         ports: &Ports,
         is_over: &(dyn Fn() -> bool + Sync),
     ) -> Result<Passed, LiveError> {
-        let now = ports.clock.now();
-        let all = ports.live.list(&As::Reconciler, &kind(), None, &[]).await?;
-        let subjects: Vec<Subject> = all.iter().map(Subject::read).collect();
-        let there: BTreeSet<_> = subjects.iter().map(|subject| subject.key.clone()).collect();
-        self.keep(|key| there.contains(key));
-        let mut turns = 0;
-        let groups = groups(subjects);
-        if groups.values().flatten().any(|subject| self.is_due(&subject.key, &subject.seen(), now)) {
-            let fleets = ports.status_store.fleets().await?;
-            let work = groups.into_iter().map(|(key, subjects)| {
-                let fleets = &fleets;
-                async move {
-                    let Some(accounts) = accounts(fleets, &key.0) else { return 0 };
-                    let asking =
-                        Asking { vault: self, ports, by: &accounts.by, account: &accounts.account, now };
-                    self.pass_group(asking, &key, subjects, is_over).await
-                }
-            });
-            // Futures first: a stream that makes them cannot be told to be sent between threads.
-            let work: Vec<_> = work.collect();
-            let done: Vec<usize> = stream::iter(work).buffer_unordered(AT_A_TIME).collect().await;
-            turns = done.iter().sum();
-        }
-        let due = self.keep(|_| true).map(|due| due.duration_since(ports.clock.now()));
-        let next = due.map_or(LONGEST, |due| due.clamp(SignedDuration::ZERO, LONGEST));
-        Ok(Passed { turns, next })
+        let found = self.look(ports).await?;
+        let work = found.due.into_iter().map(|work| self.work(ports, work, is_over));
+        let turns = futures_util::future::join_all(work.collect::<Vec<_>>()).await.iter().sum();
+        Ok(Passed { turns, next: self.pause(ports.clock.now(), &BTreeSet::new()) })
+    }
+
+    /// After how long it is to be looked next, but for these stores'.
+    pub fn pause(&self, now: Timestamp, but: &BTreeSet<String>) -> SignedDuration {
+        let due = self.next(but).map(|due| due.duration_since(now));
+        due.map_or(LONGEST, |due| due.clamp(SignedDuration::ZERO, LONGEST))
     }
 
     /// The VaultSecrets of one namespace and store, one after the other.
     async fn pass_group(
         &self,
         asking: Asking<'_>,
-        key: &GroupKey,
-        subjects: Vec<Subject>,
+        (key, appliers): (&GroupKey, &Appliers),
         is_over: &(dyn Fn() -> bool + Sync),
     ) -> usize {
-        if !subjects.iter().any(|subject| self.is_due(&subject.key, &subject.seen(), asking.now)) {
-            return 0;
-        }
         let group = self.group(key);
         let mut group = group.lock().await;
         // Whoever had the lock may have taken a lease meanwhile: by what was listed before, its login would seem unused.
-        let found = match asking.ports.live.list(&As::Reconciler, &kind(), Some(&key.0), &[]).await {
+        let found = match asking.ports.live.list(&As::Reconciler, &kind(), Some(&key.namespace), &[]).await {
             Ok(found) => found,
             Err(error) => {
-                tracing::warn!(namespace = key.0, %error, "VaultSecrets cannot be listed");
+                tracing::warn!(namespace = key.namespace, %error, "VaultSecrets cannot be listed");
                 return 0;
             }
         };
-        let mut subjects = groups(found.iter().map(Subject::read).collect()).remove(key).unwrap_or_default();
+        let all: Vec<Subject> = found.iter().map(Subject::read).collect();
+        let is_of = |subject: &&Subject| appliers.of(subject).is_some_and(|by| by.group(&key.store) == *key);
+        let members = all.iter().filter(is_of).filter_map(|subject| Member::of(subject, &key.store));
+        let mut members: Vec<Member> = members.collect();
         let mut turns = 0;
         for round in 0..ROUNDS {
-            for subject in &mut subjects {
+            for member in &mut members {
                 if is_over() {
                     return turns;
                 }
                 // A login that retired moves its leases, and may have ended what waited for that.
-                let is_moved = round > 0 && (subject.has_lease() || subject.is_deleting);
-                if !self.is_due(&subject.key, &subject.seen(), asking.now) && !is_moved {
+                let is_moved = round > 0 && (member.subject.has_lease() || member.subject.is_deleting);
+                if !self.is_due_in(key, member, asking.ports.clock.now()) && !is_moved {
                     continue;
                 }
                 // Those before it may have taken long.
                 let asking = Asking { now: asking.ports.clock.now(), ..asking };
-                let turn = take_turn(asking, subject, &mut group).await;
-                self.looked(&subject.key, subject.seen(), turn.next);
+                self.take_member(asking, key, member, &mut group).await;
                 turns += 1;
             }
             let retired = group.take_retired();
-            if let Err(trouble) = self.sweep(asking, key, &subjects, &mut group).await {
-                tracing::debug!(namespace = key.0, store = key.1, %trouble, "earlier logins are not ended yet");
+            if let Err(trouble) = self.sweep(asking, key, (&all, &members), &mut group).await {
+                tracing::debug!(namespace = key.namespace, store = key.store, %trouble, "earlier logins are not ended yet");
             }
-            let waits = subjects.iter().any(|subject| subject.is_deleting && subject.has_lease());
+            let waits =
+                members.iter().any(|one| one.subject.has_lease() && (one.leaves || one.subject.is_deleting));
             if !retired && (!waits || round != 0) {
                 break;
             }
@@ -126,21 +180,43 @@ impl VaultSecrets {
         turns
     }
 
+    async fn take_member(&self, asking: Asking<'_>, key: &GroupKey, member: &mut Member, group: &mut Group) {
+        let subject = &mut member.subject;
+        let next = if member.leaves {
+            match self.store(asking.ports, &key.store, &key.namespace).await {
+                Ok(store) => take_leave(asking, subject, group, &store).await,
+                Err(trouble) => {
+                    tracing::debug!(namespace = key.namespace, secret = subject.key.1, %trouble, "earlier leases are not ended yet");
+                    after(asking.now, AT_ONCE * 30)
+                }
+            }
+        } else {
+            take_turn(asking, subject, group).await.next
+        };
+        self.looked(&key.store, &subject.key, (subject.seen(), &subject.resource_version), next);
+        for store in subject.earlier_stores().filter(|store| *store != key.store) {
+            self.expects(store, &subject.key, subject.seen());
+        }
+    }
+
     /// Ends logins that nothing hangs on.
     async fn sweep(
         &self,
         asking: Asking<'_>,
-        (namespace, store): &GroupKey,
-        subjects: &[Subject],
+        key: &GroupKey,
+        (all, members): (&[Subject], &[Member]),
         group: &mut Group,
     ) -> Result<(), Trouble> {
         if !group.hangs() {
             return Ok(());
         }
-        let store = self.store(asking.ports, store, namespace).await?;
+        let store = self.store(asking.ports, &key.store, &key.namespace).await?;
+        // As they are now; of those that name another store by now what they had when they were listed.
+        let of_members: BTreeSet<&Key> = members.iter().map(|member| &member.subject.key).collect();
+        let others = all.iter().filter(|subject| !of_members.contains(&subject.key));
         // Whoever goes does not hold its login.
-        let used = subjects.iter().filter(|subject| !subject.is_deleting);
-        let used = used.flat_map(|subject| {
+        let used = members.iter().map(|member| &member.subject).chain(others);
+        let used = used.filter(|subject| !subject.is_deleting).flat_map(|subject| {
             let lease = subject.status.lease.as_ref().map(|lease| lease.login.clone());
             lease.into_iter().chain(subject.status.asked_with.clone())
         });
@@ -148,87 +224,31 @@ impl VaultSecrets {
     }
 }
 
-/// By namespace and store. One whose spec cannot be read is a group's that nobody else is of.
-fn groups(subjects: Vec<Subject>) -> BTreeMap<GroupKey, Vec<Subject>> {
-    let mut groups: BTreeMap<GroupKey, Vec<Subject>> = BTreeMap::new();
+impl Member {
+    /// A VaultSecret as it is looked at for a store.
+    fn of(subject: &Subject, store: &str) -> Option<Self> {
+        let is_of = subject.store_name() == store;
+        let leaves = !is_of && subject.earlier_stores().any(|of| of == store);
+        (is_of || leaves).then(|| Self { subject: subject.clone(), leaves })
+    }
+}
+
+/// The stores that a VaultSecret is looked at for: the one that it names, and those that it has leases of still.
+fn places(subject: &Subject) -> BTreeSet<(String, Key)> {
+    let stores = std::iter::once(subject.store_name()).chain(subject.earlier_stores());
+    stores.map(|store| (store.to_owned(), subject.key.clone())).collect()
+}
+
+/// By namespace, account and store. One whose spec cannot be read is a group's that nobody else is of.
+fn groups(subjects: &[Subject], appliers: &Appliers) -> BTreeMap<GroupKey, (Accounts, Vec<Member>)> {
+    let mut groups: BTreeMap<GroupKey, (Accounts, Vec<Member>)> = BTreeMap::new();
     for subject in subjects {
-        let store = subject.spec.as_ref().map(|spec| spec.store.clone()).unwrap_or_default();
-        groups.entry((subject.key.0.clone(), store)).or_default().push(subject);
+        let Some(accounts) = appliers.of(subject) else { continue };
+        for (store, _) in places(subject) {
+            let Some(member) = Member::of(subject, &store) else { continue };
+            let key = accounts.group(&store);
+            groups.entry(key).or_insert_with(|| (accounts.clone(), Vec::new())).1.push(member);
+        }
     }
     groups
-}
-
-/// Of the first Fleet by name: Fleets of one management cluster that apply to one namespace have one account there.
-fn accounts(fleets: &[FleetRecord], namespace: &str) -> Option<Accounts> {
-    let fleet = fleets.iter().min_by(|a, b| a.key.cmp(&b.key))?;
-    Some(accounts_of(fleet, namespace))
-}
-
-fn accounts_of(fleet: &FleetRecord, namespace: &str) -> Accounts {
-    let spec = &fleet.spec.service_account;
-    Accounts {
-        by: As::Impersonated(spec.of(namespace)),
-        account: ServiceAccount { namespace: namespace.to_owned(), name: spec.name.clone() },
-    }
-}
-
-impl VaultSecrets {
-    /// Gives one of a Fleet its turn at once, where it is due; how it stands then.
-    pub(in crate::app::reconcile) async fn resolve(
-        &self,
-        ports: &Ports,
-        fleet: &FleetRecord,
-        (namespace, name): (&str, &str),
-    ) -> Result<Option<Standing>, LiveError> {
-        let now: Timestamp = ports.clock.now();
-        let Accounts { by, account } = accounts_of(fleet, namespace);
-        let object = super::subject::object(namespace, name);
-        let Some(found) = ports.live.read(&by, &object).await? else { return Ok(None) };
-        let mut subject = Subject::read(&found);
-        if self.is_due(&subject.key, &subject.seen(), now) && !subject.is_deleting {
-            let store = subject.spec.as_ref().map(|spec| spec.store.clone()).unwrap_or_default();
-            let group = self.group(&(namespace.to_owned(), store));
-            let mut group = group.lock().await;
-            // Somebody may have given it its turn meanwhile.
-            if let Some(found) = ports.live.read(&by, &object).await? {
-                subject = Subject::read(&found);
-            }
-            if self.is_due(&subject.key, &subject.seen(), now) {
-                let asking = Asking { vault: self, ports, by: &by, account: &account, now };
-                let turn = take_turn(asking, &mut subject, &mut group).await;
-                self.looked(&subject.key, subject.seen(), turn.next);
-            }
-        }
-        Ok(Some(Standing::of(&subject)))
-    }
-
-    /// Who asks for a namespace of a Fleet.
-    pub(super) fn asks(fleet: &FleetRecord, namespace: &str) -> (As, ServiceAccount) {
-        let Accounts { by, account } = accounts_of(fleet, namespace);
-        (by, account)
-    }
-}
-
-/// How a VaultSecret stands.
-pub(in crate::app::reconcile) struct Standing {
-    /// The name of its Secret.
-    pub(in crate::app::reconcile) secret: String,
-    /// The reason of its condition.
-    pub(in crate::app::reconcile) reason: String,
-    /// The sentence of its condition.
-    pub(in crate::app::reconcile) message: String,
-}
-
-impl Standing {
-    fn of(subject: &Subject) -> Self {
-        use crate::app::reconcile::resources::ConditionType;
-        let resolved = subject.status.conditions.of(ConditionType::Resolved);
-        let name =
-            subject.spec.as_ref().map_or(subject.key.1.as_str(), |spec| spec.secret_name(&subject.key.1));
-        Self {
-            secret: name.to_owned(),
-            reason: resolved.map(|one| one.reason.clone()).unwrap_or_default(),
-            message: resolved.map(|one| one.message.clone()).unwrap_or_default(),
-        }
-    }
 }

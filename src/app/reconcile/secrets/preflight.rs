@@ -6,9 +6,9 @@ use capstan_live::secrets::{VaultSecretSpec, Why};
 use capstan_model::finding::Severity;
 use capstan_model::object::FieldPath;
 
+use super::appliers::Accounts;
 use super::asking::Asking;
 use super::folder::is_vault_secret;
-use super::memory::VaultSecrets;
 use super::trouble::Trouble;
 use super::turn::{content, read_all};
 use crate::app::reconcile::dependencies::Ports;
@@ -47,14 +47,15 @@ async fn try_one(
     let bad = |error: String| Trouble::new(Why::BadData, error);
     let spec = VaultSecretSpec::read(&object.value).map_err(bad)?;
     let vault = ports.vault_secrets.as_ref();
-    let (by, account) = VaultSecrets::asks(fleet, namespace);
+    let accounts = Accounts::of(&fleet.spec.service_account, namespace);
+    let Accounts { by, account } = &accounts;
     let store = vault.store(ports, &spec.store, namespace).await?;
     if spec.lease.is_some() {
         // To ask is to take one.
         return store.gives_leases();
     }
-    let asking = Asking { vault, ports, by: &by, account: &account, now: ports.clock.now() };
-    let group = vault.group(&(namespace.to_owned(), spec.store.clone()));
+    let asking = Asking { vault, ports, by, account, now: ports.clock.now() };
+    let group = vault.group(&accounts.group(&spec.store));
     let mut group = group.lock().await;
     let read = read_all(asking, &mut group, &store, &spec).await?;
     content(&spec, &read).map(drop)

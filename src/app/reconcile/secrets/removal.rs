@@ -1,17 +1,29 @@
 //! A VaultSecret that goes: its lease ends, its Secret is deleted, and then it may.
+//!
+//! Where its namespace goes, everything in it goes, in any order: the account's rights may be gone already, and with them the
+//! kept login. Then what can be ended without them is ended, and the reconciler itself lets the VaultSecret go.
 
 use capstan_live::secrets::Why;
+use jiff::SignedDuration;
 
 use super::asking::Asking;
+use super::earlier::end_earlier;
 use super::lease::{end, lease_of};
 use super::logins::Group;
 use super::outcome::{AT_ONCE, Turn, after, refresh};
 use super::subject::Subject;
 use super::trouble::Trouble;
 use super::{lease, target};
+use crate::app::ports::{ApiKind, ApiObject, As, ManagementCluster as _, Vault as _};
+
+/// How long a namespace that goes is kept by a Vault that does not answer. What is left then ends by itself.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Gives one that is being deleted its turn.
 pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
+    if goes_with_namespace(asking, &subject.key.0).await {
+        return go_along(asking, subject, group).await;
+    }
     let trouble = match remove(asking, subject, group).await {
         Ok(true) => return Turn { next: after(asking.now, refresh(subject)) },
         Ok(false) => return Turn { next: after(asking.now, AT_ONCE) },
@@ -32,10 +44,9 @@ async fn remove(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) ->
     if subject.has_lease() && !end_lease(asking, subject, group).await? {
         return Ok(false);
     }
-    let name = subject.spec.as_ref().map_or(subject.key.1.as_str(), |spec| spec.secret_name(&subject.key.1));
-    let removed = target::remove(asking.ports, asking.by, &subject.key, name).await;
+    let removed = target::remove_others(asking.ports, asking.by, subject, None).await;
     match removed {
-        // The namespace goes with everything in it, the account's rights first: what is left goes along.
+        // The account's rights are gone: what is left is whoever took them's.
         Err(trouble) if trouble.why == Why::NotAllowed => {}
         removed => removed?,
     }
@@ -47,25 +58,100 @@ async fn remove(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) ->
 /// Whether nothing lives any more that it asked for.
 async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<bool, Trouble> {
     let lease = lease_of(subject);
-    if subject.status.asked_with.is_none()
-        && lease.as_ref().is_none_or(|lease| !lease::left(lease, asking.now).is_positive())
-    {
+    let is_over = lease.as_ref().is_none_or(|lease| !lease::left(lease, asking.now).is_positive());
+    if subject.status.asked_with.is_none() && subject.status.earlier.is_empty() && is_over {
         return Ok(true);
     }
     let Ok(spec) = subject.spec.clone() else { return Ok(true) };
     let store = asking.vault.store(asking.ports, &spec.store, &subject.key.0).await?;
+    // What it had at other stores ends there, by its login of those.
+    if subject.status.asked_of.as_deref().is_some_and(|of| of != store.name()) {
+        subject.set_aside_asked(asking.now);
+    }
+    if subject
+        .status
+        .lease
+        .as_ref()
+        .is_some_and(|lease| !lease.store.is_empty() && lease.store != store.name())
+    {
+        subject.set_aside();
+    }
     if let Some(accessor) = subject.status.asked_with.clone() {
         group.retire(asking, &store, &accessor).await?;
         if group.token_of(asking, &store, &accessor).await?.is_none() || !store.makes_logins() {
-            subject.status.asked_with = None;
+            (subject.status.asked_with, subject.status.asked_of) = (None, None);
         }
     }
-    if let Some(lease) = lease
-        && end(asking, group, &store, &lease).await?
+    if subject.status.lease.is_some()
+        && let Some(lease) = lease
+        && end(asking, group, &store, (&lease.login, &lease.id)).await?
     {
         subject.status.lease = None;
         subject.status.lease_expires = None;
     }
+    let ended = end_earlier(asking, subject, group, &store).await;
     subject.save(asking.ports, asking.by).await?;
+    ended?;
+    if let Some(other) = subject.earlier_stores().find(|of| *of != store.name()) {
+        let message = format!("its leases of the VaultStore {other} are not ended yet");
+        return Err(Trouble::new(Why::Away, message));
+    }
     Ok(!subject.has_lease())
+}
+
+/// Whether a namespace is being deleted.
+async fn goes_with_namespace(asking: Asking<'_>, namespace: &str) -> bool {
+    let object = ApiObject {
+        kind: ApiKind::of_version("v1", "Namespace"),
+        namespace: None,
+        name: namespace.to_owned(),
+    };
+    // Who may not look finds out nothing: it is deleted as any other then.
+    let found = asking.ports.live.read(&As::Reconciler, &object).await.ok().flatten();
+    found.is_some_and(|found| found.pointer("/metadata/deletionTimestamp").is_some())
+}
+
+/// Lets it go with its namespace.
+async fn go_along(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
+    let (namespace, secret) = (subject.key.0.clone(), subject.key.1.clone());
+    if let Err(trouble) = end_logins(asking, subject, group).await {
+        let waits = subject.deleted.is_some_and(|at| asking.now < after(at, PATIENCE));
+        if trouble.why.passes() && waits {
+            return Turn { next: after(asking.now, AT_ONCE * 5) };
+        }
+        tracing::warn!(
+            namespace, secret, %trouble,
+            "a namespace goes, and the lease of its VaultSecret cannot be ended: it ends by itself"
+        );
+    }
+    match subject.let_go(asking.ports, &As::Reconciler).await {
+        Ok(()) => tracing::info!(namespace, secret, "a VaultSecret went with its namespace"),
+        Err(trouble) => tracing::warn!(namespace, secret, %trouble, "a VaultSecret keeps its namespace"),
+    }
+    Turn { next: after(asking.now, AT_ONCE * 5) }
+}
+
+/// Ends the logins that its leases hang on, as far as they are known: everybody who has one of them goes, too.
+async fn end_logins(asking: Asking<'_>, subject: &Subject, group: &mut Group) -> Result<(), Trouble> {
+    let store = subject.store_name();
+    if !subject.has_lease() || store.is_empty() {
+        return Ok(());
+    }
+    let store = asking.vault.store(asking.ports, store, &subject.key.0).await?;
+    let status = &subject.status;
+    let lease = status.lease.as_ref().map(|lease| (&lease.login, Some(&lease.id)));
+    let asked = status.asked_with.as_ref().map(|login| (login, None));
+    let earlier = status.earlier.iter().map(|earlier| (&earlier.login, earlier.id.as_ref()));
+    for (login, id) in lease.into_iter().chain(asked).chain(earlier) {
+        // The Secret with the logins may be gone, or nobody's to read any more.
+        let Ok(Some(token)) = group.token_of(asking, &store, login).await else { continue };
+        asking.ports.check_leading("ending a login").await?;
+        match (store.makes_logins(), id) {
+            (true, _) => store.vault.revoke_self(&token).await?,
+            (false, Some(id)) => store.vault.revoke(&token, id).await?,
+            (false, None) => {}
+        }
+        group.lose(login);
+    }
+    Ok(())
 }

@@ -8,9 +8,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 
 use super::memory::VaultSecrets;
+use super::patience::Patient;
 use super::trouble::Trouble;
 use crate::app::ports::{
-    ApiKind, ApiObject, As, ManagementCluster as _, ServiceAccount, Vault, VaultAddress, VaultLogin,
+    ApiKind, ApiObject, As, ManagementCluster as _, ServiceAccount, VaultAddress, VaultLogin,
 };
 use crate::app::reconcile::dependencies::Ports;
 
@@ -19,7 +20,7 @@ use crate::app::reconcile::dependencies::Ports;
 pub(super) struct Store {
     name: String,
     spec: VaultStoreSpec,
-    pub(super) vault: Arc<dyn Vault>,
+    pub(super) vault: Arc<Patient>,
     /// Of what decides who a login is: another one is another login.
     pub(super) print: String,
 }

@@ -24,6 +24,8 @@ pub(super) struct Subject {
     pub(super) resource_version: String,
     pub(super) generation: i64,
     pub(super) is_deleting: bool,
+    /// Since when.
+    pub(super) deleted: Option<Timestamp>,
     finalizers: Vec<String>,
     pub(super) spec: Result<VaultSecretSpec, String>,
     /// What will be said; begins as what was said last.
@@ -57,6 +59,7 @@ impl Subject {
             resource_version: text("/metadata/resourceVersion"),
             generation: object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default(),
             is_deleting: object.pointer("/metadata/deletionTimestamp").is_some(),
+            deleted: text("/metadata/deletionTimestamp").parse().ok(),
             finalizers: finalizers.collect(),
             spec: VaultSecretSpec::read(object),
             written: status.clone(),
@@ -69,9 +72,14 @@ impl Subject {
         Seen { uid: self.uid.clone(), generation: self.generation, is_deleting: self.is_deleting }
     }
 
+    /// The store that it names; empty where nobody can read that.
+    pub(super) fn store_name(&self) -> &str {
+        self.spec.as_ref().map(|spec| spec.store.as_str()).unwrap_or_default()
+    }
+
     /// Whether it holds a lease, or may.
     pub(super) fn has_lease(&self) -> bool {
-        self.status.lease.is_some() || self.status.asked_with.is_some()
+        self.status.lease.is_some() || self.status.asked_with.is_some() || !self.status.earlier.is_empty()
     }
 
     fn object(&self) -> ApiObject {

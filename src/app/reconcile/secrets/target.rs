@@ -1,6 +1,6 @@
 //! The Secret that is written: whose it is, what it holds, and nothing of it anywhere else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,9 @@ use capstan_model::digest::sha256;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
+use super::asking::Asking;
 use super::memory::Key;
+use super::subject::Subject;
 use super::trouble::Trouble;
 use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, ManagementCluster as _, Preconditions, Run,
@@ -52,11 +54,14 @@ impl Target<'_> {
     ///
     /// # Errors
     /// It cannot be read, or is somebody else's.
-    pub(super) async fn read(&self, ports: &Ports, by: &As) -> Result<Option<Value>, Trouble> {
+    pub(super) async fn read(&self, asking: Asking<'_>) -> Result<Option<Value>, Trouble> {
         let object = self.object();
-        let Some(found) = ports.live.read(by, &object).await? else { return Ok(None) };
+        let Some(found) = asking.ports.live.read(asking.by, &object).await? else { return Ok(None) };
         match label(&found) {
-            Some(owner) if owner == self.owner.1 => Ok(Some(found)),
+            Some(owner) if owner == self.owner.1 => {
+                self.note(asking, &found);
+                Ok(Some(found))
+            }
             Some(owner) => Err(Trouble::new(
                 Why::NotAllowed,
                 format!("{object} is the VaultSecret {owner}'s: give one of both another `secret.name`"),
@@ -103,8 +108,7 @@ impl Target<'_> {
     /// Writes it over the one that was read, or where there was none.
     pub(super) async fn write(
         &self,
-        ports: &Ports,
-        by: &As,
+        asking: Asking<'_>,
         live: Option<&Value>,
         content: &Content,
         lease: Option<&str>,
@@ -139,13 +143,56 @@ impl Target<'_> {
             Some(live) => sent_over(&manifest, live),
             None => sent_new(&manifest),
         };
-        ports.live.apply(by, &manifest, Run::Real, Contested::Take).await?;
+        let now = asking.ports.live.apply(asking.by, &manifest, Run::Real, Contested::Take).await?;
+        self.note(asking, &now);
         Ok(())
+    }
+
+    /// It is there so: whoever changes it makes news.
+    fn note(&self, asking: Asking<'_>, found: &Value) {
+        let name = self.spec.secret_name(&self.owner.1);
+        asking.vault.knows_secret(self.owner, name, text(found, "/metadata/resourceVersion"));
     }
 }
 
-/// Deletes the Secret of a VaultSecret that goes; one that is not its own stays.
-pub(super) async fn remove(ports: &Ports, by: &As, owner: &Key, name: &str) -> Result<(), Trouble> {
+/// The Secret of that name stands: those that were written for the same VaultSecret under other names go.
+pub(super) async fn keep_only(asking: Asking<'_>, subject: &mut Subject, name: &str) -> Result<(), Trouble> {
+    if subject.status.secret_name.as_deref() != Some(name) {
+        // Of one that never held anything there is no other.
+        if subject.status.secret_name.is_some() || subject.status.last_read.is_some() {
+            remove_others(asking.ports, asking.by, subject, Some(name)).await?;
+        }
+        subject.status.secret_name = Some(name.to_owned());
+    }
+    Ok(())
+}
+
+/// Deletes the Secrets that were written for a VaultSecret, under whatever names, but for one that stays.
+pub(super) async fn remove_others(
+    ports: &Ports,
+    by: &As,
+    subject: &Subject,
+    stays: Option<&str>,
+) -> Result<(), Trouble> {
+    let (namespace, own) = (subject.key.0.as_str(), subject.key.1.as_str());
+    let kind = ApiKind::of_version("v1", "Secret");
+    let mut names: BTreeSet<String> = subject.status.secret_name.iter().cloned().collect();
+    match ports.live.list(by, &kind, Some(namespace), &[(SECRET_LABEL, own)]).await {
+        Ok(found) => names.extend(found.iter().map(|one| text(one, "/metadata/name").to_owned())),
+        // Who may not list them knows the one that was written last.
+        Err(error) if error.is_forbidden() => {
+            names.insert(subject.spec.as_ref().map_or(own, |spec| spec.secret_name(own)).to_owned());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    for name in names.iter().filter(|name| Some(name.as_str()) != stays) {
+        remove(ports, by, &subject.key, name).await?;
+    }
+    Ok(())
+}
+
+/// Deletes a Secret of a VaultSecret; one that is not its own stays.
+async fn remove(ports: &Ports, by: &As, owner: &Key, name: &str) -> Result<(), Trouble> {
     let object = secret(&owner.0, name);
     let Some(found) = ports.live.read(by, &object).await? else { return Ok(()) };
     if label(&found) != Some(owner.1.as_str()) {

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use capstan_live::secrets::{KvRead, VaultSecretSpec, Why};
+use jiff::Timestamp;
 
 use super::asking::Asking;
 use super::group::Need;
+use super::lease::{leave, soon};
 use super::logins::Group;
 use super::outcome::{AT_ONCE, Done, SOON, Turn, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
-use super::target::{Content, Target, as_text, is_key};
+use super::target::{Content, Target, as_text, is_key, keep_only};
 use super::trouble::Trouble;
-use crate::app::ports::{KvSecret, VaultError};
+use crate::app::ports::{KvSecret, Vault as _, VaultError};
 
 /// Gives a VaultSecret its turn. Whatever comes of it stands in its condition.
 pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
@@ -51,6 +53,21 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
     Turn { next }
 }
 
+/// Gives one its turn that names another store by now: its leases of this one end. When it is looked at for that next.
+pub(super) async fn take_leave(
+    asking: Asking<'_>,
+    subject: &mut Subject,
+    group: &mut Group,
+    store: &Store,
+) -> Timestamp {
+    let is_over = leave(asking, subject, group, store).await;
+    if let Err(error) = subject.save(asking.ports, asking.by).await {
+        tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %error, "its status cannot be written");
+        return after(asking.now, AT_ONCE);
+    }
+    if is_over { Timestamp::MAX } else { after(asking.now, AT_ONCE * 5) }
+}
+
 async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<Done, Trouble> {
     let spec = subject.spec.clone().map_err(|error| Trouble::new(Why::BadData, error))?;
     // A label takes no longer one.
@@ -81,8 +98,9 @@ async fn resolve_fields(
     store: &Store,
     spec: &VaultSecretSpec,
 ) -> Result<Done, Trouble> {
-    let target = Target { owner: &subject.key, spec };
-    let live = target.read(asking.ports, asking.by).await?;
+    let owner = subject.key.clone();
+    let target = Target { owner: &owner, spec };
+    let live = target.read(asking).await?;
     let read = read_all(asking, group, store, spec).await?;
     let content = content(spec, &read)?;
     let version: BTreeMap<String, i64> = spec
@@ -93,19 +111,25 @@ async fn resolve_fields(
     let before: Vec<&str> = subject.status.version.keys().map(String::as_str).collect();
     let holds = live.as_ref().is_some_and(|live| target.holds(live, &content, &before));
     if !holds {
-        target.write(asking.ports, asking.by, live.as_ref(), &content, None).await?;
+        target.write(asking, live.as_ref(), &content, None).await?;
         tracing::info!(namespace = subject.key.0, secret = subject.key.1, "a Secret was written from Vault");
     }
+    let name = spec.secret_name(&owner.1);
+    keep_only(asking, subject, name).await?;
     if !holds || subject.status.version != version || subject.status.last_read.is_none() {
         subject.status.last_read = Some(asking.now);
     }
     subject.status.version = version;
+    // It asked for a lease before.
+    subject.set_aside();
+    subject.set_aside_asked(asking.now);
+    let next = after(asking.now, refresh(subject));
+    let next = if leave(asking, subject, group, store).await { next } else { soon(asking, next) };
     let all: Vec<String> = read
         .iter()
         .map(|(read, found)| format!("{}/{} version {}", read.mount, read.path, found.version))
         .collect();
-    let message = format!("Secret {} holds {}", spec.secret_name(&subject.key.1), all.join(", "));
-    Ok(Done { message, next: after(asking.now, refresh(subject)) })
+    Ok(Done { message: format!("Secret {name} holds {}", all.join(", ")), next })
 }
 
 /// Reads everything that fields are of, each secret once.

@@ -19,7 +19,7 @@ use crate::reconcile::fake::FakeCluster;
 use crate::reconcile::world::World;
 
 /// Tokens as the tests' own API server signs them.
-struct Tokens;
+pub(super) struct Tokens;
 
 #[async_trait]
 impl ServiceAccountTokens for Tokens {
@@ -88,16 +88,32 @@ impl Town {
 
     /// The store `eu`, with that way to log in.
     pub(super) fn store(&self, auth: Value) {
+        self.store_at("eu", &self.vault.url, auth);
+    }
+
+    /// A store of that name, for a Vault.
+    pub(super) fn store_at(&self, name: &str, url: &str, auth: Value) {
         self.live().put(json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "VaultStore",
-            "metadata": {"name": "eu", "namespace": "capstan-system"},
-            "spec": {"url": self.vault.url, "auth": auth, "namespaces": ["org-*"]},
+            "metadata": {"name": name, "namespace": "capstan-system"},
+            "spec": {"url": url, "auth": auth, "namespaces": ["org-*"]},
         }));
+    }
+
+    /// Somebody edits the spec of a VaultSecret.
+    pub(super) fn edit(&self, name: &str, edit: impl FnOnce(&mut Value)) {
+        self.live().change("VaultSecret", name, |object| {
+            edit(&mut object["spec"]);
+            let generation = object["metadata"]["generation"].as_i64().unwrap_or(1);
+            object["metadata"]["generation"] = json!(generation + 1);
+        });
     }
 
     /// Somebody applies a VaultSecret.
     pub(super) fn put(&self, namespace: &str, name: &str, mut spec: Value) {
-        spec["store"] = json!("eu");
+        if spec.get("store").is_none() {
+            spec["store"] = json!("eu");
+        }
         self.live().put(json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "VaultSecret",
             "metadata": {"name": name, "namespace": namespace}, "spec": spec,

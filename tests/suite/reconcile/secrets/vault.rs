@@ -25,6 +25,7 @@ pub(crate) const CANARY: &str = "CANARY";
 #[derive(Clone)]
 pub(crate) struct Role {
     pub(crate) audience: String,
+    /// The name of the service account; `*` for any.
     pub(crate) account: String,
     /// Paths that are read and written, `{namespace}` in them being the account's; a `*` at the end.
     pub(crate) policy: Vec<String>,
@@ -83,6 +84,8 @@ pub(crate) struct State {
     /// Gives the next lease, and its answer is lost.
     pub(crate) loses_lease: bool,
     pub(crate) logins: usize,
+    /// Who logged in: namespace and account.
+    pub(crate) accounts: Vec<String>,
     pub(crate) asked: Vec<String>,
     /// What it was never seen to answer.
     pub(crate) unseen: Vec<String>,
@@ -336,9 +339,11 @@ impl State {
                 let Some(role) = role else { return errors(400, "role could not be found") };
                 let jwt = body["jwt"].as_str().unwrap_or_default();
                 let Some((namespace, account, audiences)) = self.claims(jwt) else { return refused() };
-                if account != role.account || !audiences.contains(&role.audience) {
+                let who = format!("{namespace}/{account}");
+                if account != role.account && role.account != "*" || !audiences.contains(&role.audience) {
                     return refused();
                 }
+                self.accounts.push(who);
                 (namespace, role, role_name)
             }
             "approle" => {

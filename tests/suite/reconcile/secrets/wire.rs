@@ -55,7 +55,8 @@ async fn nothing_that_a_server_says_is_shown_or_followed() {
     for (status, body, why, says) in [
         (307, String::new(), Why::Away, "leads to 169.254.169.254:80, where no token is taken"),
         (403, r#"{"errors": ["CANARY"]}"#.to_owned(), Why::Denied, "refuses (403)"),
-        (503, r#"{"errors": ["RustyVault is sealed."]}"#.to_owned(), Why::Sealed, "is sealed (503)"),
+        (503, r#"{"errors": ["Vault is sealed"]}"#.to_owned(), Why::Sealed, "is sealed (503)"),
+        (503, r#"{"error": "RustyVault is sealed."}"#.to_owned(), Why::Sealed, "is sealed (503)"),
         (503, "CANARY".to_owned(), Why::Away, "answers 503"),
         (404, r#"{"errors": []}"#.to_owned(), Why::Missing, "there is no such secret or version"),
         (200, "CANARY".to_owned(), Why::BadData, "answers no secret of the key-value engine"),

@@ -1,0 +1,142 @@
+//! A Vault that is asked with patience: so many calls at a time, each bounded in time; and once it did not answer, it is left
+//! alone for a while, ever longer, so that nobody waits for it again with each secret.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_live::secrets::{KvRead, LeaseMethod, Why};
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::app::ports::{KvSecret, NewLease, Vault, VaultError, VaultLogin, VaultToken};
+
+/// Calls of one Vault that are under way at a time.
+pub(super) const CALLS_OF_ONE: usize = 4;
+/// How long one may take, whatever is tried again in it.
+const PATIENCE: Duration = Duration::from_secs(12);
+/// Who fails faster makes nobody wait, and is asked again at once.
+const SLOW: Duration = Duration::from_secs(4);
+/// How long one that did not answer is left alone first, twice as long each further time, and how long at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(15);
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+/// A store's Vault.
+pub(super) struct Patient {
+    vault: Arc<dyn Vault>,
+    store: String,
+    places: Semaphore,
+    /// Places for calls of all Vaults, taken after its own: who waits for its own place holds none beyond.
+    beyond: Arc<Semaphore>,
+    away: Mutex<Option<Away>>,
+}
+
+/// It did not answer.
+#[derive(Clone, Copy)]
+struct Away {
+    since: Instant,
+    until: Instant,
+    times: u32,
+}
+
+impl Patient {
+    pub(super) fn new(vault: Arc<dyn Vault>, store: &str, beyond: Arc<Semaphore>) -> Self {
+        let store = store.to_owned();
+        Self { vault, store, places: Semaphore::new(CALLS_OF_ONE), beyond, away: Mutex::default() }
+    }
+
+    async fn ask<T>(
+        &self,
+        call: impl Future<Output = Result<T, VaultError>> + Send,
+    ) -> Result<T, VaultError> {
+        self.check()?;
+        let _own = self.places.acquire().await;
+        let _beyond = self.beyond.acquire().await;
+        // Whoever waited may find that it does not answer.
+        self.check()?;
+        let begun = Instant::now();
+        match timeout(PATIENCE, call).await {
+            Ok(Err(error)) if error.why == Why::Away && begun.elapsed() < SLOW => Err(error),
+            Ok(Err(error)) if error.why == Why::Away => Err(self.leave_alone(begun)),
+            Ok(answer) => {
+                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                answer
+            }
+            Err(_) => Err(self.leave_alone(begun)),
+        }
+    }
+
+    /// Whether it is left alone now.
+    ///
+    /// # Errors
+    /// It is.
+    pub(super) fn check(&self) -> Result<(), VaultError> {
+        let away = *self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        match away {
+            Some(away) if Instant::now() < away.until => Err(self.silent()),
+            _ => Ok(()),
+        }
+    }
+
+    fn leave_alone(&self, begun: Instant) -> VaultError {
+        let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of several calls at a time that were not answered one counts.
+        if away.is_none_or(|away| away.since < begun) {
+            let times = away.map_or(0, |away| away.times).saturating_add(1);
+            let pause = FIRST_PAUSE.saturating_mul(1 << times.saturating_sub(1).min(8)).min(LONGEST_PAUSE);
+            let since = Instant::now();
+            *away = Some(Away { since, until: since + pause, times });
+        }
+        self.silent()
+    }
+
+    /// The same for everybody who asks: what one of them asked for is nobody else's business.
+    fn silent(&self) -> VaultError {
+        let message = format!("the Vault of the VaultStore {} does not answer in time", self.store);
+        VaultError::new(Why::Away, message)
+    }
+}
+
+#[async_trait]
+impl Vault for Patient {
+    async fn log_in(&self, login: &VaultLogin) -> Result<VaultToken, VaultError> {
+        self.ask(self.vault.log_in(login)).await
+    }
+
+    async fn is_alive(&self, token: &SecretString) -> Result<bool, VaultError> {
+        self.ask(self.vault.is_alive(token)).await
+    }
+
+    async fn read(&self, token: &SecretString, read: &KvRead) -> Result<KvSecret, VaultError> {
+        self.ask(self.vault.read(token, read)).await
+    }
+
+    async fn lease(
+        &self,
+        token: &SecretString,
+        path: &str,
+        method: LeaseMethod,
+        parameters: &Map<String, Value>,
+    ) -> Result<NewLease, VaultError> {
+        self.ask(self.vault.lease(token, path, method, parameters)).await
+    }
+
+    async fn renew(&self, token: &SecretString, lease: &str, seconds: i64) -> Result<i64, VaultError> {
+        self.ask(self.vault.renew(token, lease, seconds)).await
+    }
+
+    async fn revoke(&self, token: &SecretString, lease: &str) -> Result<(), VaultError> {
+        self.ask(self.vault.revoke(token, lease)).await
+    }
+
+    async fn renew_self(&self, token: &SecretString) -> Result<i64, VaultError> {
+        self.ask(self.vault.renew_self(token)).await
+    }
+
+    async fn revoke_self(&self, token: &SecretString) -> Result<(), VaultError> {
+        self.ask(self.vault.revoke_self(token)).await
+    }
+}

@@ -1,0 +1,72 @@
+//! A namespace that is deleted lets its VaultSecrets go, and what they asked for ends as far as it is known.
+
+use serde_json::json;
+
+use super::town::Town;
+use super::vault::Engine;
+
+const DATABASE: &str = "database/creds/capi";
+
+async fn town() -> Town {
+    let town = Town::new().await;
+    let engine = Engine { seconds: 3600, most: 100_000, is_renewable: true, method: "GET" };
+    town.vault.state().engines.insert(DATABASE.to_owned(), engine);
+    town.put("org-acme", "db", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+    town.pass().await;
+    assert_eq!(town.vault.leases().len(), 1);
+    // In whatever order its controller comes to things.
+    town.live().change("Namespace", "org-acme", |namespace| {
+        namespace["metadata"]["deletionTimestamp"] = json!("2027-01-15T08:00:00Z");
+    });
+    town
+}
+
+fn delete(town: &Town) {
+    town.live().change("VaultSecret", "db", |object| {
+        object["metadata"]["deletionTimestamp"] = json!("2027-01-15T08:00:00Z");
+    });
+}
+
+#[tokio::test]
+async fn its_login_ends_and_it_goes() {
+    let town = town().await;
+    delete(&town);
+    town.pass().await;
+    assert_eq!(town.live().names("VaultSecret"), [""; 0]);
+    assert_eq!((town.vault.leases().len(), town.vault.living_logins()), (0, 0));
+    assert_eq!(town.live().names("Secret").len(), 2, "Secrets go with the namespace");
+}
+
+/// The Secret with the login went first, and the process that knew it is no more.
+#[tokio::test]
+async fn what_nobody_knows_any_more_keeps_nothing() {
+    let mut town = town().await;
+    town.live().remove("Secret", "capstan-vault-eu");
+    town.begin_process();
+    delete(&town);
+    town.pass().await;
+    assert_eq!(town.live().names("VaultSecret"), [""; 0]);
+    assert_eq!(town.vault.leases().len(), 1, "it ends by itself");
+}
+
+#[tokio::test]
+async fn a_vault_that_is_sealed_keeps_it_for_two_minutes() {
+    let town = town().await;
+    town.vault.state().is_sealed = true;
+    delete(&town);
+    for (seconds, left) in [(0, 1), (100, 1), (30, 0)] {
+        town.world.pass_time(seconds);
+        town.pass().await;
+        assert_eq!(town.live().names("VaultSecret").len(), left, "{seconds}");
+    }
+}
+
+/// Nobody applies here any more.
+#[tokio::test]
+async fn it_goes_without_any_fleet() {
+    let town = town().await;
+    town.world.status_store.posted().fleets.clear();
+    delete(&town);
+    town.pass().await;
+    assert_eq!(town.live().names("VaultSecret"), [""; 0]);
+}

@@ -1,0 +1,162 @@
+//! A Vault that does not answer costs those who ask it some seconds, and nobody else any.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan::app::ports::{
+    KvSecret, NewLease, Vault, VaultAddress, VaultError, VaultLogin, VaultToken, Vaults,
+};
+use capstan::app::reconcile::VaultSecrets;
+use capstan_live::secrets::{KvRead, LeaseMethod};
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::town::{Tokens, Town};
+
+/// Vaults in memory: who is asked at `https://silent.example.com` never hears anything.
+#[derive(Default)]
+struct InMemory {
+    asked: Arc<Asked>,
+}
+
+#[derive(Default)]
+struct Asked {
+    silent: AtomicUsize,
+    now: AtomicUsize,
+    most: AtomicUsize,
+    is_mended: Mutex<bool>,
+}
+
+impl Vaults for InMemory {
+    fn open(&self, address: &VaultAddress) -> Result<Arc<dyn Vault>, VaultError> {
+        let is_silent = address.url.contains("silent");
+        Ok(Arc::new(One { is_silent, asked: Arc::clone(&self.asked) }))
+    }
+}
+
+struct One {
+    is_silent: bool,
+    asked: Arc<Asked>,
+}
+
+impl One {
+    async fn answer<T>(&self, value: T) -> Result<T, VaultError> {
+        if self.is_silent && !*self.asked.is_mended.lock().unwrap() {
+            self.asked.silent.fetch_add(1, Ordering::SeqCst);
+            let now = self.asked.now.fetch_add(1, Ordering::SeqCst) + 1;
+            self.asked.most.fetch_max(now, Ordering::SeqCst);
+            let _leaves = Leaves(&self.asked.now);
+            std::future::pending::<()>().await;
+        }
+        Ok(value)
+    }
+}
+
+struct Leaves<'a>(&'a AtomicUsize);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Vault for One {
+    async fn log_in(&self, _login: &VaultLogin) -> Result<VaultToken, VaultError> {
+        let token = SecretString::from("t".to_owned());
+        let made = VaultToken { token, accessor: "a".to_owned(), seconds: Some(3600), is_renewable: true };
+        self.answer(made).await
+    }
+    async fn is_alive(&self, _token: &SecretString) -> Result<bool, VaultError> {
+        self.answer(true).await
+    }
+    async fn read(&self, _token: &SecretString, _read: &KvRead) -> Result<KvSecret, VaultError> {
+        let fields = json!({"clouds": "c"}).as_object().unwrap().clone();
+        self.answer(KvSecret { fields, version: 1 }).await
+    }
+    async fn lease(
+        &self,
+        _token: &SecretString,
+        _path: &str,
+        _method: LeaseMethod,
+        _parameters: &Map<String, Value>,
+    ) -> Result<NewLease, VaultError> {
+        let fields = Map::new();
+        self.answer(NewLease { id: String::new(), seconds: 0, is_renewable: false, fields }).await
+    }
+    async fn renew(&self, _token: &SecretString, _lease: &str, seconds: i64) -> Result<i64, VaultError> {
+        self.answer(seconds).await
+    }
+    async fn revoke(&self, _token: &SecretString, _lease: &str) -> Result<(), VaultError> {
+        self.answer(()).await
+    }
+    async fn renew_self(&self, _token: &SecretString) -> Result<i64, VaultError> {
+        self.answer(3600).await
+    }
+    async fn revoke_self(&self, _token: &SecretString) -> Result<(), VaultError> {
+        self.answer(()).await
+    }
+}
+
+const NAMESPACES: usize = 10;
+
+#[tokio::test(start_paused = true)]
+async fn a_vault_that_does_not_answer_keeps_nobody_waiting_who_asks_another() {
+    let mut town = Town::new().await;
+    let vaults = InMemory::default();
+    let asked = Arc::clone(&vaults.asked);
+    town.world.vault_secrets =
+        Arc::new(VaultSecrets::new(Arc::new(vaults), Arc::new(Tokens), "capstan-system"));
+    let auth = json!({"jwt": {"path": "jwt", "role": "r", "audience": "vault"}});
+    town.store_at("silent", "https://silent.example.com", auth.clone());
+    town.store_at("well", "https://well.example.com", auth);
+    for number in 0..NAMESPACES {
+        for (store, count) in [("silent", 20), ("well", 1)] {
+            for at in 0..count {
+                let field = json!({"mount": "kv", "path": "a", "key": "clouds"});
+                let spec = json!({"store": store, "data": {"k": field}, "refreshSeconds": 30});
+                town.put(&format!("org-{number}"), &format!("{store}-{number}-{at}"), spec);
+            }
+        }
+    }
+    let ports = town.world.ports();
+    let mut found = ports.vault_secrets.look(&ports).await.unwrap();
+    assert_eq!(found.due.iter().map(|work| work.store.as_str()).collect::<Vec<_>>(), ["silent", "well"]);
+    let (well, silent) = (found.due.pop().unwrap(), found.due.pop().unwrap());
+    let begun = Instant::now();
+    let (of_well, of_silent) = tokio::join!(
+        async { (ports.vault_secrets.work(&ports, well, &|| false).await, begun.elapsed()) },
+        async { (ports.vault_secrets.work(&ports, silent, &|| false).await, begun.elapsed()) },
+    );
+    assert_eq!(of_well.0, NAMESPACES);
+    assert!(of_well.1 < Duration::from_secs(1), "{:?}", of_well.1);
+    assert_eq!(town.condition("well-3-0"), "True Resolved");
+    // 200 that wait for it are told after one wait.
+    assert_eq!(of_silent.0, 20 * NAMESPACES);
+    assert!(of_silent.1 < Duration::from_secs(15), "{:?}", of_silent.1);
+    assert_eq!(town.condition("silent-3-7"), "False Away");
+    assert_eq!(town.message("silent-3-7"), "the Vault of the VaultStore silent does not answer in time");
+    assert_eq!((asked.silent.load(Ordering::SeqCst), asked.most.load(Ordering::SeqCst)), (4, 4));
+
+    // It is left alone, and says nothing new; asked again after a while, and for longer each time.
+    town.live().take_writes();
+    town.world.pass_time(30);
+    town.pass().await;
+    let writes = town.live().take_writes();
+    assert_eq!(writes.iter().filter(|write| write.contains("silent")).count(), 0, "{writes:?}");
+    assert_eq!(asked.silent.load(Ordering::SeqCst), 4);
+    tokio::time::advance(Duration::from_secs(16)).await;
+    town.world.pass_time(30);
+    town.pass().await;
+    let again = asked.silent.load(Ordering::SeqCst);
+    assert!((5..=8).contains(&again), "{again}");
+
+    *asked.is_mended.lock().unwrap() = true;
+    tokio::time::advance(Duration::from_secs(125)).await;
+    town.world.pass_time(30);
+    town.pass().await;
+    assert_eq!(town.condition("silent-3-7"), "True Resolved", "{}", town.message("silent-3-7"));
+}
