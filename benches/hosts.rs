@@ -32,6 +32,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const TENANTS: usize = 10;
 const RACKS: usize = 20;
+
 fn main() {
     let numbers: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     let (hosts, clusters) = match numbers.as_slice() {
@@ -71,15 +72,17 @@ async fn measure(plane: &Plane, hosts: usize, clusters: usize) {
         tenants: watch::Sender::new(BTreeSet::new()),
     };
     println!("{hosts} hosts, {clusters} SIPClusters in {TENANTS} namespaces");
-    println!("{:<40}  {:>8}  {:>8}", "", "wall s", "writes");
+    println!("{:<40}  {:>8}  {:>8}  {:>8}", "", "wall s", "aim s", "writes");
     let mut memory = Memory::default();
-    for what in ["first turn", "nothing to be done", "nothing to be done, by a new process"] {
+    for (what, aim) in
+        [("first turn", 10), ("nothing to be done", 1), ("nothing to be done, by a new process", 1)]
+    {
         if what.ends_with("process") {
             memory = Memory::default();
         }
         let begun = Instant::now();
         let outcome = turn(&ports, &mut memory, &|| false).await.unwrap();
-        println!("{what:<40}  {:>8.2}  {:>8}", begun.elapsed().as_secs_f64(), outcome.writes);
+        println!("{what:<40}  {:>8.2}  {aim:>8}  {:>8}", begun.elapsed().as_secs_f64(), outcome.writes);
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::ports::{As, LiveChange, LiveChanges, ManagementCluster as _};
-use crate::app::reconcile::{Gate, Ports, VaultSecrets};
+use crate::app::reconcile::{Gate, Ports, StoreWork, VaultSecrets};
 
 /// The pause after a list that failed, and the shortest between two.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ const BACKLOG: usize = 1_000;
 pub(super) async fn run(ports: Ports, stop: CancellationToken) {
     let (told, mut heard) = mpsc::channel(BACKLOG);
     let mut ears = Ears::open(&ports.live, told);
-    let mut at_work = AtWork { stores: BTreeSet::new(), tasks: JoinSet::new() };
+    let mut at_work = AtWork { stores: BTreeMap::new(), tasks: JoinSet::new() };
     // Said once, until it is something else.
     let mut said = String::new();
     let mut opening = Some(Instant::now() + OPENING);
@@ -67,7 +67,9 @@ pub(super) async fn run(ports: Ports, stop: CancellationToken) {
                     break;
                 },
                 // What is due next is another one now.
-                Some(_) = at_work.ended() => {}
+                Some(is_due) = at_work.ended() => if is_due {
+                    break;
+                },
             }
         }
         opening = opening.filter(|opening| Instant::now() < *opening);
@@ -87,17 +89,20 @@ async fn gather(heard: &mut mpsc::Receiver<LiveChange>, secrets: &VaultSecrets) 
 
 /// Stores whose VaultSecrets have their turn now.
 struct AtWork {
-    stores: BTreeSet<String>,
+    /// And whether something of them was due meanwhile.
+    stores: BTreeMap<String, bool>,
     tasks: JoinSet<String>,
 }
 
 impl AtWork {
     /// Begins with those of a store, where they are not under way.
-    fn begin(&mut self, ports: &Ports, work: crate::app::reconcile::StoreWork, stop: &CancellationToken) {
+    fn begin(&mut self, ports: &Ports, work: StoreWork, stop: &CancellationToken) {
         let store = work.store.clone();
-        if !self.stores.insert(store.clone()) {
+        if let Some(is_due) = self.stores.get_mut(&store) {
+            *is_due = true;
             return;
         }
+        self.stores.insert(store.clone(), false);
         let (ports, stop) = (ports.clone(), stop.clone());
         self.tasks.spawn(async move {
             let is_over = || stop.is_cancelled();
@@ -107,25 +112,24 @@ impl AtWork {
         });
     }
 
-    /// The next that came to its end; `None` where none is under way.
-    async fn ended(&mut self) -> Option<()> {
+    /// Whether something is due of the next that comes to its end; `None` where none is under way.
+    async fn ended(&mut self) -> Option<bool> {
         match self.tasks.join_next().await? {
-            Ok(store) => {
-                self.stores.remove(&store);
-            }
+            Ok(store) => self.stores.remove(&store),
             Err(error) => {
                 tracing::warn!(%error, "a turn of VaultSecrets died");
                 if self.tasks.is_empty() {
                     self.stores.clear();
                 }
+                Some(true)
             }
         }
-        Some(())
     }
 
     /// When the next of the others is due.
     fn pause(&self, ports: &Ports) -> Duration {
-        let pause = ports.vault_secrets.pause(ports.clock.now(), &self.stores);
+        let busy = self.stores.keys().cloned().collect();
+        let pause = ports.vault_secrets.pause(ports.clock.now(), &busy);
         Duration::try_from(pause).unwrap_or(PAUSE)
     }
 }

@@ -76,6 +76,11 @@ impl Rolling {
         }
     }
 
+    /// Whether machines of a cluster are replaced, as far as was told.
+    pub fn counts(&self, id: &ClusterId) -> bool {
+        self.rolling.contains(id)
+    }
+
     /// Forgets clusters that there are no more.
     pub fn keep(&mut self, is_there: impl Fn(&ClusterId) -> bool) {
         self.rolling.retain(&is_there);

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use capstan_inventory::kinds::Object;
 use capstan_inventory::origin::LevelKind;
+use capstan_model::digest::sha256_of_lines;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, Makes, NewCluster, make};
@@ -32,23 +33,32 @@ pub struct MadeFolder {
     pub files: BTreeMap<RepoPath, String>,
 }
 
-/// What an inventory comes to.
+/// A cluster that an inventory defines, and that has a folder of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToMake {
+    /// Its id, which is the folder.
+    pub cluster: ClusterId,
+    /// What tells all that the folder is made from, from anything else that it might be made from.
+    pub print: String,
+}
+
+/// What an inventory is to come to.
 #[derive(Debug, Default)]
-pub struct MadeFolders {
-    /// By the names of their definitions: the folder, or why there is none.
-    pub clusters: BTreeMap<String, Result<MadeFolder, Refused>>,
+pub struct ToMakeAll {
+    /// By the names of their definitions: what is to be made, or why nothing is.
+    pub clusters: BTreeMap<String, Result<ToMake, Refused>>,
     /// How many clusters are of a level's object.
     pub of_levels: BTreeMap<(LevelKind, String), u32>,
 }
 
 impl Fleet {
-    /// The folders of all clusters that the inventory defines. Management clusters are none.
+    /// All clusters that the inventory defines. Management clusters are none.
     ///
     /// # Errors
     /// Nobody can tell what the inventory says.
-    pub fn made_folders(&self) -> Result<MadeFolders, Refused> {
-        let mut made = MadeFolders::default();
-        let Some(inventory) = Contents::inventory(self) else { return Ok(made) };
+    pub fn folders_to_make(&self) -> Result<ToMakeAll, Refused> {
+        let mut all = ToMakeAll::default();
+        let Some(inventory) = Contents::inventory(self) else { return Ok(all) };
         let is_cluster = |one: &Object| one.level.kind == LevelKind::ClusterDefinition;
         if inventory.inventory.unreadable.is_some()
             && let Some((message, place)) = inventory.unreadable()
@@ -58,33 +68,44 @@ impl Fleet {
         for (name, folder) in inventory.clashing() {
             let message = format!("its folder `{folder}` is another definition's: write another `folder`");
             let place = inventory.inventory.cluster(name).map(|one| one.level.place(one.offset));
-            made.clusters.insert(name.to_owned(), Err(Refused { message, place }));
+            all.clusters.insert(name.to_owned(), Err(Refused { message, place }));
         }
         for (definition, findings) in inventory.homeless() {
-            made.clusters.insert(definition.level.name.clone(), Err(refused(&findings)));
+            all.clusters.insert(definition.level.name.clone(), Err(refused(&findings)));
         }
+        // Values that one release does not know, another one may.
+        let releases = self.layout.releases.iter().filter_map(|one| self.tree.folder_id(&one.folder));
+        let releases = sha256_of_lines(releases.map(|id| id.to_string()));
         for (folder, definition) in inventory.clusters().filter(|(_, one)| is_cluster(one)) {
-            let id = ClusterId::new(folder.clone());
-            let made_one = catch_unwind(AssertUnwindSafe(|| self.made_folder(&id)));
-            let made_one = made_one.unwrap_or_else(|_| {
-                let message = "making it ended in an error of Capstan's own, which the log shows".to_owned();
-                let place = Some(definition.level.place(definition.offset));
-                Err(Refused { message, place })
-            });
-            made.clusters.insert(definition.level.name.clone(), made_one);
+            let said = inventory.digest_in(folder).unwrap_or_default();
+            let print = format!("{} {said} {releases}", env!("CARGO_PKG_VERSION"));
+            let to_make = ToMake { cluster: ClusterId::new(folder.clone()), print };
+            all.clusters.insert(definition.level.name.clone(), Ok(to_make));
         }
-        made.clusters
-            .retain(|name, _| inventory.inventory.object(LevelKind::ClusterDefinition, name).is_some());
+        let is_defined =
+            |name: &str| inventory.inventory.object(LevelKind::ClusterDefinition, name).is_some();
+        all.clusters.retain(|name, _| is_defined(name));
         for definition in inventory.inventory.clusters().filter(|one| is_cluster(one)) {
             let Ok(member) = inventory.member(definition) else { continue };
             for level in member.objects.iter().filter(|one| !one.level.kind.is_cluster()) {
-                *made.of_levels.entry((level.level.kind, level.level.name.clone())).or_default() += 1;
+                *all.of_levels.entry((level.level.kind, level.level.name.clone())).or_default() += 1;
             }
         }
-        Ok(made)
+        Ok(all)
     }
 
-    /// The folder of one definition, as it is when nothing of it stands.
+    /// The folder of one of them, as it is when nothing of it stands.
+    ///
+    /// # Errors
+    /// What is wrong with its values, its release or its render; a fault of Capstan's.
+    pub fn make_folder(&self, id: &ClusterId) -> Result<MadeFolder, Refused> {
+        let made = catch_unwind(AssertUnwindSafe(|| self.made_folder(id)));
+        made.unwrap_or_else(|_| {
+            let message = format!("making {id} ended in an error of Capstan's own, which the log shows");
+            Err(Refused { message, place: None })
+        })
+    }
+
     fn made_folder(&self, id: &ClusterId) -> Result<MadeFolder, Refused> {
         let gone = || Refused { message: format!("{id} is not defined any more"), place: None };
         let subject = Subject::of(self, id.folder())?.ok_or_else(gone)?;

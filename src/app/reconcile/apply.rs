@@ -76,11 +76,12 @@ impl Reconciliation<'_> {
         self.note_survivors(observed, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let mut plan = plan(&observed.objects, &changes, &observed.live, verdict);
+        let phase = self.status.phase.replace(plan.phase.into());
+        let of_services = self.hold_back(observed, &changes, &mut plan).await;
         if let Some(later) = self.rolls_later(observed, &changes, &plan) {
+            self.status.phase = phase;
             return Ok(Ended::Waiting(vec![later]));
         }
-        self.status.phase = Some(plan.phase.into());
-        let of_services = self.hold_back(observed, &changes, &mut plan).await;
         self.status.withheld =
             plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
         // Whoever may not watch the objects of a cloud looks again.

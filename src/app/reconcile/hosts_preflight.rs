@@ -28,8 +28,7 @@ use serde_json::{Value, json};
 
 use super::dependencies::Ports;
 use super::ports::{PreflightAnswer, PreflightVerdict};
-use super::preflight::{AWAY, NOT_ANSWERED, untold};
-use super::reason::Reason;
+use super::reason::{AWAY, NOT_ANSWERED, Reason, untold};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
 
 /// Nobody may look: what the racks can give is not known.

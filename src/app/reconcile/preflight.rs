@@ -18,7 +18,8 @@ use super::hosts_preflight::{self, HostsLook};
 use super::observation::observe;
 use super::ownership::{Disputes, disputes, of_others};
 use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, PreflightVerdict, TrialFailed};
-use super::reason::Reason;
+pub use super::reason::AWAY;
+use super::reason::{Reason, untold};
 use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
 use super::secrets;
@@ -27,16 +28,9 @@ use super::set_preflight;
 use super::templates::kept_names;
 use super::underway::{Begun, Subject};
 use super::unwanted::Unwanted;
-use crate::app::ports::LiveError;
-
-/// The kind of a reason that says nothing of the commit: the API server does not answer now.
-pub const AWAY: &str = "ManagementClusterAway";
 
 /// The kind of a reason that says nothing of the commit: what was to render it was killed.
 const NOT_RENDERED: &str = "NotRendered";
-
-/// The kind of a reason that says that the API server did not answer, and will not in a moment.
-pub(super) const NOT_ANSWERED: &str = "NotAnswered";
 
 /// Whether answers are for good. Where the API server did not answer, or nobody rendered, the same question may be
 /// answered in a moment: it stays open.
@@ -256,10 +250,4 @@ async fn look(
     let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
     let hosts = hosts_preflight::look(id, &observed.wanted.by, &observed.objects);
     Tried { clouds, hosts, ..answer(verdict, reasons, names) }
-}
-
-/// The API server said nothing of the objects.
-pub(super) fn untold(error: &LiveError) -> Reason {
-    let kind = if error.worth_retrying() { AWAY } else { NOT_ANSWERED };
-    Reason { severity: Severity::Warning, ..Reason::plain(kind, error.to_string()) }
 }

@@ -7,6 +7,12 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 use super::resources::PlaceStatus;
 use crate::app::generator::Refused;
+use crate::app::ports::LiveError;
+
+/// The kind of a reason that says nothing of the commit: the API server does not answer now.
+pub const AWAY: &str = "ManagementClusterAway";
+/// The kind of a reason that says nothing of the commit: the API server did not answer, and will not in a moment.
+pub(super) const NOT_ANSWERED: &str = "NotAnswered";
 
 /// One reason. Holds no values of Secrets, files or data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +29,12 @@ pub struct Reason {
     pub field: Option<FieldPath>,
     /// Where it is set.
     pub place: Option<Place>,
+}
+
+/// The API server said nothing of the objects.
+pub(super) fn untold(error: &LiveError) -> Reason {
+    let kind = if error.worth_retrying() { AWAY } else { NOT_ANSWERED };
+    Reason { severity: Severity::Warning, ..Reason::plain(kind, error.to_string()) }
 }
 
 impl Reason {

@@ -12,8 +12,8 @@ use capstan_model::tree::RepoPath;
 
 use super::outcome::Ended;
 use super::ports::{ClusterRecord, FleetKey};
-use super::reason::Reason;
 use super::resources::{ManagedClusterStatus, Phase, RolloutState};
+use super::services::KUBERNETES_NOT_ALLOWED;
 
 /// The reason of a cluster whose machines are replaced later.
 pub const ROLLS_LATER: &str = "RollsLater";
@@ -48,7 +48,8 @@ impl RollingClusters {
         for record in records.iter().filter(|_| is_new) {
             let Ok(folder) = RepoPath::parse(&record.spec.cluster) else { continue };
             let id = ClusterId::new(folder);
-            if is_there(&id) && is_rolling(&record.status) {
+            let status = &record.status;
+            if is_there(&id) && was_whole(status) && (is_open(status) || moves(status)) {
                 rolling.ended(&id, true, true);
             }
         }
@@ -62,12 +63,14 @@ impl RollingClusters {
         (status, ended): (&ManagedClusterStatus, &Ended),
         most: Option<usize>,
     ) -> Vec<ClusterId> {
-        let is_later = |reason: &Reason| reason.kind == ROLLS_LATER;
-        let waits = matches!(ended, Ended::Waiting(reasons) if reasons.iter().any(is_later));
+        let waits_for = |kind: &str| matches!(ended, Ended::Waiting(reasons) if reasons.iter().any(|reason| reason.kind == kind));
+        let waits = waits_for(ROLLS_LATER);
         let mut fleets = self.fleets();
         let rolling = fleets.entry(fleet.clone()).or_default();
-        let is_over = matches!(ended, Ended::Removed);
-        rolling.ended(id, !is_over && !waits && is_rolling(status), waits);
+        // Whoever has begun goes on until the last part is applied. Whose control plane waits for a person does not.
+        let goes_on = rolling.counts(id) && is_open(status) && !waits_for(KUBERNETES_NOT_ALLOWED);
+        let is_over = matches!(ended, Ended::Removed) || waits;
+        rolling.ended(id, !is_over && was_whole(status) && (goes_on || moves(status)), waits);
         rolling.next(most)
     }
 
@@ -77,12 +80,18 @@ impl RollingClusters {
     }
 }
 
-/// Whether machines are being replaced, by what was written down; of a cluster that was there already.
-fn is_rolling(status: &ManagedClusterStatus) -> bool {
-    let was_whole = status.applied_commit.is_some();
-    let is_open = matches!(status.phase, Some(Phase::ControlPlane | Phase::Workers));
+/// Whether a cluster was there as a whole: one that is being made replaces no machines.
+const fn was_whole(status: &ManagedClusterStatus) -> bool {
+    status.applied_commit.is_some()
+}
+
+/// Whether a part of the change waits for another one.
+const fn is_open(status: &ManagedClusterStatus) -> bool {
+    matches!(status.phase, Some(Phase::ControlPlane | Phase::Workers))
+}
+
+/// Whether machines are seen to be replaced. What waits for its own time replaces nothing yet.
+fn moves(status: &ManagedClusterStatus) -> bool {
     let state = status.rollout.as_ref().map(|rollout| rollout.state);
-    // What waits for its own time, in a folder that is applied whole, replaces nothing yet.
-    let moves = matches!(state, Some(RolloutState::Rolling | RolloutState::Stuck));
-    was_whole && (is_open || moves)
+    matches!(state, Some(RolloutState::Rolling | RolloutState::Stuck))
 }

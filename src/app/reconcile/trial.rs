@@ -128,6 +128,19 @@ impl Trial {
         Ok(untried)
     }
 
+    /// Tries to make folders that an inventory defines, under the settings that name it; those that are not to be made,
+    /// each with why. Blocks.
+    pub(super) fn try_made(
+        &self,
+        fleet: &Fleet,
+        clusters: &[ClusterId],
+    ) -> Result<BTreeMap<ClusterId, TrialFailed>, TrialFailed> {
+        if clusters.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.renders.render(fleet.tree(), fleet.settings(), clusters)
+    }
+
     /// Renders a folder that was tried.
     pub(super) fn render(&self, fleet: &Fleet, id: &ClusterId) -> Result<Rendered, Refused> {
         fleet.render_remembering(id, &self.harmless)

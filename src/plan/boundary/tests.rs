@@ -297,6 +297,27 @@ fn what_a_base_may_not_bring_either() {
 }
 
 #[test]
+fn a_reference_to_vault_is_the_bases_and_where_vault_is_nobodys() {
+    let reference = |name: &str, path: &str| {
+        format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: VaultSecret\nmetadata: {{name: {name}}}\nspec:\n  store: eu\n  data:\n    k: {{mount: kv, path: {path}, key: k}}\n"
+        )
+    };
+    let base = format!("{BASE}---\n{}", reference("cloud", "acme/fra1"));
+    assert_eq!(verdicts(&base, ""), [""; 0]);
+    assert_eq!(
+        verdicts(&base, &reference("more", "other/fra1")),
+        ["VaultSecret org/more  KindFromOverlay c/overlay/a.yaml:1"]
+    );
+    assert_eq!(
+        verdicts(&base, &reference("cloud", "other/fra1")),
+        ["VaultSecret org/cloud /spec/data/k/path KindFromOverlay c/overlay/a.yaml:7"]
+    );
+    let store = "apiVersion: capstan.dev/v1alpha1\nkind: VaultStore\nmetadata: {name: mine}\n";
+    assert_eq!(verdicts(&format!("{BASE}---\n{store}"), ""), ["VaultStore org/mine  Kind c/base/a.yaml:30"]);
+}
+
+#[test]
 fn an_overlay_cannot_choose_the_namespace() {
     let base = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\n";
     let overlay = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: victim}\n";

@@ -10,6 +10,9 @@ use crate::plane::reconciler::{self, HOME, deployed};
 use crate::plane::{Parts, Plane, tail};
 use crate::reconcile::secrets::vault::{Beside, CANARY};
 
+/// Of the management cluster that is elsewhere.
+const OTHER_UID: &str = "6f1c0000-0000-4000-8000-000000000002";
+
 /// What every management cluster of this company has; `clusters` are those that it gets.
 fn release() -> String {
     // The account of `deploy/applier`, in each customer's namespace.
@@ -42,14 +45,16 @@ metadata: {{name: {{{{ kind }}}}, namespace: providers}}
 spec: {{version: v1.0.0}}
 ---
 {{% endfor %}}
-{{% for name in clusters | map(attribute=\"levels.infraProvider.name\") | unique %}}
+{{% for customer in clusters | map(attribute=\"levels.customer.name\") | unique %}}
+{{% for name in clusters | selectattr(\"levels.customer.name\", \"eq\", customer) | map(attribute=\"levels.infraProvider.name\") | unique %}}
 apiVersion: capstan.dev/v1alpha1
 kind: VaultSecret
-metadata: {{name: {{{{ name }}}}, namespace: org-acme}}
+metadata: {{name: {{{{ name }}}}, namespace: \"org-{{{{ customer }}}}\"}}
 spec:
   store: eu
-  data: {{clouds.yaml: {{mount: kv, path: \"org-acme/{{{{ name }}}}\", key: clouds}}}}
+  data: {{clouds.yaml: {{mount: kv, path: \"org-{{{{ customer }}}}/{{{{ name }}}}\", key: clouds}}}}
 ---
+{{% endfor %}}
 {{% endfor %}}
 apiVersion: operator.cluster.x-k8s.io/v1alpha2
 kind: CoreProvider
@@ -79,23 +84,42 @@ spec:
     )
 }
 
-/// A repository whose inventory defines the management cluster `mc-eu`, and the cluster `web` of acme's.
+/// What is the same everywhere, but for one value.
+const LIMITS: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: limits, namespace: providers}
+data: {clusters: \"${MOST_CLUSTERS}\"}
+";
+
+/// A repository whose inventory defines two management clusters of one environment, `mc-eu` for acme and `mc-us` for beta: each
+/// with its own core, a provider for each kind of cloud, and a credential for each cloud that its clusters stand in.
 fn settle(repository: &TestRepository, uid: &str, vault: &str) {
     repository.write(
         ".capstan.yaml",
         &format!(
-            "inventory: {{path: inventory}}\nmanagementClusters:\n- {{name: mc-eu, uid: {uid}, clusters: ['acme/*']}}\n"
+            "inventory: {{path: inventory}}\nmanagementClusters:\n- {{name: mc-eu, uid: {uid}, clusters: ['acme/*']}}\n- {{name: mc-us, uid: {OTHER_UID}, clusters: ['beta/*']}}\n"
         ),
     );
     let object = |kind: &str, name: &str, spec: &str| {
         format!("apiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {spec}\n")
     };
     let url = format!("file://{}", repository.path().display());
-    let values = json!({"repository": url, "vault": vault, "clouds": ["openstack"]});
+    let values =
+        json!({"repository": url, "vault": vault, "MOST_CLUSTERS": 50, "clouds": ["openstack", "metal3"]});
+    let management = |name: &str, more: &str| {
+        let spec = format!(
+            "{{in: {{environment: prod}}, release: management/v1.0.0, folder: management/{name}, values: {more}}}"
+        );
+        object("ManagementClusterDefinition", name, &spec)
+    };
     let all = [
+        object("Environment", "prod", &format!("{{values: {values}}}")),
         object("Customer", "acme", "{}"),
+        object("Customer", "beta", "{}"),
         object("InfraProvider", "os-fra1", "{}"),
         object("InfraProvider", "os-ber1", "{}"),
+        object("InfraProvider", "bm-nyc1", "{}"),
         object(
             "ClusterDefinition",
             "web",
@@ -107,15 +131,18 @@ fn settle(repository: &TestRepository, uid: &str, vault: &str) {
             "{in: {customer: acme, infraProvider: os-ber1}, folder: acme/db, release: dev/v1.0.0}",
         ),
         object(
-            "ManagementClusterDefinition",
-            "mc-eu",
-            &format!("{{release: management/v1.0.0, folder: management/mc-eu, values: {values}}}"),
+            "ClusterDefinition",
+            "shop",
+            "{in: {customer: beta, infraProvider: bm-nyc1}, folder: beta/shop, release: dev/v1.0.0}",
         ),
+        management("mc-eu", "{}"),
+        management("mc-us", "{MOST_CLUSTERS: 7, clouds: [metal3]}"),
     ];
     repository.write("inventory/all.yaml", &all.join("---\n"));
-    let schema = "type: object\nproperties: {repository: {type: string}, vault: {type: string}, clouds: {type: array, items: {type: string}}}\n";
+    let schema = "type: object\nproperties: {repository: {type: string}, vault: {type: string}, MOST_CLUSTERS: {type: integer}, clouds: {type: array, items: {type: string}}}\n";
     repository.write("management/v1.0.0/schema.yaml", schema);
     repository.write("management/v1.0.0/templates/all.yaml", &release());
+    repository.write("management/v1.0.0/base/limits.yaml", LIMITS);
     repository.write("dev/v1.0.0/schema.yaml", "type: object\n");
     repository.write(
         "dev/v1.0.0/templates/cluster.yaml",
@@ -131,6 +158,18 @@ fn settle(repository: &TestRepository, uid: &str, vault: &str) {
         repository.write(&format!("acme/web/base/{at}.yaml"), &text);
     }
     repository.commit_all("Everything");
+}
+
+/// What a file of manifests holds.
+fn objects(printed: &str) -> Vec<Value> {
+    let file = capstan_yaml::YamlFile::read(printed).unwrap();
+    file.documents().iter().map(|document| document.root.value()).collect()
+}
+
+/// `CoreProvider cluster-api`
+fn name_of(object: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
 }
 
 fn bootstrap(repository: &TestRepository, name: &str) -> (String, String, Option<i32>) {
@@ -151,18 +190,8 @@ fn what_a_definition_comes_to_stands_in_an_order_that_an_empty_api_server_takes(
     settle(&repository, "6f1c0000-0000-4000-8000-000000000001", "http://127.0.0.1:8200");
     let (printed, said, code) = bootstrap(&repository, "mc-eu");
     assert_eq!(code, Some(0), "{said}");
-    let file = capstan_yaml::YamlFile::read(&printed).unwrap();
-    let names: Vec<String> = file
-        .documents()
-        .iter()
-        .map(|document| document.root.value())
-        .map(|object| {
-            let word = |value: &Value| value.as_str().unwrap().to_owned();
-            format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
-        })
-        .collect();
     assert_eq!(
-        names,
+        objects(&printed).iter().map(name_of).collect::<Vec<_>>(),
         [
             "Namespace providers",
             "Namespace org-acme",
@@ -174,12 +203,52 @@ fn what_a_definition_comes_to_stands_in_an_order_that_an_empty_api_server_takes(
             "RoleBinding capstan-applier",
             "CoreProvider cluster-api",
             "InfrastructureProvider openstack",
+            "InfrastructureProvider metal3",
+            "ConfigMap limits",
             "Fleet all",
         ],
         "{printed}"
     );
+    let limits = |printed: &str| {
+        let found = objects(printed).into_iter().find(|object| name_of(object) == "ConfigMap limits");
+        found.unwrap()["data"]["clusters"].clone()
+    };
+    assert_eq!(limits(&printed), "50", "the release's base, with the values in it");
     assert!(said.contains("Secret providers/by-hand is left out"), "{said}");
     assert!(!printed.contains("token: t"));
+    // What lies in its folder is not looked at: it may be what somebody wants to begin anew.
+    repository.write(
+        "management/mc-eu/base/left.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left}\n",
+    );
+    assert_eq!(bootstrap(&repository, "mc-eu").0, printed);
+
+    // The other one of the same environment has a core of its own, and what its clusters need.
+    let (other, said, code) = bootstrap(&repository, "mc-us");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(
+        objects(&other).iter().map(name_of).collect::<Vec<_>>(),
+        [
+            "Namespace providers",
+            "Namespace org-beta",
+            "ServiceAccount capstan-applier",
+            "VaultStore eu",
+            "VaultSecret bm-nyc1",
+            "Role capstan-applier",
+            "RoleBinding capstan-applier",
+            "CoreProvider cluster-api",
+            "InfrastructureProvider metal3",
+            "ConfigMap limits",
+            "Fleet all",
+        ],
+        "{other}"
+    );
+    assert_eq!(limits(&other), "7");
+    let fleet = objects(&other).pop().unwrap();
+    assert_eq!(fleet["spec"]["managementCluster"], "mc-us");
+    let secret = objects(&other).into_iter().find(|object| object["kind"] == "VaultSecret").unwrap();
+    assert_eq!(secret["metadata"]["namespace"], "org-beta");
+    assert_eq!(secret["spec"]["data"]["clouds.yaml"]["path"], "org-beta/bm-nyc1");
     let (_, said, code) = bootstrap(&repository, "web");
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("a management cluster is what a ManagementClusterDefinition defines"), "{said}");

@@ -17,6 +17,7 @@ mod pods;
 mod posting;
 pub(crate) mod provider_definitions;
 mod rights;
+mod vault_leases;
 mod watching;
 
 pub(crate) use rights::idle_rights;

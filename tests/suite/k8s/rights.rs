@@ -19,6 +19,8 @@ use crate::reconcile::secrets::vault::{Beside, CANARY};
 
 /// Whose folders are applied.
 const CUSTOMER: &str = "acme";
+/// A namespace that is deleted.
+const LEAVING: &str = "leaving";
 
 /// One kind of the OpenStack resource controller, as far as rights have to do with it.
 const SERVER_GROUPS: &str = "\
@@ -46,8 +48,11 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let repository = TestRepository::new();
     let folder = tempfile::tempdir().unwrap();
     let beside = Beside::start(&plane);
-    beside.vault.role(&format!("capstan-{CUSTOMER}"));
-    beside.vault.put(&format!("kv/{CUSTOMER}/web"), json!({"password": CANARY}));
+    for namespace in [CUSTOMER, LEAVING] {
+        beside.vault.role(&format!("capstan-{namespace}"));
+        beside.vault.put(&format!("kv/{namespace}/web"), json!({"password": CANARY}));
+    }
+    reconciler::prepare_namespace(&plane, LEAVING);
     beside.vault.put("kv/others/web", json!({"password": CANARY}));
     settle(&plane, &repository, &beside.vault.url);
     let process = reconciler::process(&plane, folder.path());
@@ -110,13 +115,31 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     // Vault's policy keeps customers apart, whatever a reference says; what is not to be had is said, and nothing else happens.
     let others = "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: of-others, namespace: acme}, spec: {store: eu, refreshSeconds: 10, data: {password: {mount: kv, path: others/web, key: password}}}}";
     plane.apply(others);
-    let reason = |name: &str| {
+    let reason_in = |namespace: &str, name: &str| {
         let path = "jsonpath={.status.conditions[0].reason}";
-        plane.kubectl(&["get", "vaultsecret", name, "-n", CUSTOMER, "-o", path])
+        plane.kubectl(&["get", "vaultsecret", name, "-n", namespace, "-o", path])
     };
+    let reason = |name: &str| reason_in(CUSTOMER, name);
     wait("what is another customer's is refused", &|| reason("of-others") == "Denied");
     assert!(!is_there("secret", "of-others"));
     assert_eq!(reason("out-of-vault"), "Resolved");
+    // Nobody looks for ten minutes, and the watch tells it at once.
+    let began = Instant::now();
+    plane.kubectl(&["delete", "secret", "out-of-vault", "-n", CUSTOMER]);
+    wait("a Secret that was removed by hand returns", &|| is_there("secret", "out-of-vault"));
+    assert!(began.elapsed() < Duration::from_secs(10), "only the interval saw it: {:?}", began.elapsed());
+
+    // Its namespace goes, the rights of its account first: nobody but the reconciler itself can let a VaultSecret go then.
+    plane.apply(
+        &others.replace("of-others", "leaves").replace("acme", LEAVING).replace("others/web", "leaving/web"),
+    );
+    wait("it holds what it asks for", &|| reason_in(LEAVING, "leaves") == "Resolved");
+    plane.kubectl(&["delete", "namespace", LEAVING, "--wait=false"]);
+    plane.try_kubectl(&["delete", "rolebinding,role", "capstan-applier", "-n", LEAVING], "").ok();
+    plane.try_kubectl(&["delete", "vaultsecret", "leaves", "-n", LEAVING, "--wait=false"], "").ok();
+    wait("it goes with its namespace", &|| {
+        plane.kubectl(&["get", "vaultsecrets", "-n", LEAVING, "-o", "name"]).trim().is_empty()
+    });
     wait("an event says so", &|| {
         plane
             .kubectl(&["get", "events.events.k8s.io", "-n", CUSTOMER, "-o", "jsonpath={.items[*].reason}"])
@@ -176,6 +199,8 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let refused: Vec<String> = audit
         .iter()
         .filter(|request| request.code == 403 && request.user.contains("capstan") && !is_unwatched(request))
+        // Its account's rights are gone.
+        .filter(|request| request.namespace != LEAVING)
         .map(Request::words)
         .collect();
     assert_eq!(refused, Vec::<String>::new(), "rights are missing");
@@ -187,15 +212,21 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         .filter(|request| request.is_by(HOME, "capstan") && request.impersonated.is_none())
         .collect();
     let applied: Vec<&Request> = audit.iter().filter(|request| request.impersonated.is_some()).collect();
-    assert!(applied.iter().all(|request| request.is_by(CUSTOMER, "capstan-applier")));
+    let is_by = |request: &Request| {
+        [CUSTOMER, LEAVING].iter().any(|namespace| request.is_by(namespace, "capstan-applier"))
+    };
+    assert!(applied.iter().all(|request| is_by(request)));
     let mut idle = idle_rights(&deployed("rbac.yaml"), &own, &applied);
     idle.extend(idle_rights(&deployed("applier/applier.yaml"), &applied, &[]));
     assert_eq!(idle, Vec::<String>::new(), "granted and never used");
 
     // What a folder says is never written, and no Secret of a customer read, with the reconciler's own rights.
+    let lets_go = |request: &Request| {
+        request.namespace == LEAVING && request.resource == "vaultsecrets" && request.verb == "patch"
+    };
     let strays: Vec<String> = own
         .iter()
-        .filter(|request| request.namespace != HOME)
+        .filter(|request| request.namespace != HOME && !lets_go(request))
         .filter(|request| {
             request.is_write() || request.resource == "secrets" || request.resource == "configmaps"
         })
@@ -259,7 +290,7 @@ fn settle(plane: &Plane, repository: &TestRepository, vault: &str) {
         ),
         (
             "vault.yaml",
-            "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: out-of-vault, namespace: acme}, spec: {store: eu, refreshSeconds: 10, data: {password: {mount: kv, path: acme/web, key: password}}}}",
+            "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: out-of-vault, namespace: acme}, spec: {store: eu, refreshSeconds: 600, data: {password: {mount: kv, path: acme/web, key: password}}}}",
         ),
         (
             "addons.yaml",
@@ -291,7 +322,7 @@ metadata: {{name: eu, namespace: {HOME}}}
 spec:
   url: {vault}
   auth: {{jwt: {{role: 'capstan-{{namespace}}', audience: vault}}}}
-  namespaces: [{CUSTOMER}]
+  namespaces: [{CUSTOMER}, {LEAVING}]
 "
     ));
     let url = repository.path().display();

@@ -12,6 +12,7 @@
 //! | `verdicts` | what must be true of all requests in the audit log |
 //! | `recording`, `excerpts` | writes down what objects say while they roll, for tests of verdicts |
 //! | `providers` | the management cluster's own providers, upgraded under clusters that are at work |
+//! | `secrets` | a secret out of Vault, which nobody sees |
 //! | `kills`, `waiting` | SIGKILL at random moments; conditions instead of pauses |
 //!
 //! `CAPSTAN_SCENARIOS=upgraded,stuck` plays only those, `CAPSTAN_SEED` repeats the moments of the kills. It needs a
@@ -28,6 +29,7 @@ mod providers;
 mod recording;
 pub(crate) mod sample;
 mod scenarios;
+mod secrets;
 mod setting;
 pub(crate) mod town;
 mod verdicts;

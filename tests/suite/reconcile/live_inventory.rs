@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use capstan::app::ports::Scope;
 use capstan::app::reconcile::ports::{
-    FleetRecord, OpenSource, SecretData, SourceError, Sources, TreeSource as _,
+    FleetRecord, OpenSource, SecretData, SourceError, Sources, TreeSource as _, TrialFailed,
 };
 use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::app::reconcile::{InventorySource, Ports};
@@ -405,6 +405,7 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
     for (name, folder) in [
         ("a-thief", "acme/peu01"),
         ("around", "acme"),
+        ("inside", "acme/peu02/inner"),
         ("climber", "../acme/peu01"),
         ("release", "openstack/v1.0.0"),
     ] {
@@ -429,6 +430,7 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
         ("lost", "False NotMade"),
         ("a-thief", "False FolderTaken"),
         ("around", "False FolderTaken"),
+        ("inside", "False FolderTaken"),
         ("climber", "False NotMade"),
         ("release", "False FolderRefused"),
     ] {
@@ -455,6 +457,51 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
 
 fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
     names.into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn only_what_changed_is_made_again_and_what_takes_too_much_is_refused_alone() {
+    let town = Town::new();
+    town.apply_fleet();
+    let source = town.source();
+    let trial = &town.world.trial;
+    let site = |note: &str| {
+        town.apply("Site", "fra1", json!({"release": "openstack/v1.0.0", "values": {"note": note}}));
+    };
+    source.fetch().await.unwrap();
+    assert_eq!(trial.takes(), ["acme/peu01 acme/peu02 beta/pus01"]);
+    site("one");
+    source.fetch().await.unwrap();
+    assert_eq!(trial.takes(), ["acme/peu01 acme/peu02"]);
+    source.fetch().await.unwrap();
+    assert_eq!(trial.takes(), [""; 0]);
+
+    let note = |tree: &dyn Tree, cluster: &str| {
+        let path = capstan_model::tree::RepoPath::parse(&format!("acme/{cluster}/base/note.yaml")).unwrap();
+        let text = tree.read(tree.entry(&path).unwrap()).unwrap();
+        String::from_utf8(text.to_vec()).unwrap().lines().last().unwrap().trim().to_owned()
+    };
+    trial.fail("acme/peu02", TrialFailed::TooLarge("Rendering ended by signal 6.".to_owned()));
+    site("two");
+    let tree = source.fetch().await.unwrap().tree;
+    assert_eq!(note(tree.as_ref(), "peu01"), "note: two");
+    assert_eq!(note(tree.as_ref(), "peu02"), "note: one");
+    assert_eq!(
+        town.message("peu02", "Rendered"),
+        "Rendering ended by signal 6; what was made of it before stays"
+    );
+    // What passes by itself is no reason to refuse anything: the tree of before stays until then.
+    trial.fail("acme/peu01", TrialFailed::Killed("Rendering ended by signal 9.".to_owned()));
+    site("three");
+    let error = source.fetch().await.err().unwrap();
+    assert_eq!(error.kind(), "InventoryUnreadable");
+    assert_eq!(town.condition("peu01", "Rendered"), "True Rendered");
+    for cluster in ["acme/peu01", "acme/peu02"] {
+        trial.pass(cluster);
+    }
+    let tree = source.fetch().await.unwrap().tree;
+    assert_eq!(note(tree.as_ref(), "peu01"), "note: three");
+    assert_eq!(note(tree.as_ref(), "peu02"), "note: three");
 }
 
 #[tokio::test]

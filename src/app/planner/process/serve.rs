@@ -262,6 +262,10 @@ fn answer(
                 // What cannot be read or rendered is told where it is to be applied.
                 let _harmless = (fleet.tombstones(cluster).is_ok(), fleet.render(cluster).is_ok());
                 fleet.try_services(cluster);
+                if fleet.layout().target(cluster.as_str()).is_none() {
+                    // It is yet to be made, of an inventory.
+                    let _harmless = fleet.make_folder(cluster).is_ok();
+                }
                 watch.ended(cluster);
             }
             Ok(Response::Done)

@@ -3,7 +3,6 @@
 //! Blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use capstan_inventory::origin::LevelKind;
@@ -19,9 +18,9 @@ use serde_json::json;
 use super::read::{Found, ReadInventory};
 use super::release::HOME;
 use super::tree::MadeTree;
-use crate::app::generator::made_folders::{MadeFolder, MadeFolders};
+use crate::app::generator::made_folders::{MadeFolder, ToMake};
 use crate::app::generator::{Fleet, Refused};
-use crate::app::reconcile::ports::SourceError;
+use crate::app::reconcile::ports::{SourceError, TrialFailed};
 use crate::app::reconcile::trial::Trial;
 
 /// The reason of a definition that cannot be made.
@@ -46,6 +45,22 @@ pub(super) struct Folder {
     pub(super) release: String,
     pub(super) digest: String,
     pub(super) files: BTreeMap<RepoPath, String>,
+    /// What tells all that it was made from from anything else; nothing where it is not what its definition says now.
+    #[serde(skip)]
+    print: String,
+}
+
+impl Folder {
+    fn of(made: MadeFolder, print: String) -> Self {
+        let MadeFolder { cluster, release, digest, files } = made;
+        Self { cluster, release: release.to_string(), digest, files, print }
+    }
+
+    /// One of which nothing is made.
+    fn unmade(to_make: ToMake) -> Self {
+        let (release, digest) = (String::new(), String::new());
+        Self { cluster: to_make.cluster, release, digest, files: BTreeMap::new(), print: String::new() }
+    }
 }
 
 /// What became of a definition.
@@ -87,22 +102,18 @@ pub(super) fn make(
 ) -> Result<Made, SourceError> {
     let unreadable = SourceError::Inventory;
     let thieves = thieves(read, before);
-    let mut made = MadeFolders::default();
+    let mut all = Made::default();
+    let mut made = BTreeMap::new();
     if read.definitions().next().is_some() {
         let source: Arc<dyn Tree> = Arc::new(source_tree(read, before, claimant, &thieves));
         // What others wrote is read where it does no harm, before it is read here.
         trial.open(&source, None, today).map_err(|failed| unreadable(failed.to_string()))?;
-        let folders = catch_unwind(AssertUnwindSafe(|| {
-            let fleet = Fleet::open(source, today).map_err(Refused::from)?;
-            fleet.made_folders()
-        }));
-        let folders = folders.map_err(|_| {
-            unreadable("reading it ended in an error of Capstan's own, which the log shows".to_owned())
-        })?;
-        made = folders.map_err(|refused| unreadable(refused.to_string()))?;
+        let fleet = Fleet::open(source, today).map_err(|error| unreadable(error.to_string()))?;
+        let to_make = fleet.folders_to_make().map_err(|refused| unreadable(refused.to_string()))?;
+        all.of_levels = to_make.of_levels;
+        made = make_new(&fleet, to_make.clusters, before, trial)?;
     }
-    let mut all = Made { clusters: BTreeMap::new(), of_levels: made.of_levels };
-    let mut settled = settle(made.clusters, before);
+    let mut settled = settle(made, before);
     for found in read.definitions() {
         let problem = match (thieves.get(&found.name), settled.remove(&found.name)) {
             (Some(why), _) => (FOLDER_TAKEN, why.clone()),
@@ -117,6 +128,54 @@ pub(super) fn make(
         all.clusters.insert(found.name.clone(), outcome);
     }
     Ok(all)
+}
+
+/// Makes the folders that are not made from the same already. What takes too much is that definition's own refusal.
+fn make_new(
+    fleet: &Fleet,
+    clusters: BTreeMap<String, Result<ToMake, Refused>>,
+    before: &Before,
+    trial: &Trial,
+) -> Result<BTreeMap<String, Result<Folder, String>>, SourceError> {
+    let is_made = |name: &str, to_make: &ToMake| {
+        let known = before.folders.get(name);
+        known.is_some_and(|known| known.print == to_make.print && known.cluster == to_make.cluster)
+    };
+    let new = clusters.iter().filter_map(|(name, one)| {
+        let to_make = one.as_ref().ok()?;
+        (!is_made(name, to_make) && check_folder(to_make.cluster.folder()).is_ok())
+            .then(|| to_make.cluster.clone())
+    });
+    let new: Vec<ClusterId> = new.collect();
+    let failed = trial.try_made(fleet, &new).map_err(|failed| SourceError::Inventory(failed.to_string()))?;
+    if let Some(why) = failed.values().find(|why| is_passing(why)) {
+        // The same will come to something else: nothing is given under this revision before.
+        return Err(SourceError::Inventory(why.to_string()));
+    }
+    let make = |(name, one): (String, Result<ToMake, Refused>)| {
+        let folder = match one {
+            Err(refused) => Err(refused.to_string()),
+            Ok(to_make) => match before.folders.get(&name).filter(|_| is_made(&name, &to_make)) {
+                Some(known) => Ok(known.clone()),
+                None => match failed.get(&to_make.cluster) {
+                    Some(why) => Err(why.to_string()),
+                    // What means something else is not made: it is refused for that.
+                    None if !new.contains(&to_make.cluster) => Ok(Folder::unmade(to_make)),
+                    None => fleet
+                        .make_folder(&to_make.cluster)
+                        .map(|made| Folder::of(made, to_make.print))
+                        .map_err(|refused| refused.to_string()),
+                },
+            },
+        };
+        (name, folder)
+    };
+    Ok(clusters.into_iter().map(make).collect())
+}
+
+/// Whether nothing that was tried is to blame.
+const fn is_passing(why: &TrialFailed) -> bool {
+    matches!(why, TrialFailed::Killed(_) | TrialFailed::Unavailable(_))
 }
 
 /// Definitions that name a folder which another one has, and what is said of them. The inventory is read without them: else
@@ -140,6 +199,9 @@ fn taken(folder: &str, owner: &str) -> String {
 /// What stays of a definition that cannot be made: the folder that was made of it last.
 fn stays(name: &str, problem: (&'static str, String), retires: bool, before: &Before) -> Outcome {
     let mut folder = before.folders.get(name).cloned();
+    if let Some(folder) = &mut folder {
+        folder.print.clear();
+    }
     if let Some(folder) = folder.as_mut().filter(|_| retires)
         && let Ok(path) = folder.cluster.folder().join(FOLDER_FILE)
     {
@@ -153,7 +215,7 @@ fn stays(name: &str, problem: (&'static str, String), retires: bool, before: &Be
 
 /// Which of the folders that were made may stand beside each other.
 fn settle(
-    made: BTreeMap<String, Result<MadeFolder, Refused>>,
+    made: BTreeMap<String, Result<Folder, String>>,
     before: &Before,
 ) -> BTreeMap<String, Result<Folder, (&'static str, String)>> {
     let mut settled = BTreeMap::new();
@@ -166,7 +228,7 @@ fn settle(
         let folder = match one {
             Ok(folder) => folder,
             Err(refused) => {
-                settled.insert(name, Err((NOT_MADE, refused.to_string())));
+                settled.insert(name, Err((NOT_MADE, refused)));
                 continue;
             }
         };
@@ -179,8 +241,7 @@ fn settle(
             settled.insert(name, Err((FOLDER_TAKEN, taken(cluster.as_str(), owner))));
             continue;
         }
-        let MadeFolder { cluster, release, digest, files } = folder;
-        folders.insert(name, Folder { cluster, release: release.to_string(), digest, files });
+        folders.insert(name, folder);
     }
     for (name, why) in nested(&folders, before) {
         settled.insert(name, Err((FOLDER_TAKEN, why)));

@@ -1,6 +1,7 @@
 //! The source itself: what was given last, what was kept, and when somebody should look.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
@@ -144,12 +145,15 @@ impl InventorySource {
         let (read, claimant, trial) =
             (Arc::clone(read), self.claimant.clone(), Arc::clone(&self.ports.trial));
         let today = self.ports.clock.now().to_zoned(TimeZone::UTC).date();
-        where_blocking_is_allowed(move || {
+        let make = move || {
             let made = making::make(&read, &before, &claimant, (&trial, today))?;
             let tree = making::tree(made.clusters.values().filter_map(|one| one.folder.as_ref()), &claimant)?;
             Ok((made, tree))
+        };
+        where_blocking_is_allowed(|| catch_unwind(AssertUnwindSafe(make))).await.unwrap_or_else(|_| {
+            let why = "reading it ended in an error of Capstan's own, which the log shows";
+            Err(SourceError::Inventory(why.to_owned()))
         })
-        .await
     }
 
     async fn read_note(&self) -> Result<Option<Kept>, SourceError> {

@@ -40,7 +40,12 @@ pub(super) fn status_of(
         None => says.that(ConditionType::Rendered, ConditionStatus::True, "Rendered", ""),
         Some((reason, message)) => {
             let stays = if outcome.folder.is_some() { "; what was made of it before stays" } else { "" };
-            says.that(ConditionType::Rendered, ConditionStatus::False, reason, &format!("{message}{stays}"));
+            says.that(
+                ConditionType::Rendered,
+                ConditionStatus::False,
+                reason,
+                &format!("{}{stays}", message.trim_end_matches('.')),
+            );
         }
     }
     if let Some(ready) = standing.and_then(|standing| standing.ready.as_ref()) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use capstan_live::secrets::SECRET_LABEL;
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::appliers::Appliers;
 use super::logins::Group;
-use super::patience::Patient;
+use super::patience::{PATIENCE, Patient};
 use super::subject;
 use crate::app::ports::{
     ApiKind, Change, LiveChange, NoVaults, Post, ServiceAccountTokens, VaultAddress, VaultError, Vaults,
@@ -42,6 +43,7 @@ pub struct VaultSecrets {
     /// Capstan's own, where stores are.
     pub(super) namespace: String,
     calls: Arc<Semaphore>,
+    patience: Duration,
     /// Vaults that are ready to be asked, by store and address: whoever asks again has the same connections.
     opened: Mutex<BTreeMap<String, Opened>>,
     groups: Mutex<BTreeMap<GroupKey, SharedGroup>>,
@@ -72,6 +74,8 @@ struct Looks {
     versions: BTreeMap<Key, String>,
     /// Whose a Secret is, and its resource version, by namespace and name.
     secrets: BTreeMap<Key, (Key, String)>,
+    /// VaultSecrets of whose Secret there was news since their turn began.
+    news: BTreeSet<Key>,
 }
 
 impl VaultSecrets {
@@ -86,11 +90,18 @@ impl VaultSecrets {
             tokens,
             namespace: namespace.into(),
             calls: Arc::new(Semaphore::new(CALLS_OF_ALL)),
+            patience: PATIENCE,
             opened: Mutex::default(),
             groups: Mutex::default(),
             looks: Mutex::default(),
             appliers: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// The same, with other patience for a Vault that does not answer: so long a call may take.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// VaultSecrets, wherever they are, as they are watched.
@@ -116,7 +127,8 @@ impl VaultSecrets {
         {
             return Ok(Arc::clone(vault));
         }
-        let vault = Arc::new(Patient::new(self.vaults.open(address)?, store, Arc::clone(&self.calls)));
+        let vault = self.vaults.open(address)?;
+        let vault = Arc::new(Patient::new(vault, store, Arc::clone(&self.calls), self.patience));
         opened.insert(store.to_owned(), (address.clone(), Arc::clone(&vault)));
         Ok(vault)
     }
@@ -138,9 +150,15 @@ impl VaultSecrets {
         look.is_none_or(|look| look.seen != *seen || look.next <= now)
     }
 
+    /// Its turn begins: what is told from now on it may not have seen.
+    pub(super) fn begins(&self, key: &Key) {
+        self.looks().news.remove(key);
+    }
+
     /// It was looked at.
     pub(super) fn looked(&self, store: &str, key: &Key, (seen, version): (Seen, &str), next: Timestamp) {
         let mut looks = self.looks();
+        let next = if looks.news.contains(key) { Timestamp::MIN } else { next };
         looks.of_stores.insert((store.to_owned(), key.clone()), Look { seen, next });
         looks.versions.insert(key.clone(), version.to_owned());
     }
@@ -164,6 +182,7 @@ impl VaultSecrets {
         let keys: BTreeSet<&Key> = there.iter().map(|(_, key)| key).collect();
         looks.versions.retain(|key, _| keys.contains(key));
         looks.secrets.retain(|_, (owner, _)| keys.contains(owner));
+        looks.news.retain(|key| keys.contains(key));
     }
 
     /// When the next of them is due, but for these stores'.
@@ -188,12 +207,11 @@ impl VaultSecrets {
         if change.change != Change::Deleted && version == change.resource_version {
             return false;
         }
-        let mut is_news = false;
         for (_, look) in looks.of_stores.iter_mut().filter(|((_, key), _)| *key == owner) {
             look.next = Timestamp::MIN;
-            is_news = true;
         }
-        is_news
+        looks.news.insert(owner);
+        true
     }
 }
 

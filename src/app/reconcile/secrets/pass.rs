@@ -182,6 +182,7 @@ impl VaultSecrets {
 
     async fn take_member(&self, asking: Asking<'_>, key: &GroupKey, member: &mut Member, group: &mut Group) {
         let subject = &mut member.subject;
+        self.begins(&subject.key);
         let next = if member.leaves {
             match self.store(asking.ports, &key.store, &key.namespace).await {
                 Ok(store) => take_leave(asking, subject, group, &store).await,

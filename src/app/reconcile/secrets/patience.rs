@@ -17,17 +17,14 @@ use crate::app::ports::{KvSecret, NewLease, Vault, VaultError, VaultLogin, Vault
 /// Calls of one Vault that are under way at a time.
 pub(super) const CALLS_OF_ONE: usize = 4;
 /// How long one may take, whatever is tried again in it.
-const PATIENCE: Duration = Duration::from_secs(12);
-/// Who fails faster makes nobody wait, and is asked again at once.
-const SLOW: Duration = Duration::from_secs(4);
-/// How long one that did not answer is left alone first, twice as long each further time, and how long at most.
-const FIRST_PAUSE: Duration = Duration::from_secs(15);
-const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(12);
 
 /// A store's Vault.
 pub(super) struct Patient {
     vault: Arc<dyn Vault>,
     store: String,
+    /// How long a call may take; by that all other times go.
+    patience: Duration,
     places: Semaphore,
     /// Places for calls of all Vaults, taken after its own: who waits for its own place holds none beyond.
     beyond: Arc<Semaphore>,
@@ -43,9 +40,25 @@ struct Away {
 }
 
 impl Patient {
-    pub(super) fn new(vault: Arc<dyn Vault>, store: &str, beyond: Arc<Semaphore>) -> Self {
-        let store = store.to_owned();
-        Self { vault, store, places: Semaphore::new(CALLS_OF_ONE), beyond, away: Mutex::default() }
+    pub(super) fn new(
+        vault: Arc<dyn Vault>,
+        store: &str,
+        beyond: Arc<Semaphore>,
+        patience: Duration,
+    ) -> Self {
+        let (store, places) = (store.to_owned(), Semaphore::new(CALLS_OF_ONE));
+        Self { vault, store, patience, places, beyond, away: Mutex::default() }
+    }
+
+    /// Who fails faster makes nobody wait, and is asked again at once.
+    fn slow(&self) -> Duration {
+        self.patience / 3
+    }
+
+    /// How long one that did not answer so many times is left alone.
+    fn pause(&self, times: u32) -> Duration {
+        let first = self.patience * 5 / 4;
+        first.saturating_mul(1 << times.saturating_sub(1).min(8)).min(self.patience * 10)
     }
 
     async fn ask<T>(
@@ -58,8 +71,8 @@ impl Patient {
         // Whoever waited may find that it does not answer.
         self.check()?;
         let begun = Instant::now();
-        match timeout(PATIENCE, call).await {
-            Ok(Err(error)) if error.why == Why::Away && begun.elapsed() < SLOW => Err(error),
+        match timeout(self.patience, call).await {
+            Ok(Err(error)) if error.why == Why::Away && begun.elapsed() < self.slow() => Err(error),
             Ok(Err(error)) if error.why == Why::Away => Err(self.leave_alone(begun)),
             Ok(answer) => {
                 *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -86,9 +99,8 @@ impl Patient {
         // Of several calls at a time that were not answered one counts.
         if away.is_none_or(|away| away.since < begun) {
             let times = away.map_or(0, |away| away.times).saturating_add(1);
-            let pause = FIRST_PAUSE.saturating_mul(1 << times.saturating_sub(1).min(8)).min(LONGEST_PAUSE);
             let since = Instant::now();
-            *away = Some(Away { since, until: since + pause, times });
+            *away = Some(Away { since, until: since + self.pause(times), times });
         }
         self.silent()
     }

@@ -47,6 +47,7 @@ impl VaultSecrets {
             }
             if is_due(&subject) && subject.store_name() == key.store {
                 let asking = Asking { vault: self, ports, by, account, now: ports.clock.now() };
+                self.begins(&subject.key);
                 let turn = take_turn(asking, &mut subject, &mut group).await;
                 self.looked(&key.store, &subject.key, (subject.seen(), &subject.resource_version), turn.next);
             }

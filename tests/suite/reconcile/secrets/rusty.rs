@@ -11,6 +11,8 @@ use capstan_live::secrets::{KvRead, Why};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use super::town::Town;
+
 /// The server, until this is dropped.
 struct Server {
     child: Child,
@@ -109,4 +111,55 @@ async fn a_real_server_is_read_and_its_seal_is_told() {
     assert_eq!(error.why, Why::Sealed, "{error}");
     unseal().await;
     assert_eq!(vault.read(&secret, &read("acme/fra1")).await.unwrap().version, 3);
+}
+
+/// The same through a VaultSecret, whose Secret stays as it is whatever the server says.
+#[tokio::test]
+async fn a_secret_is_written_out_of_it_and_stays_when_it_is_sealed_or_away() {
+    let Some(server) = Server::start().await else { return };
+    let init = server.put("sys/init", "", json!({"secret_shares": 1, "secret_threshold": 1})).await;
+    let key = init["keys"][0].as_str().unwrap().to_owned();
+    let root = init["root_token"].as_str().unwrap().to_owned();
+    server.put("sys/unseal", "", json!({"key": key})).await;
+    server.put("sys/mounts/kv", &root, json!({"type": "kv"})).await;
+    let write = async |data: Value, version: u32| {
+        let metadata = json!({"version": version, "deletion_time": "", "destroyed": false});
+        server.put("kv/data/acme/fra1", &root, json!({"data": data, "metadata": metadata})).await;
+    };
+    write(json!({"clouds": "CANARY-1"}), 1).await;
+
+    let town = Town::new().await;
+    for (store, token) in [("eu", root.as_str()), ("nobodys", "nobody")] {
+        town.world.status_store.posted().put_secret("capstan-system", store, "token", token);
+        town.store_at(store, &server.url, json!({"token": {"secretName": store}}));
+    }
+    let field = json!({"mount": "kv", "path": "acme/fra1", "key": "clouds"});
+    town.put("org-acme", "nobodys", json!({"store": "nobodys", "data": {"clouds.yaml": field}}));
+    town.put_field("org-acme", "cloud", "acme/fra1", None);
+    town.put_field("org-acme", "nothing", "acme/nowhere", None);
+    let look = async || {
+        town.world.pass_time(60);
+        town.pass().await;
+        (town.condition("cloud"), town.value("cloud", "clouds.yaml").unwrap())
+    };
+    assert_eq!(look().await, ("True Resolved".to_owned(), "CANARY-1".to_owned()));
+    assert_eq!(town.condition("nothing"), "False Missing");
+    assert_eq!(town.condition("nobodys"), "False Denied");
+    write(json!({"clouds": "CANARY-2"}), 2).await;
+    assert_eq!(look().await, ("True Resolved".to_owned(), "CANARY-2".to_owned()));
+    let stays = |condition: &str| (condition.to_owned(), "CANARY-2".to_owned());
+    write(Value::Null, 3).await;
+    assert_eq!(look().await, stays("False Missing"));
+    write(json!(["CANARY"]), 4).await;
+    assert_eq!(look().await, stays("False BadData"));
+    write(json!({"clouds": "CANARY-2"}), 5).await;
+    server.put("sys/seal", &root, json!({})).await;
+    assert_eq!(look().await, stays("False Sealed"));
+    server.put("sys/unseal", "", json!({"key": key})).await;
+    assert_eq!(look().await, stays("True Resolved"));
+    town.live().remove("Secret", "cloud");
+    assert_eq!(look().await, stays("True Resolved"));
+    drop(server);
+    assert_eq!(look().await, stays("False Away"));
+    assert!(!town.everything_but_secrets().contains("CANARY"));
 }
