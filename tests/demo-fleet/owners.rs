@@ -13,9 +13,9 @@ use crate::live::waiting::{Look, holds, until};
 use crate::plane::Plane;
 use crate::story::{heading, plain, say};
 
-/// How long the cluster's signer lets certificates be valid, from five minutes before they are made: two thirds of it are
-/// over some 25 seconds after they were.
-pub(super) const SIGNED_FOR: &str = "8m7s";
+/// How long the cluster's signer lets certificates be valid, beside the five minutes before they are made: two thirds of both
+/// are over half a minute after they were.
+pub(super) const SIGNED_FOR: &str = "3m10s";
 
 /// The two owners, with the halves of their keys that nobody else has.
 pub(super) struct Owners {

@@ -72,6 +72,10 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     };
     let is_there =
         |kind: &str, name: &str| plane.try_kubectl(&["get", kind, name, "-n", CUSTOMER], "").is_ok();
+    let ready_of = |cluster: &str| {
+        let reason = "jsonpath={.status.conditions[?(@.type==\"Ready\")].reason}";
+        plane.kubectl(&["get", "managedcluster", cluster, "-n", HOME, "-o", reason])
+    };
     let all_there = |names: &[(&str, &str)]| names.iter().all(|(kind, name)| is_there(kind, name));
 
     // Created whole: nobody acts on the control plane here, so the test says for it that it is up.
@@ -170,6 +174,8 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
             && !is_there("devcluster", "web")
             && !is_there("vaultsecret", "out-of-vault")
             && !is_there("secret", "out-of-vault")
+            // Else what is gone and not known to be would stay in the record.
+            && ready_of("acme-web") == "Removed"
     });
     std::fs::remove_dir_all(repository.at("acme/web")).unwrap();
     repository.commit_all("And its folder");

@@ -26,9 +26,9 @@ use crate::plane::{Parts, Plane, tail};
 const NAME: &str = "life";
 /// In each of the five parts of the life.
 const KILLS: usize = 4;
-/// How long certificates are valid that the cluster signs, from five minutes before they are made: two thirds of it are over
-/// 25 seconds after they were.
-const SIGNED_FOR: &str = "8m7s";
+/// How long certificates are valid that the cluster signs, beside the five minutes before they are made: two thirds of both
+/// are over half a minute after they were.
+const SIGNED_FOR: &str = "3m10s";
 
 /// A network: without nodes nothing of it has to run.
 const CILIUM: &str = "apiVersion: apps/v1
