@@ -29,7 +29,7 @@ impl Ground {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn openssl(&self, arguments: &[&str]) -> String {
+    pub(super) fn openssl(&self, arguments: &[&str]) -> String {
         let done = Command::new("openssl").args(arguments).current_dir(self.folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
         assert!(done.status.success(), "{arguments:?}: {said}");

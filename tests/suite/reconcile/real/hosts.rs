@@ -15,6 +15,7 @@ use crate::plane::metal;
 use crate::plane::process::Process;
 use crate::plane::reconciler::{self, HOME};
 use crate::plane::{Parts, Plane, tail};
+use crate::reconcile::hosts_issuers::{Ground, KEYS};
 
 const CUSTOMER: &str = "gauss";
 const HOSTS: usize = 30;
@@ -192,13 +193,17 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     let began = Instant::now();
     plane.kubectl(&["delete", "service", name, "-n", CUSTOMER]);
     plane.kubectl(&["scale", "deployment", name, "-n", CUSTOMER, "--replicas=1"]);
+    plane.kubectl(&["label", "secret", name, "-n", CUSTOMER, "app.kubernetes.io/managed-by-"]);
+    let by = "jsonpath={.metadata.labels.app\\.kubernetes\\.io/managed-by}";
     town.wait("it is repaired", &|| {
         let replicas = ["get", "deployment", name, "-n", CUSTOMER, "-o", "jsonpath={.spec.replicas}"];
         plane.try_kubectl(&["get", "service", name, "-n", CUSTOMER], "").is_ok()
             && plane.kubectl(&replicas) == "2"
+            && plane.kubectl(&["get", "secret", name, "-n", CUSTOMER, "-o", by]) == "capstan"
     });
     assert!(began.elapsed() < Duration::from_secs(15), "only the interval saw it: {:?}", began.elapsed());
     town.wait("it is well again", &all_ready);
+    an_issuer_comes_and_goes(&town, &all_ready);
 
     // Two go, of which a machine uses one; what an entry wished goes with the entry.
     let used = owners.iter().find(|(_, owner)| *owner == "c1").unwrap().0;
@@ -233,6 +238,73 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
 
     judge_requests(&town);
     goes(&town);
+}
+
+/// One tenant wishes an issuer of tokens: it is served a certificate of the CA, and goes with its entry.
+fn an_issuer_comes_and_goes(town: &Town, all_ready: &dyn Fn() -> bool) {
+    let plane = &town.plane;
+    let ground = Ground::new();
+    ground.ca(KEYS[1], "30", &[]);
+    let at = |name: &str| ground.folder.path().join(name).display().to_string();
+    plane.kubectl(&[
+        "create",
+        "secret",
+        "tls",
+        "ca",
+        "-n",
+        CUSTOMER,
+        "--cert",
+        &at("ca.crt"),
+        "--key",
+        &at("ca.key"),
+    ]);
+    let connectors =
+        "--from-literal=connectors=[{type: ldap, id: corp, name: Corp, config: {host: ldap.example.com}}]";
+    plane.kubectl(&["create", "secret", "generic", "people", "-n", CUSTOMER, connectors]);
+    let wish = |auth: Value| {
+        let patch = json!({"spec": {"services": {"auth": auth}}}).to_string();
+        plane.kubectl(&["patch", "sip", "c4", "-n", CUSTOMER, "--type=merge", "-p", &patch]);
+    };
+    let issuer =
+        || plane.kubectl(&["get", "sip", "c4", "-n", CUSTOMER, "-o", "jsonpath={.status.oidc.issuer}"]);
+    wish(
+        json!([{"image": "dex", "nodePort": 30_999, "host": "dex.example.com", "caSecret": "ca", "connectorsSecret": "people"}]),
+    );
+    town.wait("the issuer is there", &|| issuer() == "https://dex.example.com:30999" && all_ready());
+    let served = [
+        "get",
+        "secret",
+        "c4-auth-30999-certificate",
+        "-n",
+        CUSTOMER,
+        "-o",
+        "go-template={{index .data \"tls.crt\" | base64decode}}",
+    ];
+    ground.write("tls.crt", &plane.kubectl(&served));
+    ground.openssl(&[
+        "verify",
+        "-purpose",
+        "sslserver",
+        "-verify_hostname",
+        "dex.example.com",
+        "-CAfile",
+        "ca.crt",
+        "tls.crt",
+    ]);
+    wish(json!([]));
+    town.wait("the issuer is gone", &|| {
+        let left = [
+            "get",
+            "deployments,services,secrets",
+            "-n",
+            CUSTOMER,
+            "-o",
+            "name",
+            "-l",
+            "app.kubernetes.io/instance=c4-auth-30999",
+        ];
+        issuer().is_empty() && plane.kubectl(&left).trim().is_empty()
+    });
 }
 
 /// No label of one tenant lies between two of another.
