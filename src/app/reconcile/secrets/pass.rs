@@ -218,8 +218,13 @@ impl VaultSecrets {
         // Whoever goes does not hold its login.
         let used = members.iter().map(|member| &member.subject).chain(others);
         let used = used.filter(|subject| !subject.is_deleting).flat_map(|subject| {
-            let lease = subject.status.lease.as_ref().map(|lease| lease.login.clone());
-            lease.into_iter().chain(subject.status.asked_with.clone())
+            // Another Vault may call another login the same.
+            let is_here = |store: &str| store.is_empty() || store == key.store;
+            let status = &subject.status;
+            let lease = status.lease.as_ref().filter(|lease| is_here(&lease.store));
+            let asked = status.asked_with.clone();
+            let asked = asked.filter(|_| is_here(status.asked_of.as_deref().unwrap_or_default()));
+            lease.map(|lease| lease.login.clone()).into_iter().chain(asked)
         });
         group.sweep(asking, &store, &used.collect()).await
     }
