@@ -1,57 +1,20 @@
-//! With whose rights a VaultSecret is read and written, and who logs in for it: the service account of the Fleet that
-//! applies it.
-//!
-//! Where Fleets of one management cluster name different accounts, the one whose folder brought a VaultSecret says which; of
-//! one that no folder brought, the one that applies in its namespace; else the first by name.
+//! Finds out which Fleet says the account of a VaultSecret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::memory::{GroupKey, Key, VaultSecrets};
-use super::subject::{Subject, kind};
-use crate::app::ports::{As, LiveError, ServiceAccount};
+use super::accounts::Appliers;
+use super::key::kind;
+use super::memory::VaultSecrets;
+use super::subject::Subject;
+use crate::app::ports::LiveError;
 use crate::app::reconcile::dependencies::Ports;
-use crate::app::reconcile::ports::{FleetKey, FleetRecord};
-use crate::app::reconcile::resources::ServiceAccountSpec;
+use crate::app::reconcile::ports::FleetRecord;
 
 /// How long it is believed which Fleet a VaultSecret is of.
 const FRESH: SignedDuration = SignedDuration::from_secs(60);
-
-/// With whose rights a namespace is read and written, and who logs in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Accounts {
-    pub(super) by: As,
-    pub(super) account: ServiceAccount,
-}
-
-impl Accounts {
-    /// Those of a Fleet, in a namespace.
-    pub(super) fn of(spec: &ServiceAccountSpec, namespace: &str) -> Self {
-        Self {
-            by: As::Impersonated(spec.of(namespace)),
-            account: ServiceAccount { namespace: namespace.to_owned(), name: spec.name.clone() },
-        }
-    }
-
-    /// Whose login it is at a store.
-    pub(super) fn group(&self, store: &str) -> GroupKey {
-        let ServiceAccount { namespace, name } = self.account.clone();
-        GroupKey { store: store.to_owned(), namespace, account: name }
-    }
-}
-
-/// Which Fleet says the account.
-pub(super) struct Appliers {
-    /// What Fleets say, by name.
-    said: Vec<(FleetKey, ServiceAccountSpec)>,
-    brought: BTreeMap<Key, ServiceAccountSpec>,
-    in_namespaces: BTreeMap<String, ServiceAccountSpec>,
-    /// Of which VaultSecrets it was looked, by UID.
-    known: BTreeSet<String>,
-    read: Timestamp,
-}
 
 impl VaultSecrets {
     /// Which Fleet says the account of these VaultSecrets.
@@ -87,13 +50,6 @@ impl VaultSecrets {
 }
 
 impl Appliers {
-    /// Whether all Fleets say the same.
-    fn is_one(&self) -> bool {
-        let mut accounts = self.said.iter().map(|(_, account)| account);
-        let first = accounts.next();
-        accounts.all(|account| Some(account) == first)
-    }
-
     /// An object is written down before it is applied: so whoever brought one is known as soon as it is there.
     async fn ask(&mut self, ports: &Ports, fleets: &[FleetRecord]) -> Result<(), LiveError> {
         let is_secret = kind();
@@ -111,21 +67,5 @@ impl Appliers {
             }
         }
         Ok(())
-    }
-
-    /// Who acts for a VaultSecret; `None` where there is no Fleet, or it was not there when it was looked. One that goes does so as the account that Fleets have
-    /// where they say none.
-    pub(super) fn of(&self, subject: &Subject) -> Option<Accounts> {
-        if !self.is_one() && !self.known.contains(&subject.uid) {
-            return None;
-        }
-        let namespace = &subject.key.0;
-        let first = || self.said.first().map(|(_, account)| account);
-        let said =
-            self.brought.get(&subject.key).or_else(|| self.in_namespaces.get(namespace)).or_else(first);
-        let nobodys =
-            ServiceAccountSpec { name: ServiceAccountSpec::DEFAULT_NAME.to_owned(), namespace: None };
-        let said = said.or(subject.is_deleting.then_some(&nobodys));
-        said.map(|account| Accounts::of(account, namespace))
     }
 }

@@ -4,9 +4,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::asking::Asking;
-use super::lease::end;
+use super::ending::end;
 use super::logins::Group;
-use super::outcome::after;
+use super::outcome::{AT_ONCE, after};
 use super::store::Store;
 use super::subject::Subject;
 use super::trouble::Trouble;
@@ -50,6 +50,28 @@ impl Subject {
         let beyond = self.status.earlier.len().saturating_sub(MOST);
         self.status.earlier.drain(..beyond);
     }
+}
+
+/// Ends what is asked for no more, now that the other stands; whether none of it is left. It is no fault of what stands.
+pub(super) async fn leave(
+    asking: Asking<'_>,
+    subject: &mut Subject,
+    group: &mut Group,
+    store: &Store,
+) -> bool {
+    match end_earlier(asking, subject, group, store).await {
+        Ok(all) => all,
+        Err(trouble) => {
+            let (namespace, secret) = &subject.key;
+            tracing::debug!(namespace, secret, %trouble, "an earlier lease is not ended yet");
+            false
+        }
+    }
+}
+
+/// Sooner than that, since something is being ended.
+pub(super) fn soon(asking: Asking<'_>, next: Timestamp) -> Timestamp {
+    next.min(after(asking.now, AT_ONCE * 5))
 }
 
 /// Ends the earlier leases of a store; whether none of them is left.

@@ -9,10 +9,11 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::asking::Asking;
-use super::earlier::end_earlier;
+use super::earlier::{leave, soon};
+use super::ending::end;
 use super::group::Need;
 use super::logins::{Group, Login};
-use super::outcome::{AT_ONCE, Done, after, refresh};
+use super::outcome::{Done, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
 use super::target::{self, Target, as_text, is_key};
@@ -90,28 +91,6 @@ pub(super) async fn resolve(
     Err(Trouble::new(Why::Away, format!("the lease of {} does not come to rest", request.path)))
 }
 
-/// Ends what is asked for no more, now that the other stands; whether none of it is left. It is no fault of what stands.
-pub(super) async fn leave(
-    asking: Asking<'_>,
-    subject: &mut Subject,
-    group: &mut Group,
-    store: &Store,
-) -> bool {
-    match end_earlier(asking, subject, group, store).await {
-        Ok(all) => all,
-        Err(trouble) => {
-            let (namespace, secret) = &subject.key;
-            tracing::debug!(namespace, secret, %trouble, "an earlier lease is not ended yet");
-            false
-        }
-    }
-}
-
-/// Sooner than that, since something is being ended.
-pub(super) fn soon(asking: Asking<'_>, next: Timestamp) -> Timestamp {
-    next.min(after(asking.now, AT_ONCE * 5))
-}
-
 /// The lease that is known.
 pub(super) fn lease_of(subject: &Subject) -> Option<Lease> {
     let LeaseStatus { id, login, since, first_seconds, renewable, request, .. } =
@@ -157,28 +136,6 @@ async fn keep_alive(asking: Asking<'_>, subject: &mut Subject, group: &mut Group
         && let Err(trouble) = renew(asking, subject, store, &token, &lease).await
     {
         tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %trouble, "an earlier lease is not renewed");
-    }
-}
-
-/// Ends a lease: by itself where the policy allows that, else with the login that it hangs on. Whether it is gone now.
-pub(super) async fn end(
-    asking: Asking<'_>,
-    group: &mut Group,
-    store: &Store,
-    (login, id): (&str, &str),
-) -> Result<bool, Trouble> {
-    let Some(token) = group.token_of(asking, store, login).await? else {
-        // Nobody has its login any more: it ends with that.
-        return Ok(true);
-    };
-    asking.ports.check_leading("revoking a lease").await?;
-    match store.vault.revoke(&token, id).await {
-        Ok(()) => Ok(true),
-        Err(error) if error.why == Why::Denied => {
-            group.retire(asking, store, login).await?;
-            Ok(!store.makes_logins())
-        }
-        Err(error) => Err(error),
     }
 }
 

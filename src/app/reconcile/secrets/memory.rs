@@ -8,28 +8,16 @@ use capstan_live::secrets::SECRET_LABEL;
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
-use super::appliers::Appliers;
+use super::accounts::Appliers;
+use super::key::{GroupKey, Key, Seen, kind};
 use super::logins::Group;
 use super::patience::{PATIENCE, Patient};
-use super::subject;
 use crate::app::ports::{
     ApiKind, Change, LiveChange, NoVaults, Post, ServiceAccountTokens, VaultAddress, VaultError, Vaults,
 };
 
 /// Calls of all Vaults that are under way at a time.
 const CALLS_OF_ALL: usize = 64;
-
-/// A VaultSecret's namespace and name.
-pub(super) type Key = (String, String);
-
-/// Whose login it is: a namespace's service account, at a store.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct GroupKey {
-    pub(super) store: String,
-    pub(super) namespace: String,
-    /// The name of the service account there.
-    pub(super) account: String,
-}
 
 /// Where a Vault is, and itself.
 type Opened = (VaultAddress, Arc<Patient>);
@@ -49,14 +37,6 @@ pub struct VaultSecrets {
     groups: Mutex<BTreeMap<GroupKey, SharedGroup>>,
     looks: Mutex<Looks>,
     pub(super) appliers: tokio::sync::Mutex<Option<Arc<Appliers>>>,
-}
-
-/// A VaultSecret as it stood when it was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) uid: String,
-    pub(super) generation: i64,
-    pub(super) is_deleting: bool,
 }
 
 /// When something is looked at next, as it stood when it was looked at last.
@@ -106,7 +86,7 @@ impl VaultSecrets {
 
     /// VaultSecrets, wherever they are, as they are watched.
     pub fn post() -> Post {
-        Post { kind: subject::kind(), namespace: None, name: None, labels: None }
+        Post { kind: kind(), namespace: None, name: None, labels: None }
     }
 
     /// The Secrets of a namespace that were written for VaultSecrets, as they are watched.
@@ -199,7 +179,7 @@ impl VaultSecrets {
         let namespace = change.object.namespace.clone().unwrap_or_default();
         let key = (namespace, change.object.name.clone());
         let mut looks = self.looks();
-        if is(&subject::kind()) {
+        if is(&kind()) {
             let is_known = looks.versions.get(&key) == Some(&change.resource_version);
             return matches!(change.change, Change::Added | Change::Spec) && !is_known;
         }

@@ -10,12 +10,15 @@
 //! Decisions are [`capstan_live::secrets`]'. Vault is asked through [`Vaults`](crate::app::ports::Vaults). Deliberately
 //! absent: when a pass is made (`controllers/secrets.rs`).
 
+mod accounts;
 mod appliers;
 mod asking;
 mod earlier;
+mod ending;
 mod folder;
 mod group;
 mod kept_logins;
+mod key;
 mod lease;
 mod logins;
 mod memory;

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 
-use super::appliers::{Accounts, Appliers};
+use super::accounts::{Accounts, Appliers};
 use super::asking::Asking;
+use super::key::{GroupKey, Key, kind};
 use super::logins::Group;
-use super::memory::{GroupKey, Key, VaultSecrets};
+use super::memory::VaultSecrets;
 use super::outcome::{AT_ONCE, after};
 use super::patience::CALLS_OF_ONE;
-use super::subject::{Subject, kind};
+use super::subject::Subject;
 use super::trouble::Trouble;
 use super::turn::{take_leave, take_turn};
 use crate::app::ports::{As, LiveError, ManagementCluster as _};
@@ -76,7 +77,7 @@ impl VaultSecrets {
         let appliers = self.appliers(ports, &subjects, now).await?;
         let mut found = Found::default();
         for subject in &subjects {
-            if let Some(accounts) = appliers.of(subject) {
+            if let Some(accounts) = subject.accounts(&appliers) {
                 found.namespaces.entry(subject.key.0.clone()).or_insert(accounts.by);
             }
         }
@@ -148,7 +149,8 @@ impl VaultSecrets {
             }
         };
         let all: Vec<Subject> = found.iter().map(Subject::read).collect();
-        let is_of = |subject: &&Subject| appliers.of(subject).is_some_and(|by| by.group(&key.store) == *key);
+        let is_of =
+            |subject: &&Subject| subject.accounts(appliers).is_some_and(|by| by.group(&key.store) == *key);
         let members = all.iter().filter(is_of).filter_map(|subject| Member::of(subject, &key.store));
         let mut members: Vec<Member> = members.collect();
         let mut turns = 0;
@@ -218,8 +220,13 @@ impl VaultSecrets {
         // Whoever goes does not hold its login.
         let used = members.iter().map(|member| &member.subject).chain(others);
         let used = used.filter(|subject| !subject.is_deleting).flat_map(|subject| {
-            let lease = subject.status.lease.as_ref().map(|lease| lease.login.clone());
-            lease.into_iter().chain(subject.status.asked_with.clone())
+            // Another Vault may call another login the same.
+            let is_here = |store: &str| store.is_empty() || store == key.store;
+            let status = &subject.status;
+            let lease = status.lease.as_ref().filter(|lease| is_here(&lease.store));
+            let asked = status.asked_with.clone();
+            let asked = asked.filter(|_| is_here(status.asked_of.as_deref().unwrap_or_default()));
+            lease.map(|lease| lease.login.clone()).into_iter().chain(asked)
         });
         group.sweep(asking, &store, &used.collect()).await
     }
@@ -244,7 +251,7 @@ fn places(subject: &Subject) -> BTreeSet<(String, Key)> {
 fn groups(subjects: &[Subject], appliers: &Appliers) -> BTreeMap<GroupKey, (Accounts, Vec<Member>)> {
     let mut groups: BTreeMap<GroupKey, (Accounts, Vec<Member>)> = BTreeMap::new();
     for subject in subjects {
-        let Some(accounts) = appliers.of(subject) else { continue };
+        let Some(accounts) = subject.accounts(appliers) else { continue };
         for (store, _) in places(subject) {
             let Some(member) = Member::of(subject, &store) else { continue };
             let key = accounts.group(&store);

@@ -6,7 +6,7 @@ use capstan_live::secrets::{VaultSecretSpec, Why};
 use capstan_model::finding::Severity;
 use capstan_model::object::FieldPath;
 
-use super::appliers::Accounts;
+use super::accounts::Accounts;
 use super::asking::Asking;
 use super::folder::is_vault_secret;
 use super::trouble::Trouble;

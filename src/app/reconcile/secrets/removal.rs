@@ -8,7 +8,8 @@ use jiff::SignedDuration;
 
 use super::asking::Asking;
 use super::earlier::end_earlier;
-use super::lease::{end, lease_of};
+use super::ending::end;
+use super::lease::lease_of;
 use super::logins::Group;
 use super::outcome::{AT_ONCE, Turn, after, refresh};
 use super::subject::Subject;

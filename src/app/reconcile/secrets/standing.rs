@@ -1,6 +1,6 @@
 //! One VaultSecret's turn at once, for whoever waits for its Secret.
 
-use super::appliers::Accounts;
+use super::accounts::Accounts;
 use super::asking::Asking;
 use super::memory::VaultSecrets;
 use super::subject::Subject;

@@ -5,14 +5,13 @@ use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::memory::{Key, Seen};
+use super::accounts::{Accounts, Appliers};
+use super::key::{API_VERSION, KIND, Key, Seen, kind};
 use super::trouble::Trouble;
-use crate::app::ports::{ApiKind, ApiObject, As, Contested, ManagementCluster as _, ObjectPart, Run};
+use crate::app::ports::{ApiObject, As, Contested, ManagementCluster as _, ObjectPart, Run};
 use crate::app::reconcile::dependencies::Ports;
 use crate::app::reconcile::resources::{ConditionStatus, ConditionType, VaultSecretStatus};
 
-const API_VERSION: &str = "capstan.dev/v1alpha1";
-const KIND: &str = "VaultSecret";
 /// Set while there is something to end or to delete.
 const FINALIZER: &str = "capstan.dev/vault-secret";
 
@@ -32,11 +31,6 @@ pub(super) struct Subject {
     pub(super) status: VaultSecretStatus,
     /// What stands there.
     written: VaultSecretStatus,
-}
-
-/// The kind, as it is listed.
-pub(super) fn kind() -> ApiKind {
-    ApiKind::of_version(API_VERSION, KIND)
 }
 
 /// One of them by name.
@@ -70,6 +64,11 @@ impl Subject {
     /// As it stands now.
     pub(super) fn seen(&self) -> Seen {
         Seen { uid: self.uid.clone(), generation: self.generation, is_deleting: self.is_deleting }
+    }
+
+    /// Who acts for it.
+    pub(super) fn accounts(&self, appliers: &Appliers) -> Option<Accounts> {
+        appliers.of((&self.key, &self.uid), self.is_deleting)
     }
 
     /// The store that it names; empty where nobody can read that.

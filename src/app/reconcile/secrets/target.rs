@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::asking::Asking;
-use super::memory::Key;
+use super::key::Key;
 use super::subject::Subject;
 use super::trouble::Trouble;
 use crate::app::ports::{

@@ -6,8 +6,8 @@ use capstan_live::secrets::{KvRead, VaultSecretSpec, Why};
 use jiff::Timestamp;
 
 use super::asking::Asking;
+use super::earlier::{leave, soon};
 use super::group::Need;
-use super::lease::{leave, soon};
 use super::logins::Group;
 use super::outcome::{AT_ONCE, Done, SOON, Turn, after, refresh};
 use super::store::Store;

@@ -34,7 +34,7 @@ async fn its_login_ends_and_it_goes() {
     town.pass().await;
     assert_eq!(town.live().names("VaultSecret"), [""; 0]);
     assert_eq!((town.vault.leases().len(), town.vault.living_logins()), (0, 0));
-    assert_eq!(town.live().names("Secret").len(), 2, "Secrets go with the namespace");
+    assert_eq!(town.live().names("Secret"), ["db"], "that goes with the namespace");
 }
 
 /// The Secret with the login went first, and the process that knew it is no more.
