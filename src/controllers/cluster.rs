@@ -9,11 +9,12 @@ use tokio::sync::Mutex;
 use super::schedule::Requeue;
 use crate::app::ports::LiveError;
 use crate::app::reconcile::ports::ClusterKey;
+use crate::app::reconcile::reason::KUBERNETES_NOT_ALLOWED;
 use crate::app::reconcile::rename_migration::{Migrated, migrate};
 use crate::app::reconcile::resources::RolloutState;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, KUBERNETES_NOT_ALLOWED,
-    ROLLS_LATER, ReconcileOutcome, ReconcileRequest, Subject, pass_over, reconcile,
+    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ROLLS_LATER, ReconcileOutcome,
+    ReconcileRequest, Subject, pass_over, reconcile,
 };
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.

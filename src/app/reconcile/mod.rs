@@ -70,7 +70,7 @@ pub use provider_sets::{Operators, applied_as};
 pub use reconciliation::{ReconcileOutcome, ReconcileRequest, pass_over, reconcile};
 pub use rolling::{ROLLS_LATER, RollingClusters};
 pub use secrets::{Found, Passed, StoreWork, VaultSecrets};
-pub use services::{KUBERNETES_NOT_ALLOWED, Workloads};
+pub use services::Workloads;
 pub use take_over::ADOPTION_NEEDED;
 pub use trial::Trial;
 pub use underway::{Begun, Subject, Turn, Underway};

@@ -13,6 +13,8 @@ use crate::app::ports::LiveError;
 pub const AWAY: &str = "ManagementClusterAway";
 /// The kind of a reason that says nothing of the commit: the API server did not answer, and will not in a moment.
 pub(super) const NOT_ANSWERED: &str = "NotAnswered";
+/// A control plane does not get the version of Kubernetes that Git says, which a person has to allow.
+pub const KUBERNETES_NOT_ALLOWED: &str = "KubernetesNotAllowed";
 
 /// One reason. Holds no values of Secrets, files or data.
 #[derive(Debug, Clone, PartialEq, Eq)]

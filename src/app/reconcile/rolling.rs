@@ -12,8 +12,8 @@ use capstan_model::tree::RepoPath;
 
 use super::outcome::Ended;
 use super::ports::{ClusterRecord, FleetKey};
+use super::reason::KUBERNETES_NOT_ALLOWED;
 use super::resources::{ManagedClusterStatus, Phase, RolloutState};
-use super::services::KUBERNETES_NOT_ALLOWED;
 
 /// The reason of a cluster whose machines are replaced later.
 pub const ROLLS_LATER: &str = "RollsLater";

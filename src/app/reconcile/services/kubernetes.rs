@@ -18,11 +18,9 @@ use serde_json::Value;
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
 use crate::app::reconcile::observation::Observation;
 use crate::app::reconcile::outcome::Ended;
-use crate::app::reconcile::reason::Reason;
+use crate::app::reconcile::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 use crate::app::reconcile::reconciliation::Reconciliation;
 
-/// A control plane does not get the version of Kubernetes that Git says, which a person has to allow.
-pub const KUBERNETES_NOT_ALLOWED: &str = "KubernetesNotAllowed";
 /// So many checks are told.
 const TOLD: usize = 5;
 

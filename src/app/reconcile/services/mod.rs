@@ -26,7 +26,6 @@ mod removal;
 mod telling;
 mod workloads;
 
-pub use kubernetes::KUBERNETES_NOT_ALLOWED;
 pub(super) use preflight::look;
 pub(super) use telling::{ServicesFound, conditions, hindrance, notes};
 pub use workloads::Workloads;
