@@ -196,9 +196,10 @@ impl Run<'_> {
             Err(error) => return Err(error),
         };
         let checked = if preflights.look_again() { Checked::NotYet } else { Checked::Reported };
-        let live = match preflights.is_settled {
-            true => self.live_inputs(judging.reporters, &first.head).await?,
-            false => None,
+        // An answer that came since they were read is in no report yet: what is said now does not stand for it.
+        let live = match checked {
+            Checked::Reported => self.live_inputs(judging.reporters, &first.head).await?,
+            Checked::NotYet => None,
         };
         let preflights = preflights.all;
         let inputs = match live {
