@@ -4,6 +4,8 @@ use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
 use jiff::Timestamp;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use secrecy::SecretString;
 use secrecy::zeroize::Zeroizing;
 use x509_cert::Certificate;
@@ -12,6 +14,7 @@ use x509_cert::der::asn1::BitString;
 use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::der::pem::{LineEnding, encode_string};
 use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
+use x509_cert::time::Time;
 
 /// `ecdsa-with-SHA256` (RFC 5758).
 const ECDSA_WITH_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
@@ -70,10 +73,27 @@ fn pair(private: &[u8]) -> Result<EcdsaKeyPair, NoRandomness> {
 
 /// The first certificate of a text in PEM form, from when it is valid and until when; `None` of what is none.
 pub(crate) fn first_of(pem: &str) -> Option<(Certificate, Timestamp, Timestamp)> {
-    let certificate = Certificate::load_pem_chain(pem.as_bytes()).ok()?.into_iter().next()?;
-    let time = |time: x509_cert::time::Time| {
-        Timestamp::from_second(i64::try_from(time.to_unix_duration().as_secs()).ok()?).ok()
-    };
+    let first = CertificateDer::pem_slice_iter(pem.as_bytes()).next()?.ok()?;
+    let certificate = Certificate::from_der(&first).ok()?;
     let validity = certificate.tbs_certificate.validity;
-    Some((certificate, time(validity.not_before)?, time(validity.not_after)?))
+    Some((certificate, instant(validity.not_before), instant(validity.not_after)))
+}
+
+/// What has no end (RFC 5280, 4.1.2.5) ends later than there are timestamps.
+fn instant(time: Time) -> Timestamp {
+    let second = i64::try_from(time.to_unix_duration().as_secs()).ok();
+    second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_certificate_is_none_and_what_has_no_end_ends_last() {
+        for text in ["", "\n", "PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            assert_eq!(first_of(text), None, "{text}");
+        }
+        assert_eq!(instant(Time::INFINITY), Timestamp::MAX);
+    }
 }

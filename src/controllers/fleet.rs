@@ -347,7 +347,8 @@ impl FleetLoop {
         migration_sources.keys().for_each(|owner| state.schedule.ask(owner, now));
         state.migration_sources = migration_sources;
         for record in alone {
-            if let Err(error) = report_unclaimed(&self.ports, revision, record).await {
+            let source = &self.fleet.spec.source;
+            if let Err(error) = report_unclaimed(&self.ports, source, revision, record).await {
                 tracing::warn!(cluster = record.spec.cluster, %error, "its status cannot be written");
             }
         }
@@ -453,6 +454,7 @@ impl FleetLoop {
 
     async fn end(&self, state: &mut State, ran: Ran) {
         let Ran { id, took, migration_sources, result } = ran;
+        let most = self.fleet.spec.guards.max_rolling_clusters;
         let need = match &result {
             Ok(Some(outcome)) => {
                 state.counted.note(&self.fleet.key, &id, outcome, took);
@@ -462,7 +464,6 @@ impl FleetLoop {
                     self.drift.set(&self.fleet.key, &id, &account, objects);
                 }
                 state.rolling.insert(id.clone(), is_rolling(outcome));
-                let most = self.fleet.spec.guards.max_rolling_clusters;
                 let told = (&outcome.status, &outcome.ended);
                 for next in self.ports.rolling.ended(&self.fleet.key, &id, told, most) {
                     state.schedule.ask(&next, Instant::now());
@@ -473,6 +474,9 @@ impl FleetLoop {
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
                 metrics::counter!("capstan_reconciler_failures_total", "cause" => error.kind()).increment(1);
+                for next in self.ports.rolling.asks_later(&self.fleet.key, &id, most) {
+                    state.schedule.ask(&next, Instant::now());
+                }
                 Requeue::Retry
             }
         };

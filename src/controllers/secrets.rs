@@ -1,13 +1,13 @@
 //! When which VaultSecret has its turn: when the next of them is due, when one of them or its Secret changed, and to see what
 //! nobody told. Those of each store are gone through apart from the others'.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,7 @@ const BACKLOG: usize = 1_000;
 pub(super) async fn run(ports: Ports, stop: CancellationToken) {
     let (told, mut heard) = mpsc::channel(BACKLOG);
     let mut ears = Ears::open(&ports.live, told);
-    let mut at_work = AtWork { stores: BTreeMap::new(), tasks: JoinSet::new() };
+    let mut at_work = AtWork::default();
     // Said once, until it is something else.
     let mut said = String::new();
     let mut opening = Some(Instant::now() + OPENING);
@@ -88,10 +88,13 @@ async fn gather(heard: &mut mpsc::Receiver<LiveChange>, secrets: &VaultSecrets) 
 }
 
 /// Stores whose VaultSecrets have their turn now.
+#[derive(Default)]
 struct AtWork {
     /// And whether something of them was due meanwhile.
     stores: BTreeMap<String, bool>,
-    tasks: JoinSet<String>,
+    /// Whose turn each task is: one that died cannot say it.
+    turns: HashMap<Id, String>,
+    tasks: JoinSet<()>,
 }
 
 impl AtWork {
@@ -104,26 +107,26 @@ impl AtWork {
         }
         self.stores.insert(store.clone(), false);
         let (ports, stop) = (ports.clone(), stop.clone());
-        self.tasks.spawn(async move {
+        let task = self.tasks.spawn(async move {
             let is_over = || stop.is_cancelled();
+            let store = work.store.clone();
             let turns = ports.vault_secrets.work(&ports, work, &is_over).await;
             tracing::debug!(store, turns, "VaultSecrets were looked at");
-            store
         });
+        self.turns.insert(task.id(), store);
     }
 
     /// Whether something is due of the next that comes to its end; `None` where none is under way.
     async fn ended(&mut self) -> Option<bool> {
-        match self.tasks.join_next().await? {
-            Ok(store) => self.stores.remove(&store),
-            Err(error) => {
-                tracing::warn!(%error, "a turn of VaultSecrets died");
-                if self.tasks.is_empty() {
-                    self.stores.clear();
-                }
-                Some(true)
-            }
+        let ended = self.tasks.join_next_with_id().await?;
+        let id = ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
+        let was_due = self.turns.remove(&id).and_then(|store| self.stores.remove(&store));
+        if let Err(error) = ended {
+            // What is due still is looked at after the shortest pause: it may die again.
+            tracing::warn!(%error, "a turn of VaultSecrets died");
+            return Some(false);
         }
+        Some(was_due.unwrap_or(true))
     }
 
     /// When the next of the others is due.

@@ -4,19 +4,17 @@
 //! history, and only what is new of it travels. Its reference `refs/capstan/<commit>` is made last: a
 //! commit counts as here when that reference is, so a fetch that was killed leaves only leftovers,
 //! which the next one clears away. *Guarantees*: one fetch a mirror at a time, between processes too;
-//! the token is never on disk. Packs that become many are put together
-//! ([`super::tidying`]). A mirror that
-//! cannot be read, or that grew beyond its limits, is made anew beside the old one and takes its place
-//! when its commit has arrived.
+//! the token is never on disk. Packs that become many are put together ([`super::tidying`]). A mirror
+//! that cannot be read, or that grew beyond its limits, is made anew beside the old one and takes its
+//! place when its commit has arrived.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, Folder, RepoPath, Tree, TreeId};
@@ -29,6 +27,7 @@ use super::access::{Access, check_url, without_credentials};
 use super::commit_tree::{CommitTree, ListError};
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
+use super::mirror_lock::{clear_leftovers, disk, lock, make_private};
 use super::objects::{Objects, object_id};
 use super::trailers::read_trailers;
 use crate::app::ports::{CommitTrailers, Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
@@ -232,10 +231,6 @@ pub(super) async fn run_blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => Err(disk(folder, error)),
     }
-}
-
-fn disk(path: &Path, reason: impl std::fmt::Display) -> MirrorError {
-    MirrorError::Disk { path: path.display().to_string(), reason: reason.to_string() }
 }
 
 impl Shelf {
@@ -547,55 +542,5 @@ fn explain_failure(failure: FetchFailure, url: &str, commit: &CommitId) -> Mirro
             MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() }
         }
         failure => MirrorError::Fetch { url: url.to_owned(), reason: failure.to_string() },
-    }
-}
-
-/// A folder that nobody else looks into.
-fn make_private(folder: &Path) -> Result<(), MirrorError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| disk(folder, error))
-}
-
-/// Locks a mirror against other processes; released when dropped, and when the process dies.
-pub(super) fn lock(path: &Path, patience: Duration) -> Result<File, MirrorError> {
-    // The state folder may have been deleted since it was opened.
-    path.parent().map_or(Ok(()), make_private)?;
-    let file = File::create(path).map_err(|error| disk(path, error))?;
-    let begun = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
-                std::thread::sleep(Duration::from_millis(50))
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(disk(path, "another process has been fetching into this mirror for too long"));
-            }
-            Err(TryLockError::Error(error)) => return Err(disk(path, error)),
-        }
-    }
-}
-
-/// Removes what a killed fetch left behind. Only called by the one who holds the lock.
-pub(super) fn clear_leftovers(mirror: &Path) {
-    for file in ["shallow.lock", "packed-refs.lock", "HEAD.lock"] {
-        let _none = fs::remove_file(mirror.join(file));
-    }
-    let in_folder = |folder: &str| fs::read_dir(mirror.join(folder)).into_iter().flatten().flatten();
-    for entry in in_folder("refs/capstan") {
-        if entry.path().extension().is_some_and(|kind| kind == "lock") {
-            let _none = fs::remove_file(entry.path());
-        }
-    }
-    for entry in in_folder("objects/pack") {
-        let path = entry.path();
-        let whole = match path.extension().and_then(|kind| kind.to_str()) {
-            Some("pack") => path.with_extension("idx").exists(),
-            Some("idx") => path.with_extension("pack").exists(),
-            _ => false,
-        };
-        if !whole {
-            let _none = fs::remove_file(path);
-        }
     }
 }

@@ -19,6 +19,7 @@ mod history;
 mod identify;
 mod mirror;
 mod mirror_limits;
+mod mirror_lock;
 mod objects;
 mod packs;
 mod stored_trees;

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::mirror::{Place, REFERENCES, clear_leftovers, lock};
+use super::mirror::{Place, REFERENCES};
 use super::mirror_limits::MirrorLimits;
+use super::mirror_lock::{clear_leftovers, lock};
 use super::objects::Objects;
 use super::packs::{forget_old_commits, packs_of, put_together, small_ones};
 
@@ -41,8 +42,8 @@ impl Place {
 
     /// Whether nobody reads it just now.
     fn is_at_rest(&self) -> bool {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.as_ref().is_none_or(|objects| Arc::strong_count(objects) == 1)
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        open.is_none_or(|objects| self.is_unread(&objects))
     }
 
     /// Whether there is nothing to be tidied any more. Whoever fetches goes before.

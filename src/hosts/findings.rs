@@ -128,10 +128,12 @@ impl Oidc {
         })
     }
 
-    /// Whether a text in PEM has this CA, whatever others are beside it.
+    /// Whether a text in PEM has each certificate of this CA, in whichever order and whatever others are beside them.
     fn has_authority(&self, pem: &str) -> bool {
         let bare = |text: &str| text.split_whitespace().collect::<String>();
-        bare(pem).contains(&bare(&self.ca))
+        let held = bare(pem);
+        let mut certificates = self.ca.split_inclusive("-----END CERTIFICATE-----").map(bare);
+        certificates.all(|certificate| held.contains(&certificate))
     }
 }
 
@@ -251,6 +253,14 @@ mod tests {
             client_id: "kubectl".to_owned(),
             ca: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_owned(),
         }
+    }
+
+    #[test]
+    fn a_ca_is_known_by_all_of_its_certificates_in_any_order() {
+        let one = |body: &str| format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
+        let both = Oidc { ca: one("AAAA") + &one("BBBB"), ..issuer() };
+        assert!(both.has_authority(&(one("BBBB") + &one("CCCC") + &one("AAAA"))));
+        assert!(!both.has_authority(&one("AAAA")) && !both.has_authority(""));
     }
 
     fn told(version: &str, spec: Value) -> Option<String> {

@@ -8,13 +8,11 @@
 //! alone the old render is made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use capstan_kustomize::render::{self, Folders, PatchUse, RenderError, RenderedObject as Kustomized};
-use capstan_model::digest::sha256;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;
-use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{MadeTree, RepoPath, Tree, TreeId};
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit, write};
 
 use super::kinds::SourceText;
@@ -78,7 +76,7 @@ pub fn apply(mut rendered: Rendered, components: &[&Component]) -> Result<Render
         return Ok(rendered);
     }
     let folder = free_folder(components);
-    let snapshot = Snapshot::of(&folder, &rendered, components);
+    let snapshot = snapshot(&folder, &rendered, components);
     let folders = Folders {
         cluster: folder.clone(),
         base: folder.clone(),
@@ -132,64 +130,31 @@ fn free_name(rendered: &Rendered, component: &RepoPath) -> String {
 }
 
 /// The render and the components, and nothing else.
-struct Snapshot {
-    entries: Vec<TreeEntry>,
-    contents: BTreeMap<RepoPath, Result<Arc<[u8]>, String>>,
-}
-
-impl Snapshot {
-    fn of(folder: &RepoPath, rendered: &Rendered, components: &[&Component]) -> Self {
-        let mut contents = BTreeMap::new();
-        let with_objects = || rendered.files.iter().filter(|file| !file.objects.is_empty());
-        let resources: Vec<&str> = with_objects().map(|file| file.name.as_str()).collect();
-        let up = "../".repeat(folder.parts().count());
-        let named: Vec<String> =
-            components.iter().map(|component| format!("{up}{}", component.path)).collect();
-        let kustomization = serde_json::json!({
-            "apiVersion": "kustomize.config.k8s.io/v1beta1",
-            "kind": "Kustomization",
-            "resources": resources,
-            "components": named,
-        });
-        let mut add = |path: RepoPath, bytes| drop(contents.insert(path, bytes));
-        if let Ok(path) = folder.join("kustomization.yaml") {
-            add(path, Ok(kustomization.to_string().into_bytes().into()));
-        }
-        for file in with_objects() {
-            if let Ok(path) = folder.join(&file.name) {
-                add(path, Ok(file.text.as_bytes().into()));
-            }
-        }
-        for file in components.iter().flat_map(|component| &component.files) {
-            add(file.path.clone(), file.bytes.clone());
-        }
-        let entry = |(path, bytes): (&RepoPath, &Result<Arc<[u8]>, String>)| {
-            let text = bytes.as_deref().unwrap_or_else(|_| path.as_str().as_bytes());
-            let blob = BlobId::parse(&sha256(text)).ok()?;
-            Some(TreeEntry { path: path.clone(), kind: EntryKind::File, blob })
-        };
-        let entries = contents.iter().filter_map(entry).collect();
-        Self { entries, contents }
+fn snapshot(folder: &RepoPath, rendered: &Rendered, components: &[&Component]) -> MadeTree {
+    let mut contents = BTreeMap::new();
+    let with_objects = || rendered.files.iter().filter(|file| !file.objects.is_empty());
+    let resources: Vec<&str> = with_objects().map(|file| file.name.as_str()).collect();
+    let up = "../".repeat(folder.parts().count());
+    let named: Vec<String> = components.iter().map(|component| format!("{up}{}", component.path)).collect();
+    let kustomization = serde_json::json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": resources,
+        "components": named,
+    });
+    let mut add = |path: RepoPath, bytes| drop(contents.insert(path, bytes));
+    if let Ok(path) = folder.join("kustomization.yaml") {
+        add(path, Ok(kustomization.to_string().into_bytes().into()));
     }
-}
-
-impl Tree for Snapshot {
-    fn entries(&self) -> &[TreeEntry] {
-        &self.entries
-    }
-
-    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        let unreadable = |reason: &str| Unreadable { path: entry.path.clone(), reason: reason.to_owned() };
-        match self.contents.get(&entry.path) {
-            Some(Ok(bytes)) => Ok(Arc::clone(bytes)),
-            Some(Err(reason)) => Err(unreadable(reason)),
-            None => Err(unreadable("there is no such file")),
+    for file in with_objects() {
+        if let Ok(path) = folder.join(&file.name) {
+            add(path, Ok(file.text.as_bytes().into()));
         }
     }
-
-    fn folder_id(&self, _: &RepoPath) -> Option<TreeId> {
-        None
+    for file in components.iter().flat_map(|component| &component.files) {
+        add(file.path.clone(), file.bytes.clone());
     }
+    MadeTree::of(contents)
 }
 
 /// A patch that could not be applied.

@@ -30,6 +30,16 @@ impl LevelKind {
     /// The levels that definitions share, in the order that they have where no `Inventory` says another.
     pub const SHARED: [Self; 4] = [Self::Environment, Self::Customer, Self::Site, Self::InfraProvider];
 
+    /// All of whose objects there are: the shared levels, and the definitions of clusters.
+    pub const OF_OBJECTS: [Self; 6] = [
+        Self::Environment,
+        Self::Customer,
+        Self::Site,
+        Self::InfraProvider,
+        Self::ClusterDefinition,
+        Self::ManagementClusterDefinition,
+    ];
+
     /// The kind of its objects; `default` for the schema.
     pub const fn kind(self) -> &'static str {
         match self {
@@ -62,8 +72,7 @@ impl LevelKind {
 
     /// The level of that kind.
     pub fn of_kind(kind: &str) -> Option<Self> {
-        let clusters = [Self::ClusterDefinition, Self::ManagementClusterDefinition];
-        Self::SHARED.into_iter().chain(clusters).find(|level| level.kind() == kind)
+        Self::OF_OBJECTS.into_iter().find(|level| level.kind() == kind)
     }
 
     /// Whether its objects are clusters, and not what clusters share.

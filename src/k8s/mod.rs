@@ -11,6 +11,7 @@ pub mod crd;
 mod delete;
 mod discovery;
 mod events;
+mod json;
 mod lease;
 mod management_cluster;
 mod rest;

@@ -15,6 +15,7 @@ use kube::client::Body;
 use serde_json::Value;
 use url::form_urlencoded;
 
+use super::json;
 use crate::app::ports::{As, LiveError};
 
 /// How large an answer of the management cluster may be; a page of 500 objects is far below.
@@ -199,7 +200,7 @@ impl Rest {
 
 /// JSON where it is JSON; what comes before the API's own handlers (an unknown path, a proxy) is text.
 fn read_body(status: StatusCode, bytes: &[u8], call: &Call<'_>) -> Result<Value, LiveError> {
-    match serde_json::from_slice(bytes) {
+    match json::read(bytes) {
         Ok(body) => Ok(body),
         Err(_) if !status.is_success() => Ok(Value::String(String::from_utf8_lossy(bytes).trim().to_owned())),
         // The parser's own words may quote the body.

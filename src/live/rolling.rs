@@ -76,6 +76,11 @@ impl Rolling {
         }
     }
 
+    /// A cluster could not be looked at: it asks again when it can, and holds nobody's place until then.
+    pub fn asks_later(&mut self, id: &ClusterId) {
+        self.waiting.remove(id);
+    }
+
     /// Whether machines of a cluster are replaced, as far as was told.
     pub fn counts(&self, id: &ClusterId) -> bool {
         self.rolling.contains(id)
@@ -147,6 +152,10 @@ mod tests {
         }
         let MayRoll::Later(why) = rolling.ask(&id("b"), Some(1)) else { unreachable!("four roll") };
         assert!(why.ends_with("is 1, machines of a/1, a/2, a/3 and 1 more are replaced"), "{why}");
+        assert!(matches!(rolling.ask(&id("c"), Some(5)), MayRoll::Later(_)));
+        rolling.asks_later(&id("b"));
+        assert_eq!(rolling.ask(&id("c"), Some(5)), MayRoll::Now);
+        assert!(matches!(rolling.ask(&id("b"), Some(1)), MayRoll::Later(_)));
         rolling.keep(|other| *other == id("b"));
         assert_eq!(rolling.next(Some(1)), [id("b")]);
         assert_eq!(rolling.ask(&id("b"), Some(1)), MayRoll::Now);

@@ -17,7 +17,7 @@
 //! | [`rest`] | why nothing is offered to a target, in a word | nothing |
 //! | [`spelling`] | the nearest right word for a wrong one | nothing |
 //! | [`track`] | how far something follows newer releases | nothing |
-//! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
+//! | [`tree`] | paths, Git ids and snapshots of a repository | `digest` |
 //! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
 //! | [`wording`] | small pieces of sentences | nothing |
 //! | [`cluster_api`] | which Kubernetes a release of Cluster API runs on and manages | `version` |

@@ -28,6 +28,22 @@ const LIST: &str = "services:
 - {name: extra, from: {folder: services/extra}, after: [cilium]}
 ";
 
+/// Nobody builds it: it is paused, with what Cluster API wants to be named. The in-memory backend panics on a DevCluster
+/// without any annotation.
+const MANIFEST: &str = "apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: NAME, namespace: NAMESPACE}
+spec:
+  paused: true
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevCluster, name: NAME}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevCluster
+metadata: {name: NAME, namespace: NAMESPACE, annotations: {example.com/sample: \"true\"}}
+spec:
+  backend: {inMemory: {}}
+";
+
 /// Without nodes nothing of it has to run.
 fn network(version: &str) -> String {
     format!(
@@ -53,11 +69,7 @@ pub(super) fn tell(town: &Town<'_>) {
     heading(7, "A cluster gets services inside it: a network, a dashboard after it, and one more");
     let (cluster, inside) = (cluster(), Plane::start_signing(Parts::Kubernetes, SIGNED_FOR).unwrap());
     let file = |below: &str, text: String| Edit::write(format!("{}/{below}", cluster.id()), text);
-    let manifest = format!(
-        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {}, namespace: {}}}\nspec: {{paused: true}}\n",
-        cluster.name,
-        cluster.namespace()
-    );
+    let manifest = MANIFEST.replace("NAMESPACE", &cluster.namespace()).replace("NAME", &cluster.name);
     let folder = [
         file("base/cluster.yaml", manifest),
         file("capstan.yaml", LIST.to_owned()),
@@ -114,6 +126,7 @@ pub(super) fn tell(town: &Town<'_>) {
         &[file("capstan.yaml", "delete: cluster\ncleanup: true\n".to_owned())],
     );
     until("the cluster is gone", SHORT, || {
+        let_go(town, &cluster);
         let status = town.managed(&cluster)?["status"].clone();
         let ready = status["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "Ready");
         holds(ready.is_some_and(|ready| ready["reason"] == "Removed"), || status["conditions"].to_string())
@@ -141,6 +154,18 @@ fn run_network(inside: &Plane) {
     let patch =
         [&["patch"], &daemon_set[..], &["--subresource=status", "--type=merge", "-p", &status.to_string()]];
     inside.kubectl(&patch.concat());
+}
+
+/// Cluster API looks at no Cluster that is paused, also when it is being deleted: whoever paused it lets it go.
+fn let_go(town: &Town<'_>, cluster: &Sample) {
+    let (plane, namespace) = (&town.ground.plane, cluster.namespace());
+    let named = ["cluster", &cluster.name, "-n", &namespace];
+    let deleted = ["-o", "jsonpath={.metadata.deletionTimestamp} {.spec.paused}"];
+    let found = plane.try_kubectl(&[&["get"], &named[..], &deleted].concat(), "");
+    if found.is_ok_and(|found| !found.starts_with(' ') && found.ends_with("true")) {
+        let patch = ["--type=merge", "-p", r#"{"spec": {"paused": false}}"#];
+        plane.kubectl(&[&["patch"], &named[..], &patch].concat());
+    }
 }
 
 /// The API of the cluster comes up: it is the other server's.

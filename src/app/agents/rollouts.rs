@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::agent::{AgentId, RolloutReport};
+use capstan_live::agent::{AgentId, RolloutReport, RolloutState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
@@ -214,8 +214,13 @@ impl RolloutReporter {
         reports: &Reports,
     ) -> Result<(), ReportError> {
         let merge_commit = merge.merge_commit.clone();
+        // Once all is told that it brought, only a key is told besides: machines that roll again are another merge's.
+        let is_told = merge.reported.completed && is_over(merge);
         for cluster in &mut merge.clusters {
-            for Reported { agent, report } in reports.on(&cluster.cluster, &cluster.management_cluster) {
+            let told = reports.on(&cluster.cluster, &cluster.management_cluster);
+            for Reported { agent, report } in
+                told.iter().filter(|one| !is_told || one.report.state == RolloutState::Done)
+            {
                 let Some(next) = cluster.progress.after(agent.as_ref(), report) else { continue };
                 if self.is_contained(repository, &merge_commit, report.commit()).await? {
                     cluster.progress = next;

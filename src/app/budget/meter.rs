@@ -157,7 +157,10 @@ impl Meter {
         (cost, wish): (Cost, Cost),
     ) -> Result<Grant, Wait> {
         let heard = std::mem::take(&mut *account.heard.lock().unwrap_or_else(PoisonError::into_inner));
-        let before = inner.ahead.remove(&resource);
+        let now = self.clock.now();
+        let is_over = |of: &Resource, ahead: &Ahead| *of == resource || ahead.grant.until <= now;
+        let before: Vec<Ahead> =
+            inner.ahead.extract_if(.., |of, ahead| is_over(of, ahead)).map(|(_, ahead)| ahead).collect();
         let ask = Ask {
             priority,
             resource,
@@ -174,7 +177,7 @@ impl Meter {
             if let Some(until) = heard.quiet_until {
                 ledger.be_quiet(until);
             }
-            if let Some(ahead) = &before {
+            for ahead in &before {
                 ledger.give_back(&ahead.grant, ahead.left);
             }
             ledger.ask(self.limits.as_ref(), self.clock.now(), &ask)

@@ -12,6 +12,7 @@ use capstan_plan::merge::AppliedBy;
 use serde_json::Value;
 
 use super::contents::Contents;
+use super::made_folders::without_folder;
 use super::valued::Subject;
 use super::valued_plan::ToCome;
 use super::{Fleet, Refused, provider_objects};
@@ -23,15 +24,17 @@ impl Fleet {
     /// # Errors
     /// What is wrong with its definition, its values, its release or the render.
     pub fn bootstrap(&self, name: &str) -> Result<Vec<Value>, Refused> {
-        let folders: BTreeSet<RepoPath> = Contents::inventory(self)
+        let inventory = Contents::inventory(self);
+        let folders: BTreeSet<RepoPath> = inventory
             .into_iter()
             .flat_map(|inventory| inventory.clusters())
             .filter(|(_, definition)| definition.level.name == name)
             .map(|(folder, _)| folder.clone())
             .collect();
         if folders.is_empty() {
-            let message = format!("nobody can tell which folder is the management cluster `{name}`'s");
-            return Err(Refused { message, place: None });
+            let message = format!("the inventory defines no management cluster `{name}`");
+            let why = inventory.and_then(|inventory| without_folder(inventory).remove(name));
+            return Err(why.unwrap_or(Refused { message, place: None }));
         }
         let mut objects = Vec::new();
         for folder in folders {

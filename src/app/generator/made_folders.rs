@@ -13,6 +13,7 @@ use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, Makes, NewCluster, make};
 use capstan_plan::flux::PostBuild;
+use capstan_plan::inventory::FleetInventory;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::settings::{FOLDER_FILE, record_deletion};
 
@@ -51,6 +52,17 @@ pub struct ToMakeAll {
     pub of_levels: BTreeMap<(LevelKind, String), u32>,
 }
 
+/// Definitions that have no folder of their own, by their names, and why.
+pub(super) fn without_folder(inventory: &FleetInventory) -> BTreeMap<String, Refused> {
+    let clashing = inventory.clashing().map(|(name, folder)| {
+        let message = format!("its folder `{folder}` is another definition's: write another `folder`");
+        let place = inventory.inventory.cluster(name).map(|one| one.level.place(one.offset));
+        (name.to_owned(), Refused { message, place })
+    });
+    let homeless = inventory.homeless().into_iter();
+    clashing.chain(homeless.map(|(one, findings)| (one.level.name.clone(), refused(&findings)))).collect()
+}
+
 impl Fleet {
     /// All clusters that the inventory defines. Management clusters are none.
     ///
@@ -65,14 +77,7 @@ impl Fleet {
         {
             return Err(Refused { message: message.clone(), place: Some(place.clone()) });
         }
-        for (name, folder) in inventory.clashing() {
-            let message = format!("its folder `{folder}` is another definition's: write another `folder`");
-            let place = inventory.inventory.cluster(name).map(|one| one.level.place(one.offset));
-            all.clusters.insert(name.to_owned(), Err(Refused { message, place }));
-        }
-        for (definition, findings) in inventory.homeless() {
-            all.clusters.insert(definition.level.name.clone(), Err(refused(&findings)));
-        }
+        all.clusters.extend(without_folder(inventory).into_iter().map(|(name, why)| (name, Err(why))));
         // Values that one release does not know, another one may.
         let releases = self.layout.releases.iter().filter_map(|one| self.tree.folder_id(&one.folder));
         let releases = sha256_of_lines(releases.map(|id| id.to_string()));

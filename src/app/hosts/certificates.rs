@@ -24,7 +24,7 @@ use x509_cert::Certificate;
 use x509_cert::certificate::{TbsCertificate, Version};
 use x509_cert::der::asn1::{BitString, GeneralizedTime, Ia5String, OctetString, UtcTime};
 use x509_cert::der::oid::ObjectIdentifier;
-use x509_cert::der::pem::LineEnding;
+use x509_cert::der::pem::{LineEnding, encode_string};
 use x509_cert::der::{Any, Encode as _, EncodePem as _};
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{
@@ -43,6 +43,8 @@ use crate::app::pki::{FreshKey, first_of};
 const LIFETIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// Whose clock is behind by less takes it all the same.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
+/// More bytes of certificates are no authority: they stand in a status, which everybody reads.
+const LONGEST_CHAIN: usize = 32 * 1024;
 /// `id-kp-serverAuth` (RFC 5280, 4.2.1.12).
 const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
 
@@ -63,10 +65,18 @@ pub(super) struct Signer {
     pub(super) authority: Authority,
 }
 
-/// Whether a text holds certificates in PEM, and nothing else that must not be told.
-pub(super) fn is_certificates(text: &str) -> bool {
-    let mut begins = text.lines().filter(|line| line.starts_with("-----BEGIN ")).peekable();
-    begins.peek().is_some() && begins.all(|line| line == "-----BEGIN CERTIFICATE-----")
+/// The certificates of a text in PEM form, without what stands before, between and after them: they are told everybody.
+/// `None` where there is none, where something else is in PEM form, too, or where there are too many.
+pub(super) fn certificates_of(text: &str) -> Option<String> {
+    let mut begins = text.lines().map(str::trim).filter(|line| line.starts_with("-----BEGIN "));
+    if !begins.all(|line| line == "-----BEGIN CERTIFICATE-----") {
+        return None;
+    }
+    let mut pem = String::new();
+    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+        pem += &encode_string("CERTIFICATE", LineEnding::LF, &certificate.ok()?).ok()?;
+    }
+    (!pem.is_empty() && pem.len() <= LONGEST_CHAIN).then_some(pem)
 }
 
 impl Signer {
@@ -75,11 +85,10 @@ impl Signer {
     /// # Errors
     /// Why nothing can be signed with it, without a byte of either.
     pub(super) fn read(chain: &str, key: &SecretString, now: Timestamp) -> Result<Self, &'static str> {
-        if !is_certificates(chain) {
-            return Err("its key tls.crt holds no certificates in PEM form, or something besides");
-        }
+        let pem = certificates_of(chain)
+            .ok_or("its key tls.crt holds no certificates in PEM form, or something besides, or too many")?;
         let (certificate, not_before, not_after) =
-            first_of(chain).ok_or("its key tls.crt holds no certificate that can be read")?;
+            first_of(&pem).ok_or("its key tls.crt holds no certificate that can be read")?;
         let of_ca = &certificate.tbs_certificate;
         if !of_ca.get::<BasicConstraints>().ok().flatten().is_some_and(|(_, held)| held.ca) {
             return Err("its certificate is none of a CA (basicConstraints)");
@@ -98,8 +107,7 @@ impl Signer {
         if now >= not_after {
             return Err("its certificate has ended: put another one there");
         }
-        let authority = Authority { pem: chain.trim().to_owned() + "\n", not_after };
-        Ok(Self { certificate, key, authority })
+        Ok(Self { certificate, key, authority: Authority { pem, not_after } })
     }
 
     /// A certificate for a name or address, in PEM form, and its key.
@@ -256,12 +264,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_everybody_is_a_certificate_and_no_key() {
+    fn what_is_told_everybody_is_certificates_and_nothing_beside_them() {
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-        assert!(is_certificates(certificate) && is_certificates(&format!("{certificate}{certificate}")));
-        assert!(
-            !is_certificates("") && !is_certificates(key) && !is_certificates(&format!("{certificate}{key}"))
-        );
+        let two = format!("{certificate}{certificate}");
+        for (text, told) in [
+            (certificate.to_owned(), Some(certificate)),
+            (two.clone(), Some(two.as_str())),
+            (format!("password: hidden\n{certificate}hidden\n{certificate}hidden"), Some(two.as_str())),
+            (String::new(), None),
+            ("hidden".to_owned(), None),
+            (key.to_owned(), None),
+            (format!("{certificate}{key}"), None),
+            (format!("  {key}{certificate}"), None),
+            (certificate.repeat(1_000), None),
+        ] {
+            assert_eq!(certificates_of(&text).as_deref(), told, "{text}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use capstan_hosts::services::issuer::Needs;
 use capstan_model::kinds::names::{CLUSTER, CLUSTER_NAME_LABEL};
 use serde_json::{Value, json};
 
-use super::certificates::is_certificates;
+use super::certificates::certificates_of;
 use super::issuers;
 use super::memory::Memory;
 use super::{MANAGED_BY, Ports, SERVICE_KINDS, hosts, machines, policies, sip_clusters, templates, tenant};
@@ -216,11 +216,7 @@ async fn key_of(
     if !memory.in_vain.insert(secret.clone()) {
         return Ok(None);
     }
-    let object = ApiObject {
-        kind: ApiKind::of_version("v1", "Secret"),
-        namespace: Some(secret.namespace.clone()),
-        name: secret.name.clone(),
-    };
+    let object = super::secret(secret);
     let found = match ports.live.read(&tenant(&cluster.metadata.namespace), &object).await {
         // Whatever a stranger calls a Secret: one that cannot be there is not.
         Err(error) if error.is_forbidden() || matches!(error, LiveError::Malformed { .. }) => {
@@ -335,8 +331,8 @@ async fn authority(
             return Ok(None);
         }
         let text = key_of(ports, memory, cluster, &secret, "tls.crt").await?;
-        if let Some(text) = text.filter(|text| is_certificates(text)) {
-            memory.authorities.insert(me.clone(), text);
+        if let Some(pem) = text.and_then(|text| certificates_of(&text)) {
+            memory.authorities.insert(me.clone(), pem);
         }
     }
     Ok(memory.authorities.get(&me).cloned())

@@ -23,7 +23,7 @@ use serde_json::Value;
 use super::certificates::{Signer, serving};
 use super::memory::Memory;
 use super::{Ports, tenant};
-use crate::app::ports::{ApiKind, ApiObject, LiveError, ManagementCluster as _};
+use crate::app::ports::{LiveError, ManagementCluster as _};
 
 /// Of a SIPCluster, by the names of its issuers' objects. `services` are the live objects of its services.
 pub(super) async fn needs(
@@ -51,7 +51,10 @@ async fn authority(
     wish: &Auth,
     now: Timestamp,
 ) -> Result<Result<Authority, String>, LiveError> {
-    let secret = Named::new(&cluster.metadata.namespace, &wish.ca_secret);
+    let secret = match readable(memory, cluster, "caSecret", &wish.ca_secret) {
+        Ok(secret) => secret,
+        Err(why) => return Ok(Err(why)),
+    };
     if let Some(known) = memory.signers.get(&secret) {
         // Its time may have come since.
         return Ok(known.clone().and_then(|known| {
@@ -62,7 +65,7 @@ async fn authority(
             }
         }));
     }
-    let read = match secret_of(ports, memory, cluster, "caSecret", &wish.ca_secret).await? {
+    let read = match secret_of(ports, "caSecret", &secret).await? {
         Ok(object) => signer(&object, &secret, now).map(|signer| signer.authority),
         Err(why) => Err(why),
     };
@@ -80,11 +83,14 @@ async fn connectors(
         let told = "connectorsSecret names no Secret: nobody could log in";
         return Ok(Err(NoLogin::Nobody(told.to_owned())));
     }
-    let secret = Named::new(&cluster.metadata.namespace, &wish.connectors_secret);
+    let secret = match readable(memory, cluster, "connectorsSecret", &wish.connectors_secret) {
+        Ok(secret) => secret,
+        Err(why) => return Ok(Err(NoLogin::Unknown(why))),
+    };
     if let Some(known) = memory.connectors.get(&secret) {
         return Ok(known.clone());
     }
-    let read = match secret_of(ports, memory, cluster, "connectorsSecret", &wish.connectors_secret).await? {
+    let read = match secret_of(ports, "connectorsSecret", &secret).await? {
         Ok(object) => {
             let text = text(&object, "connectors");
             Connectors::read(text.expose_secret()).map_err(|why| match why {
@@ -98,26 +104,24 @@ async fn connectors(
     Ok(read)
 }
 
-/// The Secret that a field of a wish names, or why it is not read.
-async fn secret_of(
-    ports: &Ports,
-    memory: &Memory,
-    cluster: &SipCluster,
-    field: &str,
-    name: &str,
-) -> Result<Result<Value, String>, LiveError> {
+/// The name of the Secret that a field of a wish names, or why that is not read: also one that was read before, since a host
+/// may have come that has its credentials there.
+fn readable(memory: &Memory, cluster: &SipCluster, field: &str, name: &str) -> Result<Named, String> {
     let namespace = &cluster.metadata.namespace;
     if name.is_empty() {
-        return Ok(Err(format!("{field} names no Secret")));
+        return Err(format!("{field} names no Secret"));
     }
     let hosts = memory.hosts.as_deref().unwrap_or_default();
     if is_of_controllers(hosts, namespace, Some(name)) {
-        return Ok(Err(format!(
+        return Err(format!(
             "{field} names the Secret of a management controller, which is not read: name another"
-        )));
+        ));
     }
-    let secret = Named::new(namespace, name);
-    match ports.live.read(&tenant(namespace), &object(&secret)).await {
+    Ok(Named::new(namespace, name))
+}
+
+async fn secret_of(ports: &Ports, field: &str, secret: &Named) -> Result<Result<Value, String>, LiveError> {
+    match ports.live.read(&tenant(&secret.namespace), &super::secret(secret)).await {
         // Whatever a stranger calls a Secret: one that cannot be there is not.
         Err(error) if error.is_forbidden() || matches!(error, LiveError::Malformed { .. }) => {
             Ok(Err(format!("{field}: Secret {secret} cannot be read: {error}")))
@@ -125,14 +129,6 @@ async fn secret_of(
         Err(error) => Err(error),
         Ok(None) => Ok(Err(format!("{field}: there is no Secret {secret}"))),
         Ok(Some(found)) => Ok(Ok(found)),
-    }
-}
-
-fn object(secret: &Named) -> ApiObject {
-    ApiObject {
-        kind: ApiKind::of_version("v1", "Secret"),
-        namespace: Some(secret.namespace.clone()),
-        name: secret.name.clone(),
     }
 }
 
@@ -156,7 +152,8 @@ fn served(services: &[Value], name: &str, authority: &Authority, now: Timestamp)
     serving(authority, text(live, "tls.crt").expose_secret(), &text(live, "tls.key"), now)
 }
 
-/// The Secret with a fresh certificate for a host, signed by the CA that another Secret holds; `None` where that has gone.
+/// The Secret with a fresh certificate for a host, and the CA that signed it: what another Secret holds now. `None` where that
+/// has gone.
 ///
 /// # Errors
 /// Why there is none, in the words of a condition.
@@ -165,12 +162,14 @@ pub(super) async fn make(
     cluster: &SipCluster,
     secret: &str,
     host: &Host,
-    authority: &str,
-) -> Result<Option<Result<Value, String>>, LiveError> {
-    let named = Named::new(&cluster.metadata.namespace, authority);
-    let found = ports.live.read(&tenant(&named.namespace), &object(&named)).await?;
+    authority: &Named,
+) -> Result<Option<Result<(Value, Authority), String>>, LiveError> {
+    let found = ports.live.read(&tenant(&authority.namespace), &super::secret(authority)).await?;
     let Some(found) = found else { return Ok(None) };
     let now = ports.clock.now();
-    let made = signer(&found, &named, now).and_then(|signer| signer.certify(host, now));
-    Ok(Some(made.map(|(chain, key)| certificate(cluster, secret, &chain, key.expose_secret()))))
+    let made = signer(&found, authority, now).and_then(|signer| {
+        let (chain, key) = signer.certify(host, now)?;
+        Ok((certificate(cluster, secret, &chain, key.expose_secret()), signer.authority))
+    });
+    Ok(Some(made))
 }

@@ -105,9 +105,9 @@ impl Memory {
     }
 
     /// What was lacking is asked for again.
-    pub(super) fn ask_again(&mut self) {
+    pub(super) fn ask_again(&mut self, now: Timestamp) {
         self.in_vain.clear();
-        self.signers.retain(|_, read| read.is_ok());
+        self.signers.retain(|_, read| read.as_ref().is_ok_and(|authority| authority.not_after > now));
         self.connectors.retain(|_, read| read.is_ok());
         if std::mem::take(&mut self.waits_for_machines) {
             self.machines = None;

@@ -39,7 +39,7 @@ use tokio::sync::watch;
 
 pub use self::memory::Memory;
 pub use self::turn::{Outcome, turn};
-use crate::app::ports::{ApiKind, As, Clock, Post, ServiceAccount};
+use crate::app::ports::{ApiKind, ApiObject, As, Clock, Post, ServiceAccount};
 use crate::app::reconcile::Gate;
 
 /// The service account of a tenant's namespace, as `deploy/applier` has it.
@@ -103,6 +103,14 @@ fn templates() -> ApiKind {
 
 fn machines() -> ApiKind {
     ApiKind::preferred("cluster.x-k8s.io", names::MACHINE)
+}
+
+fn secret(named: &cluster::Named) -> ApiObject {
+    ApiObject {
+        kind: ApiKind::of_version("v1", "Secret"),
+        namespace: Some(named.namespace.clone()),
+        name: named.name.clone(),
+    }
 }
 
 impl Ports {

@@ -1,8 +1,9 @@
 //! A write, and what came of it.
 
-use capstan_hosts::cluster::{self, SipCluster};
+use capstan_hosts::cluster::{self, Named, SipCluster};
 use capstan_hosts::host::{self, Host};
 use capstan_hosts::pass::{Request, Step};
+use capstan_hosts::services::issuer::Authority;
 use capstan_live::applying::RefusalKind;
 use capstan_live::live_objects::MANAGER;
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub(super) enum Done {
     Host(Value),
     /// An object of a service is.
     Service(Value),
+    /// A Secret with a certificate is, and so is the CA that signed it, in this Secret.
+    Certificate(Value, Named, Authority),
     /// An object of a service with this UID is gone.
     Gone(String),
 }
@@ -72,12 +75,15 @@ pub(super) async fn perform(
             let secret = host_keys::make(cluster, name).ok_or_else(|| {
                 Failed::Refused(format!("no key for {name} could be made: the system gives no random bytes"))
             })?;
-            apply_object(ports, cluster, own, &secret, Kept::Data).await
+            apply_object(ports, cluster, own, &secret, Kept::Data).await.map(Done::Service)
         }
         Step::MakeCertificate { secret, host, authority } => {
-            let made = issuers::make(ports, cluster, secret, host, authority).await.map_err(of_apply)?;
-            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {authority} has gone")))?;
-            apply_object(ports, cluster, own, &made.map_err(Failed::Refused)?, Kept::Nothing).await
+            let by = Named::new(&cluster.metadata.namespace, authority);
+            let made = issuers::make(ports, cluster, secret, host, &by).await.map_err(of_apply)?;
+            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {by} has gone")))?;
+            let (object, authority) = made.map_err(Failed::Refused)?;
+            let applied = apply_object(ports, cluster, own, &object, Kept::Nothing).await?;
+            Ok(Done::Certificate(applied, by, authority))
         }
         Step::Delete { kind: (version, kind), object, uid } => {
             let object = ApiObject {
@@ -101,7 +107,7 @@ pub(super) async fn perform(
             };
             match step.request(cluster) {
                 Some(Request::Apply(object)) => {
-                    apply_object(ports, cluster, own, &object, Kept::Nothing).await
+                    apply_object(ports, cluster, own, &object, Kept::Nothing).await.map(Done::Service)
                 }
                 Some(Request::ApplyUnforced(manifest)) => {
                     let applied = live.label(&by, &manifest).await;
@@ -148,7 +154,7 @@ async fn apply_object(
     own: &Own,
     object: &Value,
     kept: Kept,
-) -> Result<Done, Failed> {
+) -> Result<Value, Failed> {
     let by = tenant(&cluster.metadata.namespace);
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let mut object = object.clone();
@@ -172,7 +178,7 @@ async fn apply_object(
         }
     }
     let applied = ports.live.apply(&by, &object, Run::Real, Contested::Take).await;
-    applied.map(Done::Service).map_err(|error| Failed::of(error, false))
+    applied.map_err(|error| Failed::of(error, false))
 }
 
 /// Whose an object is that bears the name of a service's.
@@ -217,6 +223,11 @@ pub(super) fn note(memory: &mut Memory, cluster: &SipCluster, done: Done) {
             }
         },
         Done::Service(object) => memory.note_service(object),
+        Done::Certificate(object, by, authority) => {
+            memory.note_service(object);
+            // It may be another than was known: the certificate would be none of that one, and be made again and again.
+            memory.signers.insert(by, Ok(authority));
+        }
         Done::Gone(uid) => memory.note_gone(namespace, &uid),
     }
 }

@@ -47,7 +47,7 @@ pub async fn turn(
         memory.has_listed_machines = false;
         let now = ports.clock.now();
         if memory.in_vain_since.is_none_or(|since| now.duration_since(since) >= ASKED_AGAIN) {
-            memory.ask_again();
+            memory.ask_again(now);
             memory.in_vain_since = Some(now);
         }
         facts::of_all(ports, memory).await?;

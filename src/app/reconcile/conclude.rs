@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::outcome::Ended;
 use super::ports::{ClusterReport, FleetRecord, Note, Outcome, OwnersFile, Tone};
-use super::reason::Reason;
+use super::reason::{REMOVED, Reason};
 use super::resources::{
     ConditionStatus, ConditionType, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
 };
@@ -138,10 +138,10 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         }
         Ended::Removed => {
             says.that(Refused, False, "Accepted", "");
-            says.that(Applied, True, "Removed", "the cluster was deleted, as its capstan.yaml says");
+            says.that(Applied, True, REMOVED, "the cluster was deleted, as its capstan.yaml says");
             says.conditions.clear(Stalled);
             says.conditions.clear(Reconciling);
-            says.that(Ready, True, "Removed", "its folder may go from Git");
+            says.that(Ready, True, REMOVED, "its folder may go from Git");
         }
         Ended::Refused(reasons) => {
             let (reason, message) = (first(reasons), lines(reasons));

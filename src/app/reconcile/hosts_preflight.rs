@@ -111,6 +111,7 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         seen => seen?,
     };
     let mut wishes: Vec<Wish<'_>> = Vec::new();
+    let mut said: Vec<(usize, Reason)> = Vec::new();
     for (at, object) in all {
         // What cannot be read is refused by the dry run; what two folders bring, by their dispute.
         let Ok(mut wished) = SipCluster::read(&object.value) else { continue };
@@ -121,7 +122,15 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         let live = seen.clusters.iter().find(|live| live.named() == me);
         let is_unchanged = live.is_some_and(|live| live.spec.nodes == wished.spec.nodes);
         wished.status = live.map(|live| live.status.clone()).unwrap_or_default();
-        let labels = labels(ports, &looks[at].by, &me.namespace, &seen.policies).await?;
+        let labels = match labels(ports, &looks[at].by, &me.namespace, &seen.policies).await {
+            Ok(labels) => labels,
+            Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => return Err(error),
+            // What is wrong with one folder's namespace concerns no other folder.
+            Err(error) => {
+                said.push((at, untold(&error)));
+                continue;
+            }
+        };
         wishes.push(Wish { at, object, wished, is_unchanged, labels });
     }
     wishes.sort_by_key(|wish| wish.wished.named());
@@ -130,7 +139,7 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         reasons.into_iter().map(|reason| (wish.at, reason))
     });
     let beside: Vec<(usize, Reason)> = beside.collect();
-    let mut said = too_few(&mut wishes, seen);
+    said.extend(too_few(&mut wishes, seen));
     said.extend(beside);
     Ok(said)
 }

@@ -15,6 +15,8 @@ pub const AWAY: &str = "ManagementClusterAway";
 pub(super) const NOT_ANSWERED: &str = "NotAnswered";
 /// A control plane does not get the version of Kubernetes that Git says, which a person has to allow.
 pub const KUBERNETES_NOT_ALLOWED: &str = "KubernetesNotAllowed";
+/// A cluster was deleted, with everything that was made for it.
+pub(super) const REMOVED: &str = "Removed";
 
 /// One reason. Holds no values of Secrets, files or data.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -134,7 +134,14 @@ pub async fn migrate(
         if let Some(share) = shares(&from, request.revision).remove(request.id)
             && !take(request, key, &from, &share).await?
         {
-            report_left_behind(request.ports, request.revision, &from, &BTreeSet::new()).await?;
+            report_left_behind(
+                request.ports,
+                &request.fleet.spec.source,
+                request.revision,
+                &from,
+                &BTreeSet::new(),
+            )
+            .await?;
             left.push(source.clone());
         }
     }
@@ -203,7 +210,7 @@ async fn take(
         "its folder was renamed: what its ManagedCluster had goes to the new one"
     );
     let gone: BTreeSet<ObjectId> = share.objects.iter().map(|object| object.id()).collect();
-    report_left_behind(request.ports, request.revision, from, &gone).await?;
+    report_left_behind(request.ports, &request.fleet.spec.source, request.revision, from, &gone).await?;
     Ok(true)
 }
 

@@ -74,6 +74,14 @@ impl RollingClusters {
         rolling.next(most)
     }
 
+    /// A cluster could not be looked at, and waits for nothing until it is; gives those that wait and may begin now.
+    pub fn asks_later(&self, fleet: &FleetKey, id: &ClusterId, most: Option<usize>) -> Vec<ClusterId> {
+        let mut fleets = self.fleets();
+        let rolling = fleets.entry(fleet.clone()).or_default();
+        rolling.asks_later(id);
+        rolling.next(most)
+    }
+
     /// Forgets a Fleet that is followed no more.
     pub fn forget(&self, fleet: &FleetKey) {
         self.fleets().remove(fleet);

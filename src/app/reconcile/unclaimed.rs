@@ -10,7 +10,7 @@ use capstan_model::object::ObjectId;
 
 use super::dependencies::Ports;
 use super::ports::ClusterRecord;
-use super::resources::{ConditionStatus, ConditionType};
+use super::resources::{ConditionStatus, ConditionType, SourceSpec};
 use super::revision::Revision;
 use crate::app::ports::LiveError;
 
@@ -28,15 +28,17 @@ pub fn unclaimed<'r>(
 /// The API server did not take it.
 pub async fn report_unclaimed(
     ports: &Ports,
+    source: &SourceSpec,
     revision: &Revision,
     record: &ClusterRecord,
 ) -> Result<(), LiveError> {
-    report_left_behind(ports, revision, record, &BTreeSet::new()).await
+    report_left_behind(ports, source, revision, record, &BTreeSet::new()).await
 }
 
 /// The same without the objects that another folder has taken over.
 pub(super) async fn report_left_behind(
     ports: &Ports,
+    source: &SourceSpec,
     revision: &Revision,
     record: &ClusterRecord,
     gone: &BTreeSet<ObjectId>,
@@ -50,16 +52,22 @@ pub(super) async fn report_left_behind(
         return ports.status_store.delete_cluster(record).await;
     }
     let id = &record.spec.cluster;
+    let (home, back) = match source {
+        SourceSpec::Bot { .. } | SourceSpec::Git { .. } => {
+            ("Git", "its folder back with `delete: cluster` in its capstan.yaml")
+        }
+        SourceSpec::Inventory { .. } => ("the inventory", "its ClusterDefinition back with `retire: true`"),
+    };
+    let gone_from = format!("the folder is gone from {home}");
     let (reason, what) = if !revision.has_folder(id) {
-        ("FolderGone", "the folder is gone from Git")
+        ("FolderGone", gone_from.as_str())
     } else if revision.fleet.clusters().any(|cluster| cluster.as_str() == id) {
         ("NotClaimed", "the folder is claimed by this management cluster no more")
     } else {
         ("NoCluster", "the folder holds no cluster any more")
     };
     let message = format!(
-        "{what}; the {left} objects in the inventory stay as they are. To delete a cluster, bring its folder \
-         back with `delete: cluster` in its capstan.yaml"
+        "{what}; the {left} objects that were applied stay as they are. To delete a cluster, bring {back}"
     );
     let (now, generation) = (ports.clock.now(), record.generation);
     status.observed_generation = Some(generation);

@@ -69,9 +69,11 @@ impl Run<'_> {
                 .collect();
             let branches = join_all(turns.iter().map(|turn| self.branch_for(turn))).await;
             for (turn, branch) in turns.iter().zip(branches) {
-                let state = match (&turn.step, &spent) {
-                    (Step::Says(state), _) => state.clone(),
-                    (_, Some(why)) if is_new(turn.decided) => ProposalState::new("waiting", why.clone()),
+                let state = match (&spent, &branch) {
+                    // A branch that stands waits for its pull request; of what went wrong with it each tells by itself.
+                    (Some(why), Ok(Branched::Stands)) if is_new(turn.decided) => {
+                        ProposalState::new("waiting", why.clone())
+                    }
                     _ => self.take_turn(planned, turn, branch, &mut spent, outcome).await?,
                 };
                 // Of one that nobody shares any more each has its own standing.

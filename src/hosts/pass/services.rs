@@ -156,8 +156,12 @@ impl Services {
             Err(NoIssuer::Goes(why)) => self.waits.push(format!("{name}: {why}")),
             Err(NoIssuer::Stays(why)) => {
                 self.waits.push(format!("{name}: {why}"));
-                // It is trusted as it was.
-                self.oidc = self.oidc.take().or_else(|| cluster.status.oidc.clone());
+                let is_there =
+                    |live: &&Value| live["kind"] == "Deployment" && live["metadata"]["name"] == name.as_str();
+                if facts.services.iter().any(|live| is_there(&live)) {
+                    // It is trusted as it was.
+                    self.oidc = self.oidc.take().or_else(|| cluster.status.oidc.clone());
+                }
                 self.names.push(name);
             }
         }
@@ -213,7 +217,7 @@ impl Services {
         let left = authority.not_after.duration_since(now);
         if left < ENDS_SOON {
             self.warnings.push(format!(
-                "{name}: the CA of Secret {} ends at {}: put another one there, and let the API server trust both before",
+                "{name}: the CA of Secret {} ends at {}: add another one after it, let the API server trust both, then put that one first, with its key",
                 wish.ca_secret,
                 authority.not_after
             ));

@@ -85,9 +85,15 @@ impl ClientId {
     }
 }
 
-/// Who vouches for people.
-#[derive(Debug, Clone, PartialEq)]
+/// Who vouches for people. They hold passwords: `Debug` counts them.
+#[derive(Clone, PartialEq)]
 pub struct Connectors(Vec<Value>);
+
+impl std::fmt::Debug for Connectors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Connectors({})", self.0.len())
+    }
+}
 
 /// Why a text is no list of connectors. No value of it is repeated: it is a Secret's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -239,6 +245,7 @@ mod tests {
         // The same as JSON, and as the YAML reader of Kubernetes reads what was written.
         let json = read["connectors"].to_string();
         assert_eq!(Connectors::read(&json), Ok(connectors.clone()));
+        assert_eq!(format!("{connectors:?}"), "Connectors(1)");
         assert_eq!(YamlFile::read(&text).unwrap().documents()[0].root.value(), read);
     }
 

@@ -12,9 +12,9 @@ use capstan_yaml::{Entry, Node, YamlFile};
 use super::super::fields::Fields;
 use super::super::folder::FolderPattern;
 use super::super::origin::{Level, LevelKind};
-use super::API_VERSION;
 use super::metadata::read_metadata;
 use super::object::{Object, Placed};
+use super::{API_VERSION, SETTINGS, all};
 
 /// A file below `inventory.path`: its path, and its bytes or why they cannot be had.
 #[derive(Debug, Clone)]
@@ -121,7 +121,7 @@ impl Inventory {
         let place = |node: &Node| Place::at(source.path.clone(), file.position(node.span.start));
         let (api, kind) = (root.text_at("apiVersion"), root.text_at("kind"));
         let level = kind.and_then(LevelKind::of_kind);
-        if api != Some(API_VERSION) || level.is_none() && kind != Some("Inventory") {
+        if api != Some(API_VERSION) || level.is_none() && kind != Some(SETTINGS) {
             let at = root.get("kind").or(root.get("apiVersion")).unwrap_or(root);
             let message = unknown_kind(api, kind);
             self.findings.push(Finding::new(rules::INVENTORY_UNKNOWN_KIND, message).place(place(at)));
@@ -238,22 +238,14 @@ fn read_levels(fields: &mut Fields<'_>, node: &Node) -> Vec<LevelKind> {
 
 /// Says what else might have been meant.
 fn unknown_kind(api: Option<&str>, kind: Option<&str>) -> String {
-    let known = [
-        "Inventory",
-        "Environment",
-        "Customer",
-        "Site",
-        "InfraProvider",
-        "ClusterDefinition",
-        "ManagementClusterDefinition",
-    ];
+    let known: Vec<&str> = all().collect();
     let Some(kind) = kind else {
         return format!("a document without `kind`: an inventory holds objects of {API_VERSION} alone");
     };
     let group = api_group(API_VERSION);
     match api {
         Some(api) if api == API_VERSION => {
-            let meant = nearest(kind, known).map_or_else(
+            let meant = nearest(kind, known.iter().copied()).map_or_else(
                 || format!("; it holds {}", known.join(", ")),
                 |meant| format!("; did you mean `{meant}`?"),
             );

@@ -10,5 +10,15 @@ mod object;
 pub use inventory::{Inventory, InventorySettings, SourceText};
 pub use object::{Object, Placed};
 
+use super::origin::LevelKind;
+
 /// Group and version of all kinds.
 pub const API_VERSION: &str = "capstan.dev/v1alpha1";
+
+/// The kind of the object that says the order of levels.
+pub const SETTINGS: &str = "Inventory";
+
+/// All kinds of an inventory.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    std::iter::once(SETTINGS).chain(LevelKind::OF_OBJECTS.map(LevelKind::kind))
+}

@@ -4,6 +4,7 @@
 //! (`tests/suite/k8s/inventory_definitions.rs`). What is between objects, a name that is nowhere say, no definition can
 //! tell. The `status` is written where a Fleet has them as its source, and nowhere else.
 
+use capstan_inventory::kinds::SETTINGS;
 use capstan_inventory::origin::LevelKind;
 use serde_json::{Value, json};
 
@@ -43,10 +44,8 @@ const OF_LEVEL: &[Column] = &[
 
 /// The definitions, by their names.
 pub(super) fn definitions() -> Vec<(String, Value)> {
-    let levels = LevelKind::SHARED.into_iter();
-    let clusters = [LevelKind::ClusterDefinition, LevelKind::ManagementClusterDefinition];
     let inventory = definition(
-        "Inventory",
+        SETTINGS,
         "inventories",
         &[],
         "An Inventory says in which order levels of values override each other, and in which folder a new cluster lies. There is at most one; without it, the defaults hold.",
@@ -62,7 +61,7 @@ pub(super) fn definitions() -> Vec<(String, Value)> {
         };
         definition(kind.kind(), plural, short, words, (spec(kind), status), columns)
     };
-    std::iter::once(inventory).chain(levels.chain(clusters).map(one)).collect()
+    std::iter::once(inventory).chain(LevelKind::OF_OBJECTS.map(one)).collect()
 }
 
 /// Plural, short name, and what it is.

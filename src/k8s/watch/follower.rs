@@ -16,6 +16,7 @@ use super::rest;
 use crate::app::ports::{ApiKind, As, LiveChange, LiveError};
 use crate::k8s::cluster::KubeCluster;
 use crate::k8s::discovery::Served;
+use crate::k8s::json;
 use crate::k8s::rest::Call;
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -253,7 +254,7 @@ impl Follower {
                 // The connection broke, or died silently: it is opened anew, and that tells more.
                 Ok(Some(Err(_)) | None) | Err(_) => break,
             };
-            let Ok(event) = serde_json::from_slice::<Value>(&line) else { break };
+            let Ok(event) = json::read(&line) else { break };
             let object = event.get("object").unwrap_or(&Value::Null);
             let place =
                 object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);

@@ -1,6 +1,7 @@
 //! Paths, Git ids and snapshots of a repository.
 
 mod folder;
+mod made;
 mod outside;
 
 use std::borrow::Borrow;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use folder::{Difference, Folder, changed_files, differences};
+pub use made::MadeTree;
 pub use outside::{InvalidOutsidePath, OutsidePath};
 
 /// A path inside a repository: relative, `/` between parts, no `.`, `..`, empty part, NUL or

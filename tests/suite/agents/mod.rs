@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
+mod answered_meanwhile;
 mod archives;
 mod away;
 mod command;

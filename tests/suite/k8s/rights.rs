@@ -123,11 +123,9 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     wait("what is another customer's is refused", &|| reason("of-others") == "Denied");
     assert!(!is_there("secret", "of-others"));
     assert_eq!(reason("out-of-vault"), "Resolved");
-    // Nobody looks for ten minutes, and the watch tells it at once.
-    let began = Instant::now();
+    // Nobody looks for ten minutes, which is longer than anything is waited for here: it is the watch that tells it.
     plane.kubectl(&["delete", "secret", "out-of-vault", "-n", CUSTOMER]);
     wait("a Secret that was removed by hand returns", &|| is_there("secret", "out-of-vault"));
-    assert!(began.elapsed() < Duration::from_secs(10), "only the interval saw it: {:?}", began.elapsed());
 
     // Its namespace goes, the rights of its account first: nobody but the reconciler itself can let a VaultSecret go then.
     plane.apply(

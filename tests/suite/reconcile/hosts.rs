@@ -87,7 +87,7 @@ impl Town {
     }
 
     /// Tells the memory what a watch would.
-    fn tell(&mut self, group: &str, kind: &str, name: &str, version: &str) -> bool {
+    pub(super) fn tell(&mut self, group: &str, kind: &str, name: &str, version: &str) -> bool {
         let object = ObjectId {
             group: group.to_owned(),
             kind: kind.to_owned(),

@@ -194,6 +194,39 @@ async fn it_is_renewed_at_two_thirds_repaired_and_gone_with_its_entry() {
     assert_eq!(town.live.object("SIPCluster", "a").unwrap()["status"].get("oidc"), None);
 }
 
+/// Nobody tells that a CA changes: it is met when something is signed with it, or soon after the old one's end.
+#[tokio::test]
+async fn another_ca_is_taken_once_it_is_met() {
+    let ground = Ground::new();
+    ground.ca(KEYS[1], "90", &[]);
+    let (mut town, clock) = town(&ground);
+    town.turn().await;
+    let first = held(&town, SERVED, "tls.crt");
+    town.live.change("SIPCluster", "a", |object| {
+        object["spec"]["services"]["auth"][0]["host"] = json!("dex.example.com");
+    });
+    assert!(town.tell("airship.airshipit.org", "SIPCluster", "a", "later"));
+    ground.ca(KEYS[1], "90", &[]);
+    town.live.put(ground.ca_secret());
+    // The certificate, the configuration, the pods and the status, each once.
+    assert_eq!(town.turn().await.writes, 4);
+    assert_ne!(held(&town, SERVED, "tls.crt"), first);
+    let told = |town: &Town| town.live.object("SIPCluster", "a").unwrap()["status"]["oidc"]["ca"].clone();
+    assert_eq!(told(&town), json!(ground.read("ca.crt")));
+    assert_eq!(town.turn().await.writes, 0);
+
+    clock.0.fetch_add(91 * DAY, Ordering::Relaxed);
+    town.turn().await;
+    let said = town.condition("a", "ServicesReady");
+    assert!(said.contains("has ended: put another one there"), "{said}");
+    ground.ca(KEYS[1], "3650", &[]);
+    town.live.put(ground.ca_secret());
+    clock.0.fetch_add(30, Ordering::Relaxed);
+    town.turn().await;
+    assert_eq!(town.condition("a", "Ready"), "True ReconciliationSucceeded: 1 host, 0 standby");
+    assert_eq!(told(&town), json!(ground.read("ca.crt")));
+}
+
 #[tokio::test]
 async fn what_cannot_sign_or_let_anybody_in_is_told_and_nothing_is_served() {
     let ground = Ground::new();

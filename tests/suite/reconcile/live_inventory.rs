@@ -12,13 +12,11 @@ use capstan::app::reconcile::ports::{
 };
 use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::app::reconcile::{InventorySource, Ports};
-use capstan::controllers::{Health, Parts, Reconciler};
 use capstan_model::tree::Tree;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::judging::green;
-use super::looping::{Alone, eventually};
+use super::looping::{Running, eventually};
 use super::world::{Noted, UID, World};
 
 const HOME: &str = "capstan-system";
@@ -88,16 +86,7 @@ impl Town {
     /// The definitions of `capstan crds`, and the release openstack/v1.0.0.
     fn new() -> Self {
         let world = World::new();
-        let kinds = [
-            "Inventory",
-            "Environment",
-            "Customer",
-            "Site",
-            "InfraProvider",
-            "ClusterDefinition",
-            "ManagementClusterDefinition",
-        ];
-        for kind in kinds {
+        for kind in capstan_inventory::kinds::all() {
             world.live.serve(&[("capstan.dev", kind, Scope::Namespaced)]);
         }
         world.live.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}));
@@ -157,24 +146,7 @@ impl Town {
     }
 
     fn start(&self) -> Running {
-        let mut posted = self.world.status_store.posted();
-        let fleet = self.world.fleet.lock().unwrap().clone();
-        posted.fleets = vec![FleetRecord { status: posted.fleet_status.clone(), ..fleet }];
-        drop(posted);
-        let stop = CancellationToken::new();
-        let parts = Parts {
-            ports: self.world.ports(),
-            sources: Arc::new(Opens(self.note.clone())),
-            leadership: Arc::new(Alone),
-            health: Arc::new(Health::default()),
-            node_ports_at: None,
-            providers: None,
-        };
-        let task = tokio::spawn({
-            let stop = stop.clone();
-            async move { Reconciler::new(parts).run(&stop).await }
-        });
-        Running { stop, task }
+        Running::over(&self.world, Arc::new(Opens(self.note.clone())))
     }
 
     /// A source of its own, for one look.
@@ -234,18 +206,6 @@ impl Town {
                 condition["observedGeneration"] = generation.clone();
             }
         });
-    }
-}
-
-struct Running {
-    stop: CancellationToken,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Running {
-    async fn stop(self) {
-        self.stop.cancel();
-        tokio::time::timeout(Duration::from_secs(20), self.task).await.unwrap().unwrap();
     }
 }
 
@@ -347,7 +307,11 @@ async fn a_definition_whose_finalizer_somebody_took_away_deletes_nothing_either(
     eventually("its ManagedCluster says so", || {
         let posted = town.world.status_store.posted();
         let ready = posted.clusters["acme-peu01"].status.conditions.of(ConditionType::Ready).cloned();
-        ready.is_some_and(|ready| ready.reason == "FolderGone")
+        ready.is_some_and(|ready| {
+            ready.reason == "FolderGone"
+                && ready.message.starts_with("the folder is gone from the inventory; ")
+                && ready.message.ends_with("bring its ClusterDefinition back with `retire: true`")
+        })
     })
     .await;
     assert!(town.world.live.object("Cluster", "peu01").is_some());
@@ -412,6 +376,11 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
         let level = json!({"customer": "beta", "site": "iad1"});
         town.apply("ClusterDefinition", name, json!({"in": level, "folder": folder, "values": pods}));
     }
+    // What nests deeper than any file may, of a cluster and of a site.
+    let deep = (0..230).fold(json!("deep"), |deep, _| json!({"deeper": deep}));
+    town.define("deep", "beta", "iad1", json!({"network": {"pods": "10.2.0.0/16"}, "note": deep}));
+    town.apply("Site", "abyss", json!({"release": "openstack/v1.0.0", "values": {"note": deep}}));
+    town.define("below", "beta", "abyss", pods.clone());
     town.apply("Site", "fra1", json!({"release": "openstack/v1.0.0", "values": {"note": "main"}}));
     let second = source.fetch().await.unwrap();
     assert_eq!(folders(second.tree.as_ref()), names(["acme/peu01", "acme/peu02", "beta/pus01"]));
@@ -433,6 +402,8 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
         ("inside", "False FolderTaken"),
         ("climber", "False NotMade"),
         ("release", "False FolderRefused"),
+        ("deep", "False NotMade"),
+        ("below", "False NotMade"),
     ] {
         assert_eq!(town.condition(name, "Rendered"), expected, "{name}: {}", town.message(name, "Rendered"));
     }
@@ -559,6 +530,7 @@ async fn an_edit_of_a_site_rolls_so_many_clusters_at_a_time_also_over_a_restart(
     town.finish(others[1]);
     for name in all {
         eventually(name, || town.condition(name, "Ready") == "True Done").await;
+        assert_eq!(town.status("ClusterDefinition", name)["rollout"], "Done", "{name}");
     }
     assert_eq!(town.version("pus01").as_deref(), Some("v1.34.3"));
     running.stop().await;

@@ -141,7 +141,7 @@ impl Fence for Open {
 }
 
 /// Nobody else wants to lead.
-pub(super) struct Alone;
+struct Alone;
 
 #[async_trait]
 impl Leadership for Alone {
@@ -153,7 +153,8 @@ impl Leadership for Alone {
     }
 }
 
-struct Running {
+/// The whole reconciler, over one Fleet.
+pub(super) struct Running {
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
@@ -165,13 +166,21 @@ impl Running {
             let secret = "agent".to_owned();
             fleet.spec.source =
                 SourceSpec::Bot { url: "https://bot".into(), repository: "acme/fleet".into(), secret };
+        }
+        Self::over(world, Arc::new(Handle(Arc::clone(remote))))
+    }
+
+    /// Over a world's Fleet as it stands now.
+    pub(super) fn over(world: &World, sources: Arc<dyn Sources>) -> Self {
+        {
+            let fleet = world.fleet.lock().unwrap();
             let mut posted = world.status_store.posted();
             posted.fleets = vec![FleetRecord { status: posted.fleet_status.clone(), ..fleet.clone() }];
         }
         let stop = CancellationToken::new();
         let parts = Parts {
             ports: world.ports(),
-            sources: Arc::new(Handle(Arc::clone(remote))),
+            sources,
             leadership: Arc::new(Alone),
             health: Arc::new(Health::default()),
             node_ports_at: None,
@@ -184,7 +193,7 @@ impl Running {
         Self { stop, task }
     }
 
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         self.stop.cancel();
         tokio::time::timeout(Duration::from_secs(20), self.task).await.unwrap().unwrap();
     }

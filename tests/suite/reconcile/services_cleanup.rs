@@ -187,16 +187,21 @@ async fn a_cluster_that_somebody_deletes_meanwhile_is_waited_for_no_longer() {
     assert_eq!(outlives(&world).len(), 2, "{:?}", outlives(&world));
 }
 
-/// Its settings say that it goes, and another folder has it: it stays, and so does what is inside.
-#[tokio::test]
-async fn what_is_inside_of_a_cluster_that_another_folder_has_stays() {
-    let (world, workload) = town().await;
+/// Another folder brings it from now on.
+fn move_to_another_folder(world: &World) {
     let files = world.files.lock().unwrap().clone();
     for (path, text) in files {
         if let Some(rest) = path.strip_prefix("gauss/peu01/base/") {
             world.write(&format!("gauss/moved/base/{rest}"), &text);
         }
     }
+}
+
+/// Its settings say that it goes, and another folder has it: it stays, and so does what is inside.
+#[tokio::test]
+async fn what_is_inside_of_a_cluster_that_another_folder_has_stays() {
+    let (world, workload) = town().await;
+    move_to_another_folder(&world);
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
     for _ in 0..4 {
         world.reconcile("gauss/peu01").await;
@@ -204,6 +209,20 @@ async fn what_is_inside_of_a_cluster_that_another_folder_has_stays() {
     }
     assert!(world.live.object("Cluster", "peu01").is_some());
     assert_eq!(workload.take_writes(), [""; 0]);
+}
+
+/// Nobody is asked to delete in the cloud what a cluster needs that lives on.
+#[tokio::test]
+async fn a_cluster_that_is_kept_after_all_is_not_told_as_one_that_left_something() {
+    let (world, workload) = town().await;
+    workload.state().refuses_deletion = Some("web".to_owned());
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(world.status("gauss-peu01").cleanup.unwrap().state, CleanupState::Deleting);
+    move_to_another_folder(&world);
+    world.reconcile("gauss/peu01").await;
+    assert!(world.live.object("Cluster", "peu01").is_some());
+    assert_eq!((world.status("gauss-peu01").cleanup, outlives(&world)), (None, Vec::new()));
 }
 
 #[tokio::test]

@@ -1,11 +1,14 @@
 //! Another network of pods in the place of the one that is there: refused, forced, and the old one taken away.
 
+use std::sync::Arc;
+
 use capstan::app::reconcile::Ended;
 use capstan::app::reconcile::ports::PreflightVerdict;
 use capstan::app::reconcile::resources::ConditionType;
 use capstan_live::services::ServiceState;
 
 use super::applying::plain;
+use super::fake::FakeCluster;
 use super::preflight::judge;
 use super::services::{CILIUM, come_up, named, states};
 use super::world::World;
@@ -19,8 +22,8 @@ const CALICO: &str = "services:
 const FORCE: &str = "  force: {from: cilium, to: calico, reason: nothing runs here yet}\n";
 const TOMBSTONE: &str = "delete:\n- {group: capstan.dev, kind: Service, name: cilium}\n";
 
-#[tokio::test]
-async fn a_network_is_switched_only_where_somebody_says_so_and_the_old_one_goes_by_tombstone() {
+/// A cluster in which the network of pods is there.
+async fn with_network() -> (World, Arc<FakeCluster>) {
     let world = World::new();
     plain(&world, "peu01");
     world.write("gauss/peu01/services/cilium/cilium.yaml", CILIUM);
@@ -29,6 +32,12 @@ async fn a_network_is_switched_only_where_somebody_says_so_and_the_old_one_goes_
     let workload = come_up(&world, "peu01");
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), ["apply DaemonSet kube-system/cilium"]);
+    (world, workload)
+}
+
+#[tokio::test]
+async fn a_network_is_switched_only_where_somebody_says_so_and_the_old_one_goes_by_tombstone() {
+    let (world, workload) = with_network().await;
 
     // Merged past the check, it is refused here.
     world.remove("gauss/peu01/services/cilium/cilium.yaml");
@@ -80,17 +89,10 @@ async fn a_network_that_was_switched_off_or_renamed_before_is_told_to_the_head_t
     for first in
         [LIST.replace("role: cni, from", "enabled: false, role: cni, from"), LIST.replace("role: cni, ", "")]
     {
-        let world = World::new();
-        plain(&world, "peu01");
-        world.write("gauss/peu01/services/cilium/cilium.yaml", CILIUM);
-        world.write("gauss/peu01/capstan.yaml", LIST);
-        world.reconcile("gauss/peu01").await;
-        let workload = come_up(&world, "peu01");
-        world.reconcile("gauss/peu01").await;
+        let (world, _workload) = with_network().await;
         world.write("gauss/peu01/capstan.yaml", &first);
         assert_eq!(judge(&world, "gauss/peu01").await.verdict, PreflightVerdict::Accepted);
         world.reconcile("gauss/peu01").await;
-        workload.take_writes();
 
         let node = CILIUM.replace("name: cilium", "name: calico-node");
         world.write("gauss/peu01/services/calico/node.yaml", &node);

@@ -1,5 +1,7 @@
 //! Services inside clusters that are switched off or gone: what is taken away, and what stays.
 
+use std::sync::Arc;
+
 use capstan::app::ports::Scope;
 use capstan::app::reconcile::resources::ConditionType;
 use capstan_live::kept_tree::Standing;
@@ -7,6 +9,7 @@ use capstan_live::services::ServiceState;
 use serde_json::json;
 
 use super::applying::plain;
+use super::fake::FakeCluster;
 use super::services::{SERVICES, come_up, named, states, with_services};
 use super::world::World;
 
@@ -94,21 +97,31 @@ async fn what_passes_to_another_service_is_never_away() {
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
 }
 
-#[tokio::test]
-async fn a_namespace_in_which_others_have_anything_stays() {
-    let world = World::new();
-    plain(&world, "peu01");
+/// A service that has brought a namespace, and an object in it.
+async fn with_shop(world: &World, own: &str) -> Arc<FakeCluster> {
+    plain(world, "peu01");
     let space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
-    let map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: own, namespace: shop}\ndata: {a: b}\n";
-    world.write("gauss/peu01/services/shop/shop.yaml", &format!("{space}{map}"));
+    world.write("gauss/peu01/services/shop/shop.yaml", &format!("{space}---\n{own}"));
     let on = "services:\n- {name: shop, from: {folder: services/shop}}\n";
     world.write("gauss/peu01/capstan.yaml", on);
     world.reconcile("gauss/peu01").await;
-    let workload = come_up(&world, "peu01");
-    workload.serve(&[("", "Namespace", Scope::Cluster), ("example.com", "Widget", Scope::Namespaced)]);
+    let workload = come_up(world, "peu01");
+    workload.serve(&[
+        ("", "Namespace", Scope::Cluster),
+        ("", "PersistentVolumeClaim", Scope::Namespaced),
+        ("example.com", "Widget", Scope::Namespaced),
+    ]);
     world.reconcile("gauss/peu01").await;
     assert!(workload.object("Namespace", "shop").is_some());
     workload.take_writes();
+    workload
+}
+
+#[tokio::test]
+async fn a_namespace_in_which_others_have_anything_stays() {
+    let world = World::new();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own, namespace: shop}\ndata: {a: b}\n";
+    let workload = with_shop(&world, map).await;
     // Of a kind that Capstan has never heard of; and what every namespace has, or what goes with its owner.
     let own_account = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt", "namespace": "shop"}});
     let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "namespace": "shop",
@@ -145,5 +158,32 @@ async fn a_namespace_in_which_others_have_anything_stays() {
     workload.state().unread = ["metrics.k8s.io".to_owned()].into();
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), ["delete Namespace shop"]);
+    assert_eq!(states(&world), []);
+}
+
+#[tokio::test]
+async fn a_namespace_stays_with_the_claim_of_the_service_itself_that_is_kept() {
+    let world = World::new();
+    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\nspec: {accessModes: [ReadWriteOnce]}\n";
+    let workload = with_shop(&world, claim).await;
+    world.write("gauss/peu01/capstan.yaml", "services: []\n");
+    for _ in 0..2 {
+        world.reconcile("gauss/peu01").await;
+        assert_eq!(workload.take_writes(), [""; 0]);
+        assert_eq!(
+            world.status("gauss-peu01").services[0].message.as_deref(),
+            Some(
+                "PersistentVolumeClaim shop/data: it is kept: it holds data. Delete it by hand where nobody needs that any more"
+            )
+        );
+    }
+    // Somebody deletes it, and it goes once no pod uses it any more.
+    workload.change("PersistentVolumeClaim", "data", |claim| {
+        claim["metadata"]["deletionTimestamp"] = json!("2027-01-15T08:00:00Z");
+    });
+    world.reconcile("gauss/peu01").await;
+    assert_eq!(workload.take_writes(), ["delete Namespace shop"]);
+    workload.remove("PersistentVolumeClaim", "data");
+    world.reconcile("gauss/peu01").await;
     assert_eq!(states(&world), []);
 }

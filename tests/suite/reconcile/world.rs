@@ -234,8 +234,9 @@ impl World {
         revision: &Revision,
     ) -> Result<(), capstan::app::ports::LiveError> {
         let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
+        let source = self.fleet.lock().unwrap().spec.source.clone();
         for record in migration_sources(&records, revision).1 {
-            report_unclaimed(&self.ports(), revision, record).await?;
+            report_unclaimed(&self.ports(), &source, revision, record).await?;
         }
         Ok(())
     }

@@ -108,8 +108,11 @@ impl Reconciliation<'_> {
         let uid = text("/metadata/uid").unwrap_or_default();
         let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
         let deleted = inside.delete(&As::Reconciler, &object, only, Run::Real).await?;
-        tracing::info!(cluster = %self.request.id, object = %id, "nobody inside works with the cloud any more: its credential was taken out");
-        Ok(matches!(deleted, Deleted::Gone | Deleted::Absent))
+        let is_gone = matches!(deleted, Deleted::Gone | Deleted::Absent);
+        if is_gone {
+            tracing::info!(cluster = %self.request.id, object = %id, "nobody inside works with the cloud any more: its credential was taken out");
+        }
+        Ok(is_gone)
     }
 
     /// Looks whether everybody inside works with the credential that is there, where that matters and is not known.

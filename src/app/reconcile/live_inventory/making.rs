@@ -8,7 +8,7 @@ use std::sync::Arc;
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::tree::{MadeTree, RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_plan::settings::{FOLDER_FILE, REPOSITORY_FILE, record_deletion};
 use jiff::civil::Date;
@@ -17,7 +17,6 @@ use serde_json::json;
 
 use super::read::{Found, ReadInventory};
 use super::release::HOME;
-use super::tree::MadeTree;
 use crate::app::generator::made_folders::{MadeFolder, ToMake};
 use crate::app::generator::{Fleet, Refused};
 use crate::app::reconcile::ports::{SourceError, TrialFailed};
@@ -88,6 +87,13 @@ pub(super) struct Before {
     pub(super) folders: BTreeMap<String, Folder>,
     /// The clusters that definitions have, by their names.
     pub(super) owned: BTreeMap<String, ClusterId>,
+}
+
+impl Before {
+    /// The definitions that have a cluster, by its id.
+    fn owners(&self) -> BTreeMap<&str, &str> {
+        self.owned.iter().map(|(name, cluster)| (cluster.as_str(), name.as_str())).collect()
+    }
 }
 
 /// Makes the folders.
@@ -181,8 +187,7 @@ const fn is_passing(why: &TrialFailed) -> bool {
 /// Definitions that name a folder which another one has, and what is said of them. The inventory is read without them: else
 /// the one that has it could not be made.
 fn thieves(read: &ReadInventory, before: &Before) -> BTreeMap<String, String> {
-    let owners: BTreeMap<&str, &str> =
-        before.owned.iter().map(|(name, cluster)| (cluster.as_str(), name.as_str())).collect();
+    let owners = before.owners();
     let is_there = |name: &str| read.definitions().any(|one| one.name == name);
     let one = |found: &Found| {
         let folder = found.folder()?;
@@ -220,10 +225,7 @@ fn settle(
 ) -> BTreeMap<String, Result<Folder, (&'static str, String)>> {
     let mut settled = BTreeMap::new();
     let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
-    let owner_of = |cluster: &ClusterId| {
-        let owned = before.owned.iter().find(|(_, owned)| *owned == cluster);
-        owned.map(|(name, _)| name.as_str())
-    };
+    let owners = before.owners();
     for (name, one) in made {
         let folder = match one {
             Ok(folder) => folder,
@@ -237,7 +239,7 @@ fn settle(
             settled.insert(name, Err(("FolderRefused", why)));
             continue;
         }
-        if let Some(owner) = owner_of(cluster).filter(|owner| *owner != name) {
+        if let Some(owner) = owners.get(cluster.as_str()).filter(|owner| **owner != name) {
             settled.insert(name, Err((FOLDER_TAKEN, taken(cluster.as_str(), owner))));
             continue;
         }

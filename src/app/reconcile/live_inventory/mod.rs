@@ -21,6 +21,5 @@ mod records;
 mod release;
 mod source;
 mod telling;
-mod tree;
 
 pub use source::InventorySource;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_inventory::kinds::API_VERSION;
+use capstan_inventory::kinds::{API_VERSION, SETTINGS};
 use capstan_inventory::origin::LevelKind;
 use capstan_model::digest::sha256_of_lines;
 use capstan_model::tree::{CommitId, RepoPath};
@@ -14,8 +14,6 @@ use super::release::{self, Files, HOME};
 use crate::app::ports::{ApiKind, As, LiveError, ManagementCluster};
 use crate::app::reconcile::ports::SourceError;
 
-/// The kind that says the order of levels.
-const SETTINGS: &str = "Inventory";
 /// Objects and ConfigMaps that are read.
 const OBJECTS: usize = 20_000;
 /// Bytes of all of them, as they are listed, and of releases unpacked.
@@ -51,10 +49,8 @@ pub(super) struct ReadInventory {
 
 /// The kinds that are read.
 pub(super) fn kinds() -> Vec<(Option<LevelKind>, ApiKind)> {
-    let levels = LevelKind::SHARED.into_iter();
-    let clusters = [LevelKind::ClusterDefinition, LevelKind::ManagementClusterDefinition];
     let of = |level: LevelKind| (Some(level), api_kind(level.kind()));
-    std::iter::once((None, api_kind(SETTINGS))).chain(levels.chain(clusters).map(of)).collect()
+    std::iter::once((None, api_kind(SETTINGS))).chain(LevelKind::OF_OBJECTS.map(of)).collect()
 }
 
 /// A kind of the inventory.
@@ -86,6 +82,13 @@ pub(super) async fn read(
         reason,
     };
     let failed = |error: LiveError| unread(error.to_string());
+    let within = |count: usize, bytes: usize| match () {
+        () if count > OBJECTS => Err(unread(format!("it has more than {OBJECTS} objects"))),
+        () if bytes > BYTES => {
+            Err(unread(format!("its objects and releases are more than {} MiB", BYTES >> 20)))
+        }
+        () => Ok(()),
+    };
     let mut objects = Vec::new();
     let mut bytes = 0;
     for (level, kind) in kinds() {
@@ -98,18 +101,15 @@ pub(super) async fn read(
             bytes += found.spec.to_string().len();
             objects.push(found);
         }
+        within(objects.len(), bytes)?;
     }
     let labels: Vec<(&str, &str)> =
         labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     let maps = live.list(&As::Reconciler, &config_maps(), Some(namespace), &labels).await.map_err(failed)?;
-    if objects.len() + maps.len() > OBJECTS {
-        return Err(unread(format!("it has more than {OBJECTS} objects")));
-    }
-    let (releases, nameless) = release::files(&maps);
-    bytes += releases.values().flatten().map(|file| file.len()).sum::<usize>();
-    if bytes > BYTES {
-        return Err(unread(format!("its objects and releases are more than {} MiB", BYTES >> 20)));
-    }
+    within(objects.len() + maps.len(), bytes)?;
+    // What a few KiB unpack to is counted release by release: all of them together might be more than there is memory.
+    let (releases, nameless) =
+        release::files(&maps, |of_releases| within(objects.len() + maps.len(), bytes + of_releases))?;
     objects.sort_by(|one, other| (one.level, &one.name).cmp(&(other.level, &other.name)));
     let revision =
         CommitId::parse(&revision(&objects, &releases)).map_err(|error| unread(error.to_string()))?;

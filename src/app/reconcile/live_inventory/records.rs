@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::app::ports::LiveError;
 use crate::app::reconcile::dependencies::Ports;
 use crate::app::reconcile::ports::{ClusterRecord, FleetKey};
+use crate::app::reconcile::reason::REMOVED;
 use crate::app::reconcile::resources::{Condition, ConditionType, RolloutState};
 
 /// All of them are listed that often, for what nobody reported.
@@ -34,7 +35,7 @@ impl Standing {
     fn of(record: &ClusterRecord) -> Self {
         let ready = record.status.conditions.of(ConditionType::Ready).cloned();
         let is_removed = record.status.inventory.objects().is_empty()
-            && ready.as_ref().is_some_and(|ready| ready.reason == "Removed");
+            && ready.as_ref().is_some_and(|ready| ready.reason == REMOVED);
         let rollout = record.status.rollout.as_ref().map(|rollout| rollout.state);
         Self { name: record.key.name.clone(), ready, rollout, is_removed }
     }

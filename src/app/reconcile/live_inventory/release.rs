@@ -30,7 +30,14 @@ pub(super) type Files = BTreeMap<RepoPath, Result<Arc<[u8]>, String>>;
 
 /// The files of these ConfigMaps, and which of them are no release, with why. One that is broken has a schema that cannot
 /// be read, so that the clusters of that release are refused with the reason, and no others.
-pub(super) fn files(maps: &[Value]) -> (Files, Vec<String>) {
+///
+/// # Errors
+/// That of `within`, which is told after every release of how many bytes they are together.
+pub(super) fn files<E>(
+    maps: &[Value],
+    within: impl Fn(usize) -> Result<(), E>,
+) -> Result<(Files, Vec<String>), E> {
+    let mut bytes = 0;
     let mut releases: BTreeMap<RepoPath, (String, Result<Files, String>)> = BTreeMap::new();
     let mut nameless = Vec::new();
     for map in maps {
@@ -48,6 +55,8 @@ pub(super) fn files(maps: &[Value]) -> (Files, Vec<String>) {
             }
             None => {
                 let found = read(map, &folder).map_err(|why| format!("ConfigMap {name}: {why}"));
+                bytes += found.iter().flat_map(Files::values).flatten().map(|file| file.len()).sum::<usize>();
+                within(bytes)?;
                 releases.insert(folder, (name, found));
             }
         }
@@ -59,7 +68,7 @@ pub(super) fn files(maps: &[Value]) -> (Files, Vec<String>) {
             Err(why) => files.extend(folder.join(SCHEMA).map(|path| (path, Err(why)))),
         }
     }
-    (files, nameless)
+    Ok((files, nameless))
 }
 
 /// The folder of a release by its labels.
@@ -147,7 +156,7 @@ mod tests {
 
     /// Path and content, or why it has none.
     fn told(maps: &[Value]) -> Vec<String> {
-        let (files, nameless) = files(maps);
+        let (files, nameless) = files(maps, |_| Ok::<(), ()>(())).unwrap();
         let file = |(path, content): (&RepoPath, &Result<Arc<[u8]>, String>)| match content {
             Ok(bytes) => format!("{path} = {}", String::from_utf8_lossy(bytes)),
             Err(why) => format!("{path}: {why}"),
@@ -171,6 +180,20 @@ mod tests {
                 "openstack/v1.4.0/templates/cluster.yaml = a: 1",
             ]
         );
+    }
+
+    #[test]
+    fn nothing_more_is_unpacked_once_it_is_too_much() {
+        let schema = || json!({"schema.yaml": "a: 1"});
+        let maps = [
+            map("a", ["os", "v1.0.0"], schema(), json!({"t.yaml": gzip(&[0; 96])})),
+            map("b", ["os", "v2.0.0"], schema(), json!({"t.yaml": gzip(&[0; 196])})),
+            map("c", ["os", "v3.0.0"], schema(), json!({})),
+        ];
+        let most = |most: usize| files(&maps, |bytes| if bytes > most { Err(bytes) } else { Ok(()) });
+        assert_eq!(most(299).unwrap_err(), 300);
+        assert_eq!(most(99).unwrap_err(), 100);
+        assert_eq!(most(304).unwrap().0.len(), 5);
     }
 
     #[test]

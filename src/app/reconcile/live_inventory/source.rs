@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use capstan_live::kept_tree::is_newest;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{CommitId, RepoPath};
+use capstan_model::tree::{CommitId, MadeTree, RepoPath};
 use futures_util::StreamExt as _;
 use jiff::tz::TimeZone;
 use tokio::sync::{Mutex, Notify, watch};
@@ -18,7 +18,6 @@ use super::making::{self, Before, Claimant, Folder, Made};
 use super::read::{self, ReadInventory, config_maps, kinds, text};
 use super::records::Records;
 use super::telling::tell;
-use super::tree::MadeTree;
 use crate::app::ports::{As, Change, LiveChanges, ManagementCluster as _, Post};
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
 use crate::app::reconcile::dependencies::Ports;
@@ -132,7 +131,11 @@ impl InventorySource {
                 Ok(Some(kept)) if is_newest(&kept.revision, self.fleet.status.commit.as_deref()) => {
                     kept.folders
                 }
-                _ => BTreeMap::new(),
+                Ok(_) => BTreeMap::new(),
+                Err(error) => {
+                    tracing::warn!(fleet = %self.fleet.key, %error, "what was made before is not known: a definition that cannot be made has no folder");
+                    BTreeMap::new()
+                }
             },
         };
         let of_folders = before.folders.iter().map(|(name, folder)| (name.clone(), folder.cluster.clone()));

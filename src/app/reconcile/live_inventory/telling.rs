@@ -63,10 +63,16 @@ pub(super) fn status_of(
     status
 }
 
-/// Whether a definition that is to go may: its cluster is gone, or never was.
-pub(super) fn may_go(found: &Found, status: &ClusterDefinitionStatus, standing: Option<&Standing>) -> bool {
-    let is_gone = standing.map_or(status.managed_cluster.is_none(), |standing| standing.is_removed);
-    found.is_deleting && found.retires && is_gone
+/// Whether a definition that is to go may: its cluster is gone, or never was. While it has a folder its ManagedCluster says
+/// that, and nothing else: one that is not there yet may be in the making.
+pub(super) fn may_go(
+    found: &Found,
+    outcome: &Outcome,
+    status: &ClusterDefinitionStatus,
+    standing: Option<&Standing>,
+) -> bool {
+    let never_was = outcome.folder.is_none() && status.managed_cluster.is_none();
+    found.is_deleting && found.retires && standing.map_or(never_was, |standing| standing.is_removed)
 }
 
 /// Writes what is news. One that cannot be written is tried again with the next look, and holds up no other.
@@ -126,7 +132,7 @@ async fn tell_definition(
     };
     let wanted = match is_held {
         false if !found.is_deleting => finalizers(true),
-        true if may_go(found, &status, standing) => finalizers(false),
+        true if may_go(found, outcome, &status, standing) => finalizers(false),
         _ => return Ok(()),
     };
     patch(ports, fleet, found, (&version, ObjectPart::Whole, "/metadata/finalizers", wanted)).await.map(drop)

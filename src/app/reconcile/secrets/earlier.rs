@@ -41,6 +41,11 @@ impl Subject {
         self.status.earlier.iter().map(|earlier| earlier.store.as_str())
     }
 
+    /// What has run out is ended, whether anybody could be asked or not.
+    pub(super) fn forget_run_out(&mut self, now: Timestamp) {
+        self.status.earlier.retain(|earlier| now < earlier.expires);
+    }
+
     fn store_or_own(&self, store: String) -> String {
         if store.is_empty() { self.store_name().to_owned() } else { store }
     }
@@ -86,10 +91,8 @@ pub(super) async fn end_earlier(
 ) -> Result<bool, Trouble> {
     let mut left = Vec::new();
     let mut trouble = None;
+    subject.forget_run_out(asking.now);
     for earlier in std::mem::take(&mut subject.status.earlier) {
-        if earlier.expires <= asking.now {
-            continue;
-        }
         if earlier.store != store.name() {
             left.push(earlier);
             continue;

@@ -59,10 +59,12 @@ impl Group {
             self.current = Some(Login::of(made, store, asking.now));
         }
         let is_unkept = is_new || !self.is_kept;
-        if store.makes_logins() && is_unkept && (need == Need::Lease || self.is_kept) {
+        if store.makes_own_logins() && is_unkept && (need == Need::Lease || self.is_kept) {
             // Nothing ever hangs on one that the next process would not know.
             if let Err(trouble) = self.keep(asking, store.name()).await {
-                self.current = None;
+                if is_new {
+                    self.abandon(asking, store).await;
+                }
                 return Err(trouble);
             }
         }
@@ -131,12 +133,23 @@ impl Group {
             return Ok(());
         }
         let Some(login) = self.current.take_if(|login| login.accessor == accessor) else { return Ok(()) };
-        if self.is_kept {
+        if self.is_kept && login.is_own {
             self.retiring.push(Login { retires: true, ..login });
             self.retired = true;
             self.keep(asking, store.name()).await?;
         }
         Ok(())
+    }
+
+    /// The login that was just made can be kept nowhere: it is ended, since the next turn makes another one.
+    async fn abandon(&mut self, asking: Asking<'_>, store: &Store) {
+        let Some(login) = self.current.take() else { return };
+        if asking.ports.check_leading("ending a login").await.is_err() {
+            return;
+        }
+        if let Err(trouble) = store.vault.revoke_self(&login.token).await {
+            tracing::debug!(namespace = asking.account.namespace, store = store.name(), %trouble, "a login runs out by itself");
+        }
     }
 
     /// Whether a login retired since this was asked last.
@@ -172,7 +185,7 @@ impl Group {
             if used.contains(&login.accessor) && !is_over {
                 continue;
             }
-            if !is_over && store.makes_logins() {
+            if !is_over {
                 asking.ports.check_leading("ending a login").await?;
                 store.vault.revoke_self(&login.token).await?;
             }
@@ -184,13 +197,15 @@ impl Group {
             self.retiring.retain(|one| one.accessor != login.accessor);
             self.keep(asking, name).await?;
         }
-        if used.is_empty() && self.is_kept && self.retiring.is_empty() {
-            if let Some(login) = self.current.clone().filter(|_| store.makes_logins()) {
+        let own = self.current.clone().filter(|login| login.is_own);
+        let is_others = self.current.is_some() && own.is_none();
+        if self.is_kept && self.retiring.is_empty() && (used.is_empty() || is_others) {
+            if let Some(login) = own {
                 asking.ports.check_leading("ending a login").await?;
                 store.vault.revoke_self(&login.token).await?;
+                // Not before it is ended: nobody else knows its token.
+                self.current = None;
             }
-            // Not before it is ended: nobody else knows its token.
-            self.current = None;
             KeptLogins::of(asking, name).remove().await?;
             self.is_kept = false;
         }
@@ -236,7 +251,8 @@ impl Group {
     }
 
     async fn keep(&mut self, asking: Asking<'_>, store: &str) -> Result<(), Trouble> {
-        let all: Vec<&Login> = self.current.iter().chain(&self.retiring).collect();
+        let own = self.current.iter().filter(|login| login.is_own);
+        let all: Vec<&Login> = own.chain(&self.retiring).collect();
         KeptLogins::of(asking, store).write(&all).await?;
         self.is_kept = true;
         Ok(())
@@ -251,7 +267,7 @@ impl Login {
             first_seconds: made.seconds.unwrap_or_default(),
             is_renewable: made.is_renewable,
         };
-        let print = store.print.clone();
-        Self { accessor: made.accessor, token: made.token, times, print, retires: false }
+        let (print, is_own) = (store.print.clone(), store.makes_own_logins());
+        Self { accessor: made.accessor, token: made.token, times, print, is_own, retires: false }
     }
 }

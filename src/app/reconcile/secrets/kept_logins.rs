@@ -102,6 +102,7 @@ impl<'a> KeptLogins<'a> {
                 is_renewable: one.renewable,
             },
             print: one.print,
+            is_own: true,
             retires: one.retires,
         };
         Ok(Some(all.into_iter().map(login).collect()))

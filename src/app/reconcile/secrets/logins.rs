@@ -11,6 +11,8 @@ pub(super) struct Login {
     pub(super) times: LoginTimes,
     /// Of the store that it was made for.
     pub(super) print: String,
+    /// It was made here with the namespace's own service account: so it may be kept in that namespace, and is ended here.
+    pub(super) is_own: bool,
     /// It serves no new lease, and is ended when nothing hangs on it.
     pub(super) retires: bool,
 }

@@ -14,7 +14,6 @@ use super::asking::Asking;
 use super::key::{GroupKey, Key, kind};
 use super::logins::Group;
 use super::memory::VaultSecrets;
-use super::outcome::{AT_ONCE, after};
 use super::patience::CALLS_OF_ONE;
 use super::subject::Subject;
 use super::trouble::Trouble;
@@ -186,13 +185,7 @@ impl VaultSecrets {
         let subject = &mut member.subject;
         self.begins(&subject.key);
         let next = if member.leaves {
-            match self.store(asking.ports, &key.store, &key.namespace).await {
-                Ok(store) => take_leave(asking, subject, group, &store).await,
-                Err(trouble) => {
-                    tracing::debug!(namespace = key.namespace, secret = subject.key.1, %trouble, "earlier leases are not ended yet");
-                    after(asking.now, AT_ONCE * 30)
-                }
-            }
+            take_leave(asking, subject, group, &key.store).await
         } else {
             take_turn(asking, subject, group).await.next
         };

@@ -55,12 +55,6 @@ impl Patient {
         self.patience / 3
     }
 
-    /// How long one that did not answer so many times is left alone.
-    fn pause(&self, times: u32) -> Duration {
-        let first = self.patience * 5 / 4;
-        first.saturating_mul(1 << times.saturating_sub(1).min(8)).min(self.patience * 10)
-    }
-
     async fn ask<T>(
         &self,
         call: impl Future<Output = Result<T, VaultError>> + Send,
@@ -100,7 +94,7 @@ impl Patient {
         if away.is_none_or(|away| away.since < begun) {
             let times = away.map_or(0, |away| away.times).saturating_add(1);
             let since = Instant::now();
-            *away = Some(Away { since, until: since + self.pause(times), times });
+            *away = Some(Away { since, until: since + pause(self.patience, times), times });
         }
         self.silent()
     }
@@ -110,6 +104,12 @@ impl Patient {
         let message = format!("the Vault of the VaultStore {} does not answer in time", self.store);
         VaultError::new(Why::Away, message)
     }
+}
+
+/// How long one that did not answer so many times is left alone, where a call may take so long.
+fn pause(patience: Duration, times: u32) -> Duration {
+    let first = patience * 5 / 4;
+    first.saturating_mul(1 << times.saturating_sub(1).min(8)).min(patience * 10)
 }
 
 #[async_trait]
@@ -150,5 +150,16 @@ impl Vault for Patient {
 
     async fn revoke_self(&self, token: &SecretString) -> Result<(), VaultError> {
         self.ask(self.vault.revoke_self(token)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_does_not_answer_is_left_alone_for_longer_each_time() {
+        let pauses = [1, 2, 3, 4, 5, u32::MAX].map(|times| pause(PATIENCE, times).as_secs());
+        assert_eq!(pauses, [15, 30, 60, 120, 120, 120]);
     }
 }

@@ -58,13 +58,28 @@ async fn remove(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) ->
 
 /// Whether nothing lives any more that it asked for.
 async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<bool, Trouble> {
+    subject.forget_run_out(asking.now);
     let lease = lease_of(subject);
     let is_over = lease.as_ref().is_none_or(|lease| !lease::left(lease, asking.now).is_positive());
     if subject.status.asked_with.is_none() && subject.status.earlier.is_empty() && is_over {
         return Ok(true);
     }
-    let Ok(spec) = subject.spec.clone() else { return Ok(true) };
-    let store = asking.vault.store(asking.ports, &spec.store, &subject.key.0).await?;
+    let Ok(spec) = subject.spec.clone() else {
+        // Nobody can read any more which store it names: what it had ends at those that gave it.
+        subject.set_aside();
+        subject.set_aside_asked(asking.now);
+        subject.save(asking.ports, asking.by).await?;
+        check_others(subject)?;
+        return Ok(!subject.has_lease());
+    };
+    let store = match asking.vault.store(asking.ports, &spec.store, &subject.key.0).await {
+        Ok(store) => store,
+        Err(trouble) => {
+            // Where nobody ever can be asked again, what may have been given keeps it no longer than that may live.
+            subject.set_aside_asked(asking.now);
+            return Err(trouble);
+        }
+    };
     // What it had at other stores ends there, by its login of those.
     if subject.status.asked_of.as_deref().is_some_and(|of| of != store.name()) {
         subject.set_aside_asked(asking.now);
@@ -93,11 +108,15 @@ async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group)
     let ended = end_earlier(asking, subject, group, &store).await;
     subject.save(asking.ports, asking.by).await?;
     ended?;
-    if let Some(other) = subject.earlier_stores().find(|of| *of != store.name()) {
-        let message = format!("its leases of the VaultStore {other} are not ended yet");
-        return Err(Trouble::new(Why::Away, message));
-    }
+    check_others(subject)?;
     Ok(!subject.has_lease())
+}
+
+/// Whether nothing is left at other stores than the one that it names.
+fn check_others(subject: &Subject) -> Result<(), Trouble> {
+    let Some(other) = subject.earlier_stores().find(|of| *of != subject.store_name()) else { return Ok(()) };
+    let message = format!("its leases of the VaultStore {other} are not ended yet");
+    Err(Trouble::new(Why::Away, message))
 }
 
 /// Whether a namespace is being deleted.

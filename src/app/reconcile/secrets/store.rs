@@ -118,6 +118,11 @@ impl Store {
         !matches!(self.spec.auth, StoreAuth::Token { .. })
     }
 
+    /// Whether each namespace logs in as itself: else its login opens what is another one's, too, and is kept nowhere.
+    pub(super) const fn makes_own_logins(&self) -> bool {
+        matches!(self.spec.auth, StoreAuth::Jwt { .. } | StoreAuth::Kubernetes { .. })
+    }
+
     /// A login that leases hang on is kept in the namespace that asked for them: so it has to be that namespace's own.
     ///
     /// # Errors

@@ -58,14 +58,21 @@ pub(super) async fn take_leave(
     asking: Asking<'_>,
     subject: &mut Subject,
     group: &mut Group,
-    store: &Store,
+    of: &str,
 ) -> Timestamp {
-    let is_over = leave(asking, subject, group, store).await;
+    let (is_over, pause) = match asking.vault.store(asking.ports, of, &subject.key.0).await {
+        Ok(store) => (leave(asking, subject, group, &store).await, AT_ONCE * 5),
+        Err(trouble) => {
+            tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %trouble, "earlier leases are not ended yet");
+            subject.forget_run_out(asking.now);
+            (!subject.earlier_stores().any(|store| store == of), SOON * 2)
+        }
+    };
     if let Err(error) = subject.save(asking.ports, asking.by).await {
         tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %error, "its status cannot be written");
         return after(asking.now, AT_ONCE);
     }
-    if is_over { Timestamp::MAX } else { after(asking.now, AT_ONCE * 5) }
+    if is_over { Timestamp::MAX } else { after(asking.now, pause) }
 }
 
 async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<Done, Trouble> {

@@ -12,9 +12,12 @@ use capstan_live::services::{
     outliving,
 };
 use capstan_model::finding::Severity;
+use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
+use serde_json::Value;
 
 use super::is_of_cluster;
+use super::removal::is_going;
 use super::workloads::{Workload, problem_of};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Preconditions, Run};
 use crate::app::reconcile::observation::Observation;
@@ -40,15 +43,22 @@ impl Reconciliation<'_> {
         self.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
         let is_over = self.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
         let had_an_api = |id: &&ObjectId| observed.live.get(id).is_some_and(is_initialized);
-        let going: Vec<&ObjectId> = going.iter().filter(had_an_api).collect();
-        if !is_over && !going.is_empty() {
-            self.look_for_outliving(observed, &going).await?;
+        let seen: Vec<&ObjectId> = going.iter().filter(had_an_api).collect();
+        if !is_over && !seen.is_empty() {
+            self.look_for_outliving(observed, &seen).await?;
         }
         let Some(cleanup) = &mut self.status.cleanup else { return Ok(None) };
-        if going.is_empty() && !cleanup.state.is_over() {
-            // Somebody deleted it meanwhile, or it is kept: nobody can look any more, or need not.
+        if seen.is_empty() && !cleanup.state.is_over() {
+            let stands =
+                |(id, live): (&ObjectId, &Value)| is_cluster(id) && !is_going(live) && !going.contains(id);
+            if observed.live.iter().any(stands) {
+                // It is kept, with what is inside of it: that is looked for anew once it goes.
+                self.status.cleanup = None;
+                return Ok(None);
+            }
+            // Somebody deleted it meanwhile: nobody can look any more.
             cleanup.state = CleanupState::GivenUp;
-            cleanup.message = Some("the Cluster went, or is kept, before all of it was gone".to_owned());
+            cleanup.message = Some("the Cluster went before all of it was gone".to_owned());
         }
         let told = told(cleanup);
         if cleanup.state.is_over() {

@@ -220,7 +220,7 @@ async fn delete(
         // Somebody made another one of its name: that one is theirs.
         return Ok(Gone::Yes);
     }
-    if live.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string) {
+    if is_going(&live) {
         return Ok(Gone::Soon);
     }
     if let Some(why) = held(&id, &live) {
@@ -241,7 +241,12 @@ async fn delete(
     }
 }
 
-/// Whether something of others would go with an object.
+/// Whether an object is being deleted.
+pub(super) fn is_going(live: &Value) -> bool {
+    live.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string)
+}
+
+/// Whether something would go with an object that is not to go: of others, or of the service where it is kept.
 async fn is_in_use(
     workload: &Workload,
     id: &ObjectId,
@@ -278,7 +283,7 @@ async fn is_in_use(
             Err(LiveError::TooMany { .. }) => return Ok(Some(Held::TooMany(kind.to_string()))),
             Err(error) => return Err(error),
         };
-        let is_others = |object: &Value| {
+        let stays = |object: &Value| {
             let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
             let own = ObjectId {
                 group: kind.group.clone(),
@@ -286,9 +291,11 @@ async fn is_in_use(
                 namespace: Some(id.name.clone()),
                 name: name.to_owned(),
             };
-            is_of_its_own(object, goes) && inventory.get(&own).is_none()
+            // What is the service's own went before it, or is going; what is there still is kept, and would go with it.
+            let goes_before = inventory.get(&own).is_some() && is_going(object);
+            is_of_its_own(object, goes) && !goes_before
         };
-        if there.iter().any(is_others) {
+        if there.iter().any(stays) {
             return Ok(Some(Held::NotEmpty));
         }
     }

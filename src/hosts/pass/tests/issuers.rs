@@ -112,6 +112,13 @@ fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
     world.run(&["a"], usize::MAX);
     assert!(deployment(&world).is_some() && world.cluster("a").status.oidc.is_some());
 
+    // Another entry in its place, of whose Secrets nothing is known: what ran for the former is told no more.
+    let mut moved = self::world();
+    moved.run(&["a"], usize::MAX);
+    moved.clusters[0].spec.services.auth[0].node_port = Some(30004);
+    moved.run(&["a"], usize::MAX);
+    assert_eq!((moved.cluster("a").status.oidc.as_ref(), deployment(&moved)), (None, None));
+
     let nobody = Err(NoLogin::Nobody("nobody could log in".to_owned()));
     world.issuers.insert(NAME.to_owned(), Needs { connectors: nobody, serving, ..needs() });
     world.run(&["a"], usize::MAX);

@@ -99,7 +99,12 @@ pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, 
         })
         .collect();
     now.sort();
-    let phase = phase(&now, changes, &withheld, verdict);
+    let class_changes = now.iter().any(|(_, _, id)| rolls::class_changes(id, rendered, changes, live));
+    let phase = match phase(&now, changes, &withheld, verdict) {
+        // The topologies of that class have it all before them.
+        _ if class_changes => Phase::ControlPlane,
+        phase => phase,
+    };
     let mut steps: Vec<Step> = Vec::new();
     for (stage, _, id) in now {
         match steps.last_mut().filter(|step| step.stage == stage) {

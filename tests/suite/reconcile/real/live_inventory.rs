@@ -135,6 +135,13 @@ fn kubectl_apply_of_an_inventory_creates_clusters_on_a_real_api_server() {
     );
     town.plane.apply(&wrong);
     town.wait("it is refused", || town.condition("shop", "Rendered") == "NotMade");
+    // An API server takes what nests deeper than anybody reads.
+    let (open, close) = ("{deeper: ".repeat(1_000), "}".repeat(1_000));
+    let deep = format!(
+        "{{apiVersion: capstan.dev/v1alpha1, kind: ClusterDefinition, metadata: {{name: deep, namespace: {HOME}}}, spec: {{in: {{environment: prod, customer: acme, site: fra1}}, values: {open}1{close}}}}}"
+    );
+    town.plane.apply(&deep);
+    town.wait("it is refused alone", || town.condition("deep", "Rendered") == "NotMade");
     town.plane.apply(&inventory("web", "third"));
     town.wait("the other goes on", || town.note("web").as_deref() == Some("third"));
     assert_eq!(town.note("shop").as_deref(), Some("second"));

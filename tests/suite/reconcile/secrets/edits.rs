@@ -1,5 +1,8 @@
 //! A VaultSecret that is edited: what was asked for before serves until what is asked for now stands, and goes then.
 
+use capstan::app::ports::{VaultAddress, VaultLogin, Vaults as _};
+use capstan::vault::VaultServers;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::town::Town;
@@ -128,6 +131,63 @@ async fn one_that_asks_another_store_leaves_nothing_at_the_first() {
     assert_eq!(passwords(&other), [""; 0]);
     assert_eq!(town.secret("db").unwrap().into_keys().collect::<Vec<_>>(), ["clouds.yaml"]);
     assert_eq!(town.live().names("Secret"), ["db"], "no login is kept for nothing");
+}
+
+/// Its logins open what is other namespaces', too, or are somebody's: neither is kept in a namespace that leases were asked in.
+#[tokio::test]
+async fn a_store_that_logs_in_otherwise_leaves_no_login_of_others_in_the_namespace() {
+    let town = Town::new().await;
+    serve(&town.vault, DATABASE);
+    town.vault.put("kv/org-acme/fra1", json!({"clouds": format!("{CANARY}-one")}));
+    town.put_field("org-acme", "cloud", "org-acme/fra1", None);
+    town.put("org-acme", "db", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+    town.pass().await;
+    let first = town.value("db", "password").unwrap();
+    let kept = || {
+        let kept: Value = serde_json::from_str(&town.value("capstan-vault-eu", "logins")?).unwrap();
+        Some(kept.as_object()?.keys().cloned().collect::<Vec<_>>())
+    };
+    assert_eq!(kept().unwrap(), ["accessor-1"]);
+
+    town.vault.role("approle");
+    let policy = ["kv/data/*", "database/creds/*"].map(str::to_owned).to_vec();
+    town.vault.state().roles.get_mut("approle").unwrap().policy = policy;
+    let (role, secret) = ("role-of-all", format!("{CANARY}-secret-id"));
+    for (key, text) in [("roleId", role), ("secretId", &secret)] {
+        town.world.status_store.posted().put_secret("capstan-system", "approle", key, text);
+    }
+    town.store(json!({"appRole": {"path": "approle", "secretName": "approle"}}));
+    town.world.pass_time(60);
+    town.pass().await;
+    assert_eq!(town.condition("cloud"), "True Resolved", "{}", town.message("cloud"));
+    assert_eq!(town.condition("db"), "False NotAllowed", "{}", town.message("db"));
+    assert_eq!(town.value("db", "password").unwrap(), first);
+    assert_eq!(kept().unwrap(), ["accessor-1"], "what the lease hangs on, and nothing else");
+
+    // With a token that somebody made the lease is another one; the login of the first ends, and that token does not.
+    let address = VaultAddress { url: town.vault.url.clone(), ca: None, namespace: None };
+    let vault = VaultServers.open(&address).unwrap();
+    let login = VaultLogin::AppRole {
+        path: "approle".to_owned(),
+        role_id: SecretString::from(role),
+        secret_id: SecretString::from(secret.as_str()),
+    };
+    let token = vault.log_in(&login).await.unwrap().token;
+    let text = token.expose_secret();
+    town.world.status_store.posted().put_secret("capstan-system", "token", "token", text);
+    town.store(json!({"token": {"secretName": "token"}}));
+    town.world.pass_time(60);
+    town.pass().await;
+    assert_eq!(town.condition("db"), "True Resolved", "{}", town.message("db"));
+    let second = town.value("db", "password").unwrap();
+    assert_ne!(first, second);
+    assert_eq!(passwords(&town.vault), [second]);
+    assert_eq!(kept(), None);
+    assert_eq!(town.live().names("Secret"), ["cloud", "db"]);
+    town.store(auth());
+    town.world.pass_time(60);
+    town.pass().await;
+    assert!(vault.is_alive(&token).await.unwrap(), "whoever made it ends it");
 }
 
 /// Whoever dies in between, the next process comes to the same.

@@ -7,10 +7,14 @@ use super::vault::Engine;
 
 const DATABASE: &str = "database/creds/capi";
 
-async fn town() -> Town {
-    let town = Town::new().await;
+fn serve(town: &Town) {
     let engine = Engine { seconds: 3600, most: 100_000, is_renewable: true, method: "GET" };
     town.vault.state().engines.insert(DATABASE.to_owned(), engine);
+}
+
+async fn town() -> Town {
+    let town = Town::new().await;
+    serve(&town);
     town.put("org-acme", "db", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
     town.pass().await;
     assert_eq!(town.vault.leases().len(), 1);
@@ -58,6 +62,56 @@ async fn a_vault_that_is_sealed_keeps_it_for_two_minutes() {
         town.world.pass_time(seconds);
         town.pass().await;
         assert_eq!(town.live().names("VaultSecret").len(), left, "{seconds}");
+    }
+}
+
+/// It can be ended nowhere any more: a lease keeps its VaultSecret until it has run out, and so does one that may have been given.
+#[tokio::test]
+async fn one_whose_store_is_gone_goes_when_its_lease_has_run_out() {
+    for (is_answer_lost, hours) in [(false, 1), (true, 24)] {
+        let town = Town::new().await;
+        serve(&town);
+        town.vault.state().loses_lease = is_answer_lost;
+        town.put("org-acme", "db", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+        town.pass().await;
+        assert_eq!(town.condition("db"), if is_answer_lost { "False Away" } else { "True Resolved" });
+        town.live().remove("VaultStore", "eu");
+        town.delete("db");
+        for (seconds, left) in [(0, 1), (hours * 3600 - 60, 1), (120, 0)] {
+            town.world.pass_time(seconds);
+            town.pass().await;
+            assert_eq!(town.live().names("VaultSecret").len(), left, "{is_answer_lost}: {seconds}");
+            if left == 1 {
+                let why = "it is being deleted, and cannot go yet: there is no VaultStore capstan-system/eu";
+                assert_eq!(town.message("db"), why);
+            }
+        }
+        assert_eq!(town.secret("db"), None);
+    }
+}
+
+/// Somebody made a spec of it that nobody can read: what it had is known by what is remembered of it.
+#[tokio::test]
+async fn one_that_nobody_can_read_any_more_ends_its_lease_where_that_was_given() {
+    for is_answer_lost in [false, true] {
+        let town = Town::new().await;
+        serve(&town);
+        town.vault.state().loses_lease = is_answer_lost;
+        town.put("org-acme", "db", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+        town.pass().await;
+        assert_eq!(town.vault.leases().len(), 1);
+        town.edit("db", |spec| spec["secret"] = json!({"labels": {"capstan.dev/mine": "a"}}));
+        town.pass().await;
+        assert_eq!(town.condition("db"), "False BadData", "{}", town.message("db"));
+        assert_eq!(town.vault.leases().len(), 1, "it serves as long as it lives");
+        town.delete("db");
+        for _ in 0..4 {
+            town.pass().await;
+            town.world.pass_time(11);
+        }
+        assert_eq!(town.live().names("VaultSecret"), [""; 0], "{is_answer_lost}");
+        assert_eq!((town.vault.leases().len(), town.vault.living_logins()), (0, 0), "{is_answer_lost}");
+        assert_eq!(town.live().names("Secret"), [""; 0], "{is_answer_lost}");
     }
 }
 

@@ -1,14 +1,14 @@
-//! A tree of files that were made here.
+//! A snapshot of files that were made here, and that no repository has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_model::digest::sha256;
-use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use super::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use crate::digest::sha256;
 
 /// Files by their paths. The id of a folder tells what is in it, and not where it lies.
 #[derive(Debug, Default)]
-pub(super) struct MadeTree {
+pub struct MadeTree {
     entries: Vec<TreeEntry>,
     contents: BTreeMap<RepoPath, Result<Arc<[u8]>, String>>,
     folders: BTreeMap<RepoPath, TreeId>,
@@ -16,7 +16,7 @@ pub(super) struct MadeTree {
 
 impl MadeTree {
     /// Of these files, each with its content or why it has none.
-    pub(super) fn of(contents: BTreeMap<RepoPath, Result<Arc<[u8]>, String>>) -> Self {
+    pub fn of(contents: BTreeMap<RepoPath, Result<Arc<[u8]>, String>>) -> Self {
         let mut tree = Self { contents, ..Self::default() };
         let mut said: BTreeMap<RepoPath, String> = BTreeMap::new();
         for (path, content) in &tree.contents {
@@ -42,7 +42,7 @@ impl MadeTree {
     }
 
     /// How many bytes they are.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.contents.values().flatten().map(|bytes| bytes.len()).sum()
     }
 }
