@@ -194,7 +194,7 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
 fn settled_in_words(one: &SettledConflict) -> String {
     let whose = match one.side {
         Side::Cluster => "the cluster's value is kept",
-        Side::Release => "the release's value is taken",
+        Side::Release => "the new value is taken",
     };
     format!(
         "{}: {whose}, as {} decided",

@@ -43,7 +43,7 @@
 mod batch;
 mod carry;
 mod change;
-mod comments;
+pub mod comments;
 mod document_edit;
 mod edit;
 mod error;

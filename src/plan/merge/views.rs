@@ -16,6 +16,7 @@ use super::overlay::overlaid;
 use super::piece::{Piece, Shape};
 use super::prepared::substitution;
 use super::source::Source;
+use super::values::same_value;
 use crate::flux::PostBuild;
 use crate::settings::FieldRule;
 use crate::substitution::{Bindings, Extent, Flux, Substitution};
@@ -91,6 +92,13 @@ impl<'a> Work<'_, 'a> {
             }
         }
         absent
+    }
+
+    /// Whether an object that the cluster lacks is in the new release as it was in the old one, whatever API version
+    /// that has it in: then the cluster removed it, and it stays absent.
+    pub(crate) fn is_as_before(&self, old: &AbsentObject<'_>, new: &Node) -> bool {
+        let old = in_version_of(Cow::Borrowed(old.node.as_ref()), new, None, self.input.schemas);
+        same_value(&self.known(&[Some(new)]), Some(&old), Some(new))
     }
 
     pub(crate) fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {
