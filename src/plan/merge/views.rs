@@ -11,7 +11,7 @@ use super::form::form_of;
 use super::knowledge::{Knowledge, known_object};
 use super::matched::{Matched, Target};
 use super::matching::{bind, match_and_learn, match_source};
-use super::nodes::{add_namespace, remove, text};
+use super::nodes::{add_namespace, remove, set_text, text};
 use super::overlay::overlaid;
 use super::piece::{Piece, Shape};
 use super::prepared::substitution;
@@ -97,7 +97,13 @@ impl<'a> Work<'_, 'a> {
     /// Whether an object that the cluster lacks is in the new release as it was in the old one, whatever API version
     /// that has it in: then the cluster removed it, and it stays absent.
     pub(crate) fn is_as_before(&self, old: &AbsentObject<'_>, new: &Node) -> bool {
-        let old = in_version_of(Cow::Borrowed(old.node.as_ref()), new, None, self.input.schemas);
+        let mut old = in_version_of(Cow::Borrowed(old.node.as_ref()), new, None, self.input.schemas);
+        // Of kinds without conversions all else must be the same.
+        if let Some(version) =
+            text(new, "apiVersion").filter(|version| text(&old, "apiVersion") != Some(*version))
+        {
+            set_text(old.to_mut(), FieldPath::root().key("apiVersion").steps(), version);
+        }
         same_value(&self.known(&[Some(new)]), Some(&old), Some(new))
     }
 
