@@ -194,7 +194,7 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
 fn settled_in_words(one: &SettledConflict) -> String {
     let whose = match one.side {
         Side::Cluster => "the cluster's value is kept",
-        Side::Release => "the release's value is taken",
+        Side::Release => "the new value is taken",
     };
     format!(
         "{}: {whose}, as {} decided",
@@ -207,11 +207,24 @@ fn conflict_at(kind: &str, name: &str, path: &FieldPath) -> String {
     code(&format!("{kind}/{name} {path}"), 300)
 }
 
-/// That a conflict was settled.
-pub fn settled(target: &str, one: &SettledConflict) -> Answer {
+/// That conflicts were settled.
+pub fn settled(target: &str, all: &[SettledConflict]) -> Answer {
+    const NAMED: usize = 20;
+    let target = code(target, 200);
+    let [one] = all else {
+        let line = |one: &SettledConflict| format!("- {}\n", settled_in_words(one));
+        let mut text = format!(
+            "{target}: {} are settled. Each is forgotten when one of its three values changes.\n\n{}",
+            count(all.len(), "conflict", "conflicts"),
+            all.iter().take(NAMED).map(line).collect::<String>()
+        );
+        if all.len() > NAMED {
+            text.push_str(&format!("- and {} more\n", all.len() - NAMED));
+        }
+        return Answer::shown(text);
+    };
     Answer::shown(format!(
-        "{}: {}. It is forgotten when one of the three values changes.\n",
-        code(target, 200),
+        "{target}: {}. It is forgotten when one of the three values changes.\n",
         settled_in_words(one)
     ))
 }

@@ -203,7 +203,8 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
             "> The {kind} that this cluster comes from is not recorded. It was inferred: all of that {kind}'s fields still stand in the base.\n\n",
         )),
         Basis::Unknown => text.push_str(&format!(
-            "> The {kind} that this cluster comes from is **not known**: the new {kind}'s fields overwrite the cluster's, and nothing is removed. Look at each change before you take it out of draft.\n\n",
+            "> The {kind} that this cluster comes from is **not known**, and so is which of its values are edits: what it lacks comes, what stands in it stays, but for versions and images that move with the {kind}. All that differs is listed below. Settle what is to go with {}, and look at each change before you take it out of draft.\n\n",
+            code(&format!("{} take PATH", one_line(proposal.command_prefix, 40)), 100),
         )),
     }
     let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
@@ -262,10 +263,20 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     );
     section(
         format!(
-            "\n### Conflicts, and how they were settled\n\nThe cluster and the {kind} both changed these since the old {kind}.\n\n{}",
-            tables::conflicts_head(kind)
+            "\n### Conflicts, and how they were settled\n\n{}\n\n{}",
+            match upgrade.basis {
+                Basis::Known | Basis::Inferred => format!(
+                    "The cluster and the {0} both changed these since the old {0}.",
+                    upgrade.brought_by()
+                ),
+                Basis::Unknown => format!(
+                    "These stand in the cluster, and the {} has something else: taken over, what stands there would be lost.",
+                    upgrade.brought_by()
+                ),
+            },
+            tables::conflicts_head(&upgrade.brought_by())
         ),
-        &tables::conflict_rows(&upgrade.conflicts, kind),
+        &tables::conflict_rows(upgrade),
         12_000,
         "conflicts",
     );

@@ -25,9 +25,9 @@ pub(super) fn sections(page: &mut Page, carried: &Carried, room: usize) {
     let end = page.free().saturating_sub(room);
     for (at, upgrade) in carried.upgrades.iter().enumerate() {
         let share = page.free().saturating_sub(end) / (carried.upgrades.len() - at);
-        let kind = upgrade.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());
+        let kind = upgrade.brought_by();
         let target = code(upgrade.target.path(), 200);
-        let rows = tables::conflict_rows(&upgrade.conflicts, &kind);
+        let rows = tables::conflict_rows(upgrade);
         let head = format!(
             "\n### Conflicts of {target}, and how they are settled\n\nThe cluster and the {kind} both changed these since the old {kind}.\n\n{}",
             tables::conflicts_head(&kind)

@@ -6,7 +6,8 @@ use capstan_plan::upgrade::{Change, Upgrade, ValueOrigin};
 use capstan_yaml::{Node, Value, write};
 
 use super::markdown::one_line;
-use super::values::{self, origins_in_words};
+use super::tables::origins_in_words;
+use super::values;
 
 /// Characters of a line.
 const LINE: usize = 200;

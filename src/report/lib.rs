@@ -26,7 +26,7 @@
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
 //! | [`service_changes`] | what becomes of what runs inside a cluster | `markdown` |
 //! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
-//! | [`field_diff`] | changes of fields as a diff | `markdown`, `values` |
+//! | [`field_diff`] | changes of fields as a diff | `markdown`, `tables`, `values` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
@@ -113,7 +113,7 @@ pub use dashboard::{
     DashboardRecord, EarlierText, Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above,
     dashboard_text, is_worth_telling, newest_notices, read_dashboard, remembered_texts,
 };
-pub use excerpt::{Excerpt, excerpts};
+pub use excerpt::{Excerpt, ExcerptForm, excerpts};
 pub use fingerprint::{
     Fingerprint, ReportId, decisions_fingerprint, finding_fingerprint, preflight_fingerprint,
 };
@@ -138,6 +138,6 @@ pub use standing::{
     standing_in_words,
 };
 pub use state::{Mood, STATES, State, rest_in_a_word};
-pub use tables::becomes;
+pub use tables::{becomes, origins_in_words};
 pub use title::proposal_title;
 pub use workflow_command::workflow_command;

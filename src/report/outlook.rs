@@ -8,7 +8,7 @@ use super::state::rest_in_a_word;
 use super::tables;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::{ClusterId, ReleaseId};
-use capstan_model::source::{SourceId, SourceKind};
+use capstan_model::source::SourceId;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::forecast::Prospect;
 use capstan_plan::upgrade::Upgrade;
@@ -238,8 +238,8 @@ pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     let errors: Vec<Finding> =
         upgrade.findings.iter().filter(|one| one.severity() == Severity::Error).cloned().collect();
     page.section("\n", &tables::finding_rows(&errors), share / 3, |left| format!("- … and {left} more\n"));
-    let conflicts = tables::conflict_rows(&upgrade.conflicts, &SourceKind::RELEASE);
-    let head = format!("\n{}", tables::conflicts_head(&SourceKind::RELEASE));
+    let conflicts = tables::conflict_rows(upgrade);
+    let head = format!("\n{}", tables::conflicts_head(&upgrade.brought_by()));
     page.section(&head, &conflicts, share / 3, |left| format!("\n… and {left} more conflicts.\n"));
     let rollouts = tables::rollout_rows(&upgrade.rollouts);
     page.section(&format!("\n{}", tables::ROLLOUTS_HEAD), &rollouts, share / 3, |left| {

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::excerpt::{Excerpt, excerpts};
-use super::markdown::{code, code_cell, one_line, prose_cell};
-use capstan_model::finding::{Finding, Severity};
+use super::excerpt::{Excerpt, ExcerptForm, excerpts};
+use super::markdown::{code, code_cell, one_line, plain, prose_cell};
+use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
 use capstan_model::wording::{count, few};
 use capstan_plan::upgrade::{
-    Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, whole_of,
+    Certainty, Change, ComponentChange, Part, Reason, Rollout, Side, Upgrade, ValueOrigin, whole_of,
 };
 use capstan_yaml::Value;
 
@@ -68,11 +68,22 @@ pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn conflict_rows(conflicts: &[Conflict], kind: &SourceKind) -> Vec<String> {
-    conflicts
+/// Rows of an upgrade's conflicts; of what an inventory brings with the places of its values.
+pub(super) fn conflict_rows(upgrade: &Upgrade) -> Vec<String> {
+    let kind = upgrade.brought_by();
+    let origins =
+        upgrade.values.as_deref().map(|values| values.conflict_origins.as_slice()).unwrap_or_default();
+    upgrade
+        .conflicts
         .iter()
-        .map(|conflict| {
-            let sides = [&conflict.base, &conflict.cluster, &conflict.release];
+        .enumerate()
+        .map(|(at, conflict)| {
+            let from = match origins.get(at).map(Vec::as_slice) {
+                None | Some([]) => String::new(),
+                Some(origins) => format!(", {}", places(origins)),
+            };
+            let sides = conflict.lines_in_dispute();
+            let sides = sides.as_ref().map_or_else(|| conflict.sides(), |sides| sides.each_ref());
             let [base, cluster, release] = value_cells(&conflict.object, &conflict.path, sides);
             let by = conflict.settling.by.as_ref().map(|by| format!(", as {} decided", code_cell(by, 80)));
             let settled = match (conflict.blocks, conflict.kept) {
@@ -81,13 +92,36 @@ pub(super) fn conflict_rows(conflicts: &[Conflict], kind: &SourceKind) -> Vec<St
                 (false, Side::Release) => format!("the {kind}'s value is taken"),
             };
             format!(
-                "| {} | {} | {base} | {cluster} | {release} | {settled}{} |\n",
+                "| {} | {} | {base} | {cluster} | {release}{from} | {settled}{} |\n",
                 object_cell(&conflict.object),
                 field_cell(&conflict.object, &conflict.path),
                 by.unwrap_or_default(),
             )
         })
         .collect()
+}
+
+/// `Environment prod` in `inventory/prod.yaml:9:16`
+pub(super) fn places(origins: &[ValueOrigin]) -> String {
+    origins_in_words(origins, |place| code(&place.to_string(), 200))
+}
+
+/// The same with the places as `quoted` shows them.
+pub fn origins_in_words(origins: &[ValueOrigin], quoted: impl Fn(&Place) -> String) -> String {
+    const MOST: usize = 3;
+    let told = origins.iter().take(MOST).map(|origin| {
+        let name = if origin.level == "default" {
+            "the default".to_owned()
+        } else {
+            format!("{} {}", origin.level, origin.name)
+        };
+        format!("{} in {}", plain(&name, 120), quoted(&origin.place))
+    });
+    let mut told: Vec<String> = told.collect();
+    if origins.len() > MOST {
+        told.push(format!("and {} more", count(origins.len() - MOST, "place", "places")));
+    }
+    told.join(", ")
 }
 
 pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
@@ -242,12 +276,9 @@ fn value_cells<const N: usize>(
     values.map(|value| match (value, shown.next().flatten()) {
         // A whole object in a cell helps nobody: the files show it.
         (Some(_), _) if path.is_root() => "present".to_owned(),
-        (Some(_), Some(Excerpt { text, is_string: false })) if text == REDACTED => "*redacted*".to_owned(),
-        (Some(_), Some(Excerpt { text, is_string: true })) => code_cell(&text, VALUE),
+        (Some(_), Some(Excerpt { text, form: ExcerptForm::Words })) => format!("*{text}*"),
+        (Some(_), Some(Excerpt { text, form: ExcerptForm::Text })) => code_cell(&text, VALUE),
         (Some(_), Some(Excerpt { text, .. })) => code_cell(&one_line(&text, VALUE), VALUE + 1),
         _ => "absent".to_owned(),
     })
 }
-
-/// A secret value, as JSON.
-const REDACTED: &str = r#"{"redacted":true}"#;

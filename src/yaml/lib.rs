@@ -25,7 +25,7 @@
 //! | [`file`] | a file: its text and its documents | `error`, `node`, `position`, `quick`, `read` |
 //! | [`template`] | texts that are YAML once their expressions have values | `error`, `file`, `node`, `position`, `read` |
 //! | [`inside`] | places in a string, as places of its file | `file` |
-//! | [`comments`] | which comments belong to what | `file` |
+//! | [`comments`] | which comments there are, and which belong to what | `file`, `node` |
 //! | [`source`] | the text under edit, and splices into it | `comments` |
 //! | [`document_edit`] | what may be asked of documents | `node` |
 //! | [`change`] | a batch as one tree of changes, and what it intends | `document_edit`, `meaning`, `node` |
@@ -43,7 +43,7 @@
 mod batch;
 mod carry;
 mod change;
-mod comments;
+pub mod comments;
 mod document_edit;
 mod edit;
 mod error;

@@ -78,7 +78,7 @@ use capstan_plan::settings::{
     ComponentsRecord, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
 };
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
-use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
+use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Upgrade, Versions};
 use capstan_providers::Supplies;
 use jiff::civil::Date;
 
@@ -133,6 +133,8 @@ pub struct Fleet {
     retarget_of_inventory: BTreeSet<ClusterId>,
     /// Clusters whose versions and images stay.
     rolled_back: BTreeSet<ClusterId>,
+    /// What may be overwritten in clusters whose release is unknown, beside what the settings say.
+    overwrite: Overwrite,
     /// The live names of templates, by cluster.
     names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     /// What came of asking for components of providers.
@@ -305,6 +307,11 @@ impl Fleet {
             Versions::Stay => drop(self.rolled_back.insert(cluster)),
             Versions::Move => drop(self.rolled_back.remove(&cluster)),
         }
+    }
+
+    /// Says what may be overwritten in clusters whose release is unknown.
+    pub fn allow_overwriting(&mut self, overwrite: Overwrite) {
+        self.overwrite = overwrite;
     }
 
     fn versions(&self, cluster: &ClusterId) -> Versions {

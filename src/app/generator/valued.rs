@@ -447,9 +447,13 @@ impl ValuedStep {
                 }
             }
         }
-        let origins = match &self.made {
-            Some((made, values)) if self.brought_by == SourceKind::INVENTORY => made.origins(upgrade, values),
-            _ => Vec::new(),
+        let (origins, conflict_origins) = match &self.made {
+            Some((made, values)) if self.brought_by == SourceKind::INVENTORY => {
+                let changes = upgrade.changes.iter().map(|change| (&change.object, &change.path));
+                let conflicts = upgrade.conflicts.iter().map(|conflict| (&conflict.object, &conflict.path));
+                (made.origins(changes, values), made.origins(conflicts, values))
+            }
+            _ => (Vec::new(), Vec::new()),
         };
         upgrade.values = Some(Box::new(ValuesStep {
             brought_by: self.brought_by.clone(),
@@ -458,6 +462,7 @@ impl ValuedStep {
             to: self.to.as_ref().map(ValuesRecord::digest),
             levels: self.levels.clone(),
             origins,
+            conflict_origins,
         }));
     }
 }

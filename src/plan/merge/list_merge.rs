@@ -39,7 +39,7 @@ pub(super) enum Turn<'n> {
     Decide(ListItem<'n>, DecisionKind),
     /// These are one conflict: what would happen to each, the items of O, C and N, and the byte of the
     /// cluster's that a person looks at.
-    Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize> },
+    Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize>, kind: DecisionKind },
     /// So many are the same in cluster and new release.
     Alike(usize),
 }
@@ -154,7 +154,8 @@ pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists
                 continue;
             }
             OldState::Unknown if n.is_empty() => continue,
-            OldState::Unknown => DecisionKind::Take,
+            OldState::Unknown if c.is_empty() => DecisionKind::Take,
+            OldState::Unknown => DecisionKind::Overwrite,
             OldState::Known if same(&o, &n) => continue,
             OldState::Known if same(&c, &o) => DecisionKind::Take,
             OldState::Known => DecisionKind::Conflict,
@@ -221,7 +222,7 @@ fn replace<'n>(
     }
     let at = c.first().map_or_else(|| own.first(), |(_, node)| Some(node)).map(|node| node.span.start);
     let items = [o, c, n].map(|side| side.into_iter().map(|(_, node)| node).collect());
-    turns.push(Turn::Conflict { parts, items, at });
+    turns.push(Turn::Conflict { parts, items, at, kind });
 }
 
 fn argument_name(item: &Node) -> Option<&str> {

@@ -51,13 +51,13 @@ pub(crate) fn match_source<'a>(
     bindings: &mut Bindings,
 ) -> Matched<'a> {
     let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
-    let pieces: Vec<&Piece> =
-        source.pieces(form).iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
+    let pieces: Vec<&Piece> = source.pieces(form).iter().filter(part_of_objects).collect();
     let own_cluster = base.cluster();
     let release_cluster = pieces
         .iter()
+        .map(|piece| in_effect(piece, base, None))
         .find(|piece| is_cluster(piece))
-        .and_then(|piece| Some((*piece, piece.name.as_deref()?)));
+        .and_then(|piece| Some((piece, piece.name.as_deref()?)));
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
         bindings.unify(&source.variables, name, name_of(base, own));
     }
@@ -72,6 +72,8 @@ pub(crate) fn match_source<'a>(
         let own = own.namespace.clone()?;
         (namespace != own && !namespace.contains("${")).then_some((namespace, own))
     });
+    let pieces: Vec<&Piece> =
+        pieces.into_iter().map(|piece| in_effect(piece, base, renamed.as_ref())).collect();
     let mut matcher = Matcher {
         base,
         scope,
@@ -121,16 +123,26 @@ fn is_cluster(piece: &Piece) -> bool {
     role == Some(KindRole::Cluster)
 }
 
-/// What a ConfigMap wraps, where the cluster has it and does not have the ConfigMap.
-fn in_effect<'a>(piece: &'a Piece, base: &Base) -> &'a Piece {
-    let Some(inner) = &piece.wraps else { return piece };
+/// A ConfigMap itself where the cluster has it; else what it wraps. `renamed` are the release's own name for its
+/// cluster, and the cluster's.
+fn in_effect<'a>(piece: &'a Piece, base: &Base, renamed: Option<&(String, String)>) -> &'a Piece {
+    let is_named = |name: &str, own: &str| {
+        let after_cluster_name = |(release, cluster): &(String, String)| {
+            name.strip_prefix(release.as_str()).is_some_and(|rest| own.strip_prefix(cluster) == Some(rest))
+        };
+        fits_pattern(name, own) || renamed.is_some_and(after_cluster_name)
+    };
     let has = |piece: &Piece| {
         base.objects.iter().any(|object| {
             piece.kind.as_deref() == Some(object.id.kind.as_str())
                 && piece.group.as_deref() == Some(object.id.group.as_str())
-                && piece.name.as_deref().is_some_and(|name| fits_pattern(name, &object.id.name))
+                && piece.name.as_deref().is_some_and(|name| is_named(name, &object.id.name))
         })
     };
+    if let Some(wrapper) = &piece.wrapper {
+        return if has(wrapper) || keeps_wrappers(base, piece) { wrapper } else { piece };
+    }
+    let Some(inner) = &piece.wraps else { return piece };
     let has_such = |fragment: &Piece| {
         base.objects.iter().any(|object| {
             fragment.kind.as_deref() == Some(object.id.kind.as_str())
@@ -141,6 +153,16 @@ fn in_effect<'a>(piece: &'a Piece, base: &Base) -> &'a Piece {
         return if !has(piece) && has_such(inner) { inner } else { piece };
     }
     if !has(piece) && has(inner) { inner } else { piece }
+}
+
+/// Whether the cluster has, in the file that fields without a kind would speak of, ConfigMaps and nothing else: then
+/// it keeps such ConfigMaps as they are, and this is another of them.
+fn keeps_wrappers(base: &Base, fields: &Piece) -> bool {
+    let in_file = |at: &usize| same_file(&base.file_of(*at).below, &fields.file);
+    let mut kept = (0..base.objects.len()).filter(in_file).map(|at| &base.objects[at].id).peekable();
+    fields.kind.is_none()
+        && kept.peek().is_some()
+        && kept.all(|id| id.kind == "ConfigMap" && id.group.is_empty())
 }
 
 /// Whether a text could be this pattern with its variables filled in (none of them empty).

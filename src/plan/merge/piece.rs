@@ -39,6 +39,8 @@ pub(crate) struct Piece {
     /// A ConfigMap whose one string is a document with a kind: that document, whole or partial, for clusters
     /// that have such an object.
     pub(crate) wraps: Option<Box<Piece>>,
+    /// The ConfigMap that this was unwrapped from, which is meant itself where the cluster has it.
+    pub(crate) wrapper: Option<Box<Piece>>,
 }
 
 /// Whether a piece is an object or some fields of one.
@@ -73,6 +75,17 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> Piece {
         document: Some((0, 0)),
         patch: false,
         wraps: None,
+        wrapper: None,
+    }
+}
+
+impl Piece {
+    /// The document that it is, which what was unwrapped is none of.
+    pub(super) fn stands_in(&mut self, document: Option<(usize, usize)>) {
+        self.document = self.document.and(document);
+        if let Some(wrapper) = &mut self.wrapper {
+            wrapper.document = document;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::piece::Piece;
 use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
-use crate::templates::references;
+use crate::templates::{naming_values, references};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
 
@@ -118,6 +118,20 @@ impl<'a> Matched<'a> {
                     .is_some_and(|scalar| scalar.text != name)
             {
                 set_text(node.to_mut(), reference.path.steps(), &name);
+            }
+        }
+        // Values that name templates likewise, but for those that could name several.
+        for value in naming_values(group, kind, &piece.root) {
+            let mut named = self.names.iter().filter(|((kind, name), _)| {
+                let is_kind = value.kind.is_none_or(|wanted| wanted == *kind);
+                kind.ends_with("Template") && *name == value.text && is_kind
+            });
+            let own = match (named.next(), named.next()) {
+                (Some((_, own)), None) => own,
+                _ => continue,
+            };
+            if node.at(&value.path).and_then(Node::as_scalar).is_some_and(|scalar| scalar.text != *own) {
+                set_text(node.to_mut(), value.path.steps(), own);
             }
         }
         if self.renamed.is_some() || self.moved.is_some() {

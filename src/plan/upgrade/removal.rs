@@ -85,6 +85,8 @@ pub(super) struct Reduced {
     pub(super) draft: Draft,
     /// Of what goes with one.
     pub(super) tombstones: Vec<Tombstone>,
+    /// What an earlier rotation left behind, and goes.
+    pub(super) leftovers: Vec<usize>,
 }
 
 impl Reduced {
@@ -100,7 +102,7 @@ impl Reduced {
             || dropped.iter().map(|dropped| dropped.object).filter(|object| !staying.contains(*object));
         // All that goes names nothing any more, whatever its place among them.
         goes().for_each(|object| draft.remove_object(object));
-        let mut reduced = Self { draft, tombstones: Vec::new() };
+        let mut reduced = Self { draft, tombstones: Vec::new(), leftovers: Vec::new() };
         goes().for_each(|object| reduced.remove(context, object, said));
         reduced
     }
@@ -150,6 +152,7 @@ impl Reduced {
         let tombstones = self.tombstones.len();
         self.remove(context, object, said);
         self.tombstones.truncate(tombstones);
+        self.leftovers.push(object);
     }
 
     /// Whether something that stays, in base or overlay, names a ConfigMap.

@@ -228,3 +228,23 @@ fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
         assert!(told.contains("\"file\":\"openstack/v1.4.0/templates/all.yaml\",\"line\":11"), "{told}");
     }
 }
+
+#[test]
+fn a_conflict_of_the_inventory_says_so_and_where_the_value_stands() {
+    let checkout = checkout();
+    let file = "acme/peu01/base/all.yaml";
+    checkout.write(file, &checkout.read(file).replace("replicas: \"3\"", "replicas: \"7\" # ours"));
+    checkout.write("inventory/peu01.yaml", &DEFINITION.replace("replicas: 3", "replicas: 5"));
+    let origin = json!({"level": "ClusterDefinition", "name": "peu01", "file": "inventory/peu01.yaml", "line": 8, "column": 15});
+    let all = of_inventory(&checkout, 0);
+    assert_eq!(
+        json!([all[0]["conflicts"][0]["release"], all[0]["conflicts"][0]["origin"]]),
+        json!(["5", origin])
+    );
+    let told = checkout.capstan(&["plan", "acme/peu01"]).ended(0).out.clone();
+    let wanted = "was \"3\", the cluster has \"7\", the inventory has \"5\" (ClusterDefinition peu01 in inventory/peu01.yaml:8:15): the cluster's value is kept";
+    assert!(
+        told.contains("changed by both the cluster and the inventory") && told.contains(wanted),
+        "{told}"
+    );
+}

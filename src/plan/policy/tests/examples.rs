@@ -15,7 +15,7 @@ use crate::policy::{
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
 use crate::upgrade::{
-    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Versions, plan,
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request, Retarget, Versions, plan,
 };
 use capstan_kustomize::render::{Edited, render};
 use capstan_model::finding::{FileError, Finding, Severities, rules};
@@ -227,6 +227,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         owners: settings.upgrade.fields.clone(),
         settled: Vec::new(),
         versions: Versions::Move,
+        overwrite: Overwrite::All,
     };
     let old = old.as_deref().map_or(OldSource::Unknown, OldSource::Known);
     let request = Request {
