@@ -39,6 +39,7 @@ entries! {
     DUPLICATE_OBJECT: "duplicate-object", Error, Free;
     EDIT_REFUSED: "edit-refused", Error, Never;
     FILE_NOT_LISTED: "file-not-listed", Warning, Free;
+    HELM_CHART_PROXY: "helm-chart-proxy", Warning, Free;
     IMMUTABLE_FIELD: "immutable-field", Error, Free;
     INCOMPLETE_UPGRADE: "incomplete-upgrade", Error, Never;
     INVALID_DEFINITION: "invalid-definition", Warning, Free;

@@ -59,6 +59,7 @@ pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use neighbours::{Around, Neighbours};
 pub use outside::{Beyond, Outside, is_of_ownership};
 pub use reach::LiveCluster;
+pub(crate) use selectors::{Labels, selectors};
 
 /// What a folder is judged by, besides its own render.
 #[derive(Debug, Clone, Copy)]
@@ -139,7 +140,7 @@ pub fn overlay_selects(rendered: &Rendered) -> bool {
     rendered.base.is_some()
         && rendered.objects.iter().any(|object| {
             let unchanged = of_base.get(&object.id).is_some_and(|base| base.value == object.value);
-            !unchanged && !selectors::selectors(&object.id, &object.value).is_empty()
+            !unchanged && !selectors(&object.id, &object.value).is_empty()
         })
 }
 

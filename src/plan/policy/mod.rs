@@ -47,6 +47,7 @@ mod facts;
 mod file_not_listed;
 mod fitting;
 mod folders;
+mod helm_chart_proxy;
 mod immutable_field;
 mod incomplete_upgrade;
 mod inside;

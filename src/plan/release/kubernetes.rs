@@ -41,6 +41,21 @@ pub(crate) fn kubernetes_version<'a>(
     best.map(|(_, version)| version)
 }
 
+/// The versions of Kubernetes that ClusterClasses among documents list, class by class; those that list none are left
+/// out.
+pub(crate) fn class_versions<'a>(documents: impl Iterator<Item = &'a Node>) -> Vec<Vec<KubernetesVersion>> {
+    let of_class = |root: &Node| -> Vec<KubernetesVersion> {
+        let group = root.text_at("apiVersion").map(api_group);
+        if root.text_at("kind").and_then(|kind| role_of_fragment(group, kind)) != Some(KindRole::Class) {
+            return Vec::new();
+        }
+        let listed = root.get("spec").and_then(|spec| spec.get("kubernetesVersions"));
+        let items = listed.and_then(Node::as_sequence).unwrap_or_default();
+        items.iter().filter_map(|version| KubernetesVersion::parse(version.as_str()?)).collect()
+    };
+    documents.map(of_class).filter(|listed| !listed.is_empty()).collect()
+}
+
 /// Kinds of Cluster API infrastructure that a document holds or wraps: `AWSCluster`. A fragment without
 /// `apiVersion` counts with whatever kind it names: it can only be compared with real ones.
 pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {

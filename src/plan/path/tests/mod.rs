@@ -55,6 +55,7 @@ pub(super) fn release(row: &str) -> Release {
         manifest: None,
         notes: None,
         unmet: vec![],
+        class_versions: vec![],
         id,
     }
 }
@@ -74,6 +75,7 @@ pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
         kubernetes: KubernetesVersion::parse(&format!("v{kubernetes}.0")),
         provider: Ok(id.as_ref().map_or_else(|| Provider::new("aws"), ReleaseId::provider)),
         brings: Default::default(),
+        class_versions: vec![],
         release: id,
     }
 }

@@ -117,6 +117,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         manifest: None,
         notes: None,
         unmet: vec![],
+        class_versions: vec![],
     }
 }
 
