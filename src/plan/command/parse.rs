@@ -354,4 +354,16 @@ mod tests {
             assert!(text.contains(line), "{line}");
         }
     }
+
+    #[test]
+    fn each_row_of_the_help_has_three_cells_whatever_the_syntax_says() {
+        let text = help(&CommandPrefix::default());
+        assert!(
+            text.contains(r"| `/capstan campaign stop [REASON] \| resume \| skip CLUSTER [of CAMPAIGN]` |")
+        );
+        for row in text.lines().filter(|line| line.starts_with('|')) {
+            let ends = row.replace(r"\|", "").matches('|').count();
+            assert_eq!(ends, 4, "{row}");
+        }
+    }
 }
