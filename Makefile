@@ -35,10 +35,8 @@ test-real: prepare-test plane components helm operator openstack orc vault ## wh
 	  $(CARGO) test --locked --features otlp --test suite "$$part" -- --nocapture; \
 	done
 
-check: ## the quick inner loop: format, lints, unit tests
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) test --workspace --locked --lib
+check: ## the quick inner loop: format, lints, unit tests of the packages that were changed
+	@CARGO="$(CARGO)" tests/check
 
 # Where mdBook is missing it is built once, beside everything else that is (some minutes).
 MDBOOK ?= 0.5.4
