@@ -194,7 +194,9 @@ fn conflict(text: &mut String, upgrade: &Upgrade, at: usize) {
         for (whose, lines) in heads.into_iter().zip(disputed) {
             let _ = writeln!(text, "      {whose}");
             let lines = lines.as_ref().and_then(Value::as_str).unwrap_or_default();
-            lines.lines().for_each(|line| drop(writeln!(text, "        | {line}")));
+            for line in lines.lines() {
+                let _ = writeln!(text, "        | {line}");
+            }
         }
         let _ = writeln!(text, "      {kept} in these lines; the others are merged");
         return;

@@ -2,10 +2,8 @@
 //! hidden for secrecy is said in words.
 
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::wording::count;
-use capstan_plan::upgrade::{differing_lines, redact};
+use capstan_plan::upgrade::Shown;
 use capstan_yaml::Value;
-use serde_json::json;
 
 /// What of a value is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,12 +41,10 @@ pub fn excerpts(
         .iter()
         .map(|side| {
             let value = (*side)?;
-            Some(match redact(object, path, Some(value)) {
-                shown if is_hidden(&shown) => {
-                    Excerpt { text: hidden(value, first), form: ExcerptForm::Words }
-                }
-                Value::String(text) => Excerpt { text, form: ExcerptForm::Text },
-                other => Excerpt { text: in_words(other, value).to_string(), form: ExcerptForm::Json },
+            Some(match Shown::of(object, path, value, first) {
+                Shown::Words(text) => Excerpt { text, form: ExcerptForm::Words },
+                Shown::Value(Value::String(text)) => Excerpt { text, form: ExcerptForm::Text },
+                Shown::Value(other) => Excerpt { text: other.to_string(), form: ExcerptForm::Json },
             })
         })
         .collect();
@@ -64,43 +60,6 @@ pub fn excerpts(
         }
     }
     shown
-}
-
-fn is_hidden(shown: &Value) -> bool {
-    *shown == json!({"redacted": true})
-}
-
-/// A value that is not shown: of a text of several lines how many there are, and how many are others than the first
-/// side's.
-fn hidden(value: &Value, first: Option<&Value>) -> String {
-    let Some(text) = value.as_str().filter(|text| text.lines().nth(1).is_some()) else {
-        return "a hidden value".to_owned();
-    };
-    let lines = count(text.lines().count(), "line", "lines");
-    match first.and_then(Value::as_str).map(|first| differing_lines(first, text)) {
-        None | Some(0) => format!("a hidden text of {lines}"),
-        Some(1) => format!("a hidden text of {lines}, 1 of which differs"),
-        Some(others) => format!("a hidden text of {lines}, {others} of which differ"),
-    }
-}
-
-/// A value in which something is hidden, with words in its place.
-fn in_words(shown: Value, value: &Value) -> Value {
-    match (shown, value) {
-        (shown, value) if is_hidden(&shown) => Value::String(hidden(value, None)),
-        (Value::Object(shown), Value::Object(all)) => {
-            let field = |(key, shown): (String, Value)| {
-                let value = all.get(&key).unwrap_or(&Value::Null);
-                let shown = in_words(shown, value);
-                (key, shown)
-            };
-            shown.into_iter().map(field).collect()
-        }
-        (Value::Array(shown), Value::Array(all)) => {
-            shown.into_iter().zip(all).map(|(shown, value)| in_words(shown, value)).collect()
-        }
-        (shown, _) => shown,
-    }
 }
 
 fn is_longer(text: &str, max: usize) -> bool {

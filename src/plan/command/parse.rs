@@ -181,6 +181,7 @@ mod tests {
             ("@capstan", &["help"]),
             ("@capstans plan\n@cap plan\n@\nask @capstan plan", &[]),
             ("/capstan hold audit until 2026-12-01\n/capstan keep /spec/replicas", &["hold", "keep"]),
+            ("/capstan take all\n/capstan keep MachinePool/a all", &["take", "keep"]),
             ("", &[]),
         ];
         for (body, expected) in cases {

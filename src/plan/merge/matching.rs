@@ -7,7 +7,7 @@
 //!
 //! | piece | speaks of |
 //! |---|---|
-//! | template or bootstrap config that others name | the object that the cluster's owner names in the same place |
+//! | template, bootstrap config or class that others name | the object that the cluster's owner names in the same place, in a field or by a value |
 //! | with a name | the object of that name, variables bound, a suffix of rotation left out; else the one whose name is equal after the cluster's name |
 //! | kind without a name | the only object of that kind; of several the one in the file of the same name |
 //! | no kind | the objects of the file of the same name; of several those that have such a field |
@@ -38,7 +38,7 @@ use super::piece::{Form, Piece, Shape};
 use super::source::Source;
 use super::twins::part_by_namespace;
 use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
-use crate::templates::{base_name, references};
+use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
@@ -203,8 +203,9 @@ impl Matcher<'_> {
                 self.targets[*at] = Some(self.sole(*at));
             }
         }
-        // Templates after their owners, which may themselves be templates.
-        for _ in 0..3 {
+        // Templates after their owners, which may themselves be templates: a class, its control plane's, the machines'
+        // that this names, their data.
+        for _ in 0..4 {
             for at in &templates {
                 if self.targets[*at].is_none() {
                     self.targets[*at] = self.by_owner(*at);
@@ -344,6 +345,11 @@ impl Matcher<'_> {
                 .into_iter()
                 .filter(|reference| reference.kind == kind && reference.name == name)
                 .collect();
+            for object in self.named_by_value(piece, owner, objects) {
+                if !found.contains(&object) {
+                    found.push(object);
+                }
+            }
             if named.is_empty() {
                 continue;
             }
@@ -378,6 +384,32 @@ impl Matcher<'_> {
                 Some(if fitting.len() == 1 { Target::Objects(fitting) } else { Target::Ambiguous(found) })
             }
         }
+    }
+
+    /// The objects that values of the cluster's owner name where a value of the release's owner names this piece, or
+    /// that are called so and named anywhere.
+    fn named_by_value(&self, piece: &Piece, owner: &Piece, objects: &[usize]) -> Vec<usize> {
+        let (Some(group), Some(kind), Some(name)) = (&owner.group, &owner.kind, &piece.name) else {
+            return Vec::new();
+        };
+        let names_it = |value: &NamingValue<'_>| {
+            value.kind.is_none_or(|kind| piece.kind.as_deref() == Some(kind))
+                && renamed(value.text, name, "x").is_some()
+        };
+        let values: Vec<_> = naming_values(group, kind, &owner.root).into_iter().filter(names_it).collect();
+        if values.is_empty() {
+            return Vec::new();
+        }
+        let (bound, candidates) = (self.scope.text(name), self.candidates(piece));
+        let own = objects.iter().flat_map(|object| naming_values(group, kind, self.base.node(*object)));
+        let own: Vec<_> = own.collect();
+        let is_named = |at: &usize| {
+            let is_place = |path: &FieldPath| values.iter().any(|value| value.path == *path);
+            own.iter().any(|mine| {
+                mine.means(&self.base.objects[*at].id) && (is_place(&mine.path) || self.fits(&bound, *at))
+            })
+        };
+        candidates.into_iter().filter(is_named).collect()
     }
 
     /// Whether an object bears the name of another piece and not this one's: a release that brings a
@@ -418,13 +450,15 @@ impl Matcher<'_> {
     }
 }
 
-/// Templates and bootstrap configs: their names change with every rotation, their owners' do not.
+/// Templates, bootstrap configs and classes: their names change with every rotation, their owners' do not.
 fn goes_by_owner(piece: &Piece) -> bool {
     piece.name.is_some()
         && piece.kind.as_deref().is_some_and(|kind| {
             matches!(
                 role_of_fragment(piece.group.as_deref(), kind),
-                Some(KindRole::Template | KindRole::DataTemplate | KindRole::BootstrapConfig)
+                Some(
+                    KindRole::Template | KindRole::DataTemplate | KindRole::BootstrapConfig | KindRole::Class
+                )
             )
         })
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::matched::Matched;
 use super::nodes::{add_namespace, remove, set_text};
-use super::piece::Piece;
+use super::piece::{Piece, provider_components};
 use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
@@ -105,6 +105,11 @@ impl<'a> Matched<'a> {
     fn substituted(&self, piece: &'a Piece, scope: Scope<'_>) -> Cow<'a, Node> {
         let mut node =
             if piece.templated { Cow::Owned(scope.node(&piece.root)) } else { Cow::Borrowed(&piece.root) };
+        if let (Cow::Owned(node), Some(path)) = (&mut node, provider_components(&piece.root))
+            && let Some(text) = piece.root.at(&path).and_then(Node::as_str)
+        {
+            set_text(node, path.steps(), text);
+        }
         let (Some(group), Some(kind)) = (&piece.group, &piece.kind) else { return node };
         // References to matched objects follow the cluster's names for them, so that a rotated name
         // equals its base name.

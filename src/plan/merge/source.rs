@@ -26,7 +26,7 @@ use super::facts::SourceFile;
 use super::kustomization;
 use super::nodes::text;
 use super::overlay::overlay_piece;
-use super::piece::{Form, Piece, piece_of};
+use super::piece::{Form, Piece, piece_of, provider_components};
 use crate::release::Rendering;
 use capstan_kustomize::render::{RenderedObject, is_kustomization};
 use capstan_kustomize::schema::Schemas;
@@ -323,7 +323,7 @@ fn unwrap(root: &Node, file: &str, place: Place) -> Piece {
     let data = root.get("data").and_then(Node::as_mapping).filter(|_| config_map).unwrap_or_default();
     let has = |key: &str| data.iter().any(|entry| entry.key == key);
     // So the Cluster API operator keeps a provider's components, packed or not, beside its metadata.yaml.
-    let of_provider = has("components") || root.get("binaryData").is_some();
+    let of_provider = provider_components(root).is_some() || root.get("binaryData").is_some();
     if (has("spec") || has("metadata")) && !of_provider {
         let entries = data.iter().map(|entry| Entry {
             key: entry.key.clone(),

@@ -59,7 +59,7 @@ pub(crate) fn merge_texts(old: &str, own: &str, new: &str) -> Option<MergedText>
 }
 
 /// Lines that differ between two texts: of what was replaced, the longer side counts.
-pub fn differing_lines(one: &str, other: &str) -> usize {
+pub(crate) fn differing_lines(one: &str, other: &str) -> usize {
     let lines = |text: &'_ str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let changes = super::sequence::changes(&lines(one), &lines(other));
     changes.iter().map(|change| change.old.len().max(change.side.len())).sum()

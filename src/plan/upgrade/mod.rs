@@ -132,9 +132,8 @@ pub use model::{
 pub use plan::plan;
 pub use planned::Planned;
 pub use provenance::{ListMerged, Provenance, ValueCompared};
-pub use redact::{hide_beside, name_beside, redact};
+pub use redact::{Shown, hide_beside, is_hidden, name_beside, redact};
 pub use request::{MergeSettings, OldSource, Overwrite, Request, Retarget, Versions};
 pub use service_change::{KeptEdit, ServiceChange, ServiceCourse};
 
 pub use crate::merge::decision::{Decider, HowMerged, MergeRule};
-pub use crate::merge::texts::differing_lines;

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use self::fields::{Comparison, Four, Lack};
 use super::model::Conflict;
-use super::redact::{hide_in, redact};
+use super::redact::{Shown, hide_in};
 use super::rotation::Rotated;
 use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
@@ -400,7 +400,10 @@ fn finding(id: &ObjectId, object: &Node, lack: Lack, place: Place) -> Finding {
 /// A value for a sentence: without secrets, and not longer than one reads.
 fn shown(id: &ObjectId, path: &FieldPath, value: &Value) -> String {
     const LONGEST: usize = 80;
-    let text = redact(id, path, Some(value)).to_string();
+    let text = match Shown::of(id, path, value, None) {
+        Shown::Words(words) => return words,
+        Shown::Value(value) => value.to_string(),
+    };
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("`{}…`", &text[..end]),
         None => format!("`{text}`"),
