@@ -103,6 +103,7 @@ impl Fleet {
             settled_of_inventory: BTreeMap::new(),
             retarget_of_inventory: BTreeSet::new(),
             rolled_back: BTreeSet::new(),
+            unread: BTreeSet::new(),
             names: BTreeMap::new(),
             supplies: Arc::default(),
             wide: Arc::default(),
