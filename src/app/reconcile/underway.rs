@@ -335,8 +335,8 @@ mod tests {
         dies(tried);
         // Killed in the middle of its life: that says next to nothing.
         let next = process(&memory);
-        assert!(matches!(next.begin(&slow), Begun::Wait(wait) if wait.as_secs() == 60));
-        memory.pass(60);
+        assert!(matches!(next.begin(&slow), Begun::Wait(wait) if wait.as_secs() == 20));
+        memory.pass(20);
         assert!(next.wait(&slow).await.is_ok());
     }
 

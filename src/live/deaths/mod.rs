@@ -7,9 +7,9 @@
 //! time, while the others go on; a turn that comes to its end clears its folder. Where a process dies while it tries a
 //! suspect, that one alone is to blame, and how much that says is how much longer the process had lived than the turn
 //! had run: whoever kills at random rarely meets the first second of a turn after minutes without it. So the folder is
-//! tried again after a minute of the next process's life, or two, in which all else goes on. Only what is beyond chance
-//! waits longer: [4, 8, 16 minutes](Suspect::pause). A death at anything else speaks for a suspect. An end in order
-//! says nothing.
+//! tried again after ten seconds of the next process's life, up to two minutes where there is evidence, in which all
+//! else goes on. Only what is beyond chance waits longer: [4, 8, 16 minutes](Suspect::pause). A death at anything else
+//! speaks for a suspect. An end in order says nothing.
 //!
 //! *Guarantees*, which the simulation holds: random kills, however many, keep no folder for longer than two minutes
 //! after the last of them; a folder of which the process dies at once is [known](Begun::Known) after five deaths, and
@@ -208,13 +208,17 @@ impl Suspect {
 
     /// How long a process lives before it tries it: what only was under way at a death, behind the others at once.
     const fn pause(self) -> SignedDuration {
-        SignedDuration::from_mins(match (self.deaths, self.evidence) {
+        let minute = 60;
+        SignedDuration::from_secs(match (self.deaths, self.evidence) {
             (0 | 1, _) => 0,
-            (_, 0..=3) => 1,
-            (_, 4..BEYOND_CHANCE) => 2,
-            (_, BEYOND_CHANCE..=21) => 4,
-            (_, 22..=26) => 8,
-            _ => 16,
+            (_, 0) => 10,
+            (_, 1) => 20,
+            (_, 2) => 40,
+            (_, 3) => minute,
+            (_, 4..BEYOND_CHANCE) => 2 * minute,
+            (_, BEYOND_CHANCE..=21) => 4 * minute,
+            (_, 22..=26) => 8 * minute,
+            _ => 16 * minute,
         })
     }
 }
