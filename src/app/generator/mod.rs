@@ -52,6 +52,7 @@ mod service_step;
 mod services;
 mod sources;
 mod step_facts;
+mod trial;
 mod valued;
 mod valued_plan;
 mod wide;
@@ -135,6 +136,8 @@ pub struct Fleet {
     rolled_back: BTreeSet<ClusterId>,
     /// What may be overwritten in clusters whose release is unknown, beside what the settings say.
     overwrite: Overwrite,
+    /// Clusters that are not read for others.
+    unread: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
     names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     /// What came of asking for components of providers.
@@ -268,6 +271,11 @@ impl Fleet {
     /// Gives what came of asking for the components that provider sets have not at hand: see `Upgrade::unasked`.
     pub fn provide_components(&mut self, supplies: Arc<Supplies>) {
         self.supplies = supplies;
+    }
+
+    /// Has these clusters not read for what others want to know of them, as if they could not be: they are beyond limits.
+    pub fn leave_unread(&mut self, clusters: impl IntoIterator<Item = ClusterId>) {
+        self.unread.extend(clusters);
     }
 
     /// What is known of a claimed cluster's live names.

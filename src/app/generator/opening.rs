@@ -105,6 +105,7 @@ impl Fleet {
             retarget_of_inventory: BTreeSet::new(),
             rolled_back: BTreeSet::new(),
             overwrite: Overwrite::default(),
+            unread: BTreeSet::new(),
             names: BTreeMap::new(),
             supplies: Arc::default(),
             wide: Arc::default(),
