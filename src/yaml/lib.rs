@@ -79,6 +79,7 @@ pub use file::{YamlFile, texts_alone};
 pub use meaning::same_meaning;
 pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
 pub use position::Position;
+pub use read::ReadKey;
 pub use readable::Readable;
 pub use template::with_words;
 pub use writer::{flow_text, write};

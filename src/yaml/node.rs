@@ -28,6 +28,8 @@ pub struct Document {
 pub struct DuplicateKey {
     /// The key.
     pub key: String,
+    /// Byte offset of the first one.
+    pub first: usize,
     /// Byte offset of the second one.
     pub offset: usize,
 }
