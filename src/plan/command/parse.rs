@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn commands_stand_at_the_start_of_visible_lines() {
-        let cases: [(&str, &[&str]); 28] = [
+        let cases: [(&str, &[&str]); 29] = [
             ("/capstan plan", &["plan"]),
             ("/capstan plan\r\n/capstan help\r\n", &["plan", "help"]),
             ("/capstan", &["help"]),
