@@ -191,8 +191,10 @@ impl Fleet {
 
     /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
     /// outside of clusters and releases.
-    pub fn outside(&self) -> Option<FileError> {
-        layout::outside(self.tree.as_ref(), self.layout(), &self.settings)
+    pub fn outside(&self) -> Vec<FileError> {
+        let tree = self.tree.as_ref();
+        let outside = layout::outside(tree, self.layout(), &self.settings);
+        outside.into_iter().chain(layout::crowded(tree, self.layout())).collect()
     }
 
     /// The releases that could be read, and those that could not.

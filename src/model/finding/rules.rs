@@ -44,9 +44,11 @@ entries! {
     INCOMPLETE_UPGRADE: "incomplete-upgrade", Error, Never;
     INVALID_DEFINITION: "invalid-definition", Warning, Free;
     INVALID_LAYOUT: "invalid-layout", Error, Free;
+    INVALID_NAME: "invalid-name", Error, Free;
     INVALID_OWNERS: "invalid-owners", Error, Never;
     INVALID_SERVICES: "invalid-services", Error, Never;
     INVALID_SETTINGS: "invalid-settings", Error, Never;
+    INVALID_VALUE: "invalid-value", Error, Free;
     INVALID_YAML: "invalid-yaml", Error, Free;
     INVENTORY_CYCLE: "inventory-cycle", Error, Free;
     INVENTORY_FINAL: "inventory-final", Error, Never;
@@ -80,6 +82,7 @@ entries! {
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
     OWNERS_ADMIN: "owners-admin", Warning, Free;
     OWNERS_CHANGED: "owners-changed", Warning, Free;
+    PROVIDER_ADDRESS_DIFFERS: "provider-address-differs", Warning, Free;
     PROVIDER_API_IN_USE: "provider-api-in-use", Error, Free;
     PROVIDER_CONTRACT: "provider-contract", Error, Never;
     PROVIDER_DIGEST_DIFFERS: "provider-digest-differs", Error, Free;
@@ -113,6 +116,7 @@ entries! {
     SECRET_VARIABLE: "secret-variable", Warning, Free;
     SERVICE_KUBERNETES: "service-kubernetes", Error, Free;
     SERVICES_NOT_CLAIMED: "services-not-claimed", Warning, Free;
+    SEVERAL_CLUSTERS: "several-clusters", Warning, Free;
     SPLIT_ROLLOUT: "split-rollout", Warning, Free;
     STEP_GROUP_SPLIT: "step-group-split", Error, Never;
     TEMPLATE_EDITED_IN_PLACE: "template-edited-in-place", Error, Free;

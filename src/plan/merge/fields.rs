@@ -51,7 +51,7 @@
 use super::decision::{Decided, DecisionKind, Lines, MergeRule, Recorder, Together};
 use super::knowledge::{Field, Knowledge};
 use super::kustomization;
-use super::list_merge::{ListItem, Lists, Turn, arguments, keyed, sequence, set};
+use super::list_merge::{ListItem, Lists, Turn, arguments, holds_all, keyed, sequence, set};
 use super::lists::{ListKind, kind_of};
 use super::nodes::{remove, set_text};
 use super::texts::MergedText;
@@ -387,7 +387,9 @@ fn nothing_stays(field: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool 
             .iter()
             .filter(|entry| !entry.value.is_null())
             .all(|entry| nothing_stays(&field.key(&entry.key), find(old, &entry.key), &entry.value)),
-        _ => old.is_some() && same(field, old, Some(cluster)),
+        _ => old.is_some_and(|old| {
+            same(field, Some(old), Some(cluster)) || holds_all(&field.known, old, cluster)
+        }),
     }
 }
 

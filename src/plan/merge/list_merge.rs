@@ -8,7 +8,7 @@
 
 use super::decision::DecisionKind;
 use super::knowledge::{Item, Knowledge};
-use super::lists::Keys;
+use super::lists::{Keys, ListKind, kind_of};
 use super::sequence::{Hunk, HunkKind, merge_sequences};
 use super::three_way::{OldState, Slot, Three};
 use super::values::same_value;
@@ -42,6 +42,23 @@ pub(super) enum Turn<'n> {
     Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize>, kind: DecisionKind },
     /// So many are the same in cluster and new release.
     Alike(usize),
+}
+
+/// Whether every item that the cluster has in a list is the old release's, in whatever order where the list has none.
+pub(super) fn holds_all(known: &Knowledge<'_>, old: &Node, own: &Node) -> bool {
+    let (Some(old), Some(own)) = (old.as_sequence(), own.as_sequence()) else { return false };
+    let same = |one: &Node, other: &Node| same_value(&known.item(), Some(one), Some(other));
+    match kind_of(known, &[old, own, &[]]).kind {
+        ListKind::Keyed(keys) => own.iter().all(|item| {
+            old.iter().find(|other| keys.of(other) == keys.of(item)).is_some_and(|other| same(other, item))
+        }),
+        ListKind::Set => own.iter().all(|item| old.iter().any(|other| same(other, item))),
+        ListKind::Arguments => own.iter().filter_map(argument_name).all(|name| {
+            let (was, is) = (unit_of(old, name), unit_of(own, name));
+            was.len() == is.len() && was.iter().zip(&is).all(|(one, other)| same(one.1, other.1))
+        }),
+        ListKind::Sequence | ListKind::Whole => false,
+    }
 }
 
 /// A list by key.

@@ -22,7 +22,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 
-use crate::layout::{Layout, TargetFolder, discover};
+use crate::layout::{Layout, TargetFolder, crowded, discover};
 use crate::settings::RepositorySettings;
 use appliers::Appliers;
 use survey::{Survey, Who};
@@ -76,6 +76,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     left.extend(survey.unfinished.iter().cloned());
     left.extend(chosen.left);
     left.extend(chosen.layout.problems.iter().cloned());
+    left.extend(crowded(tree, &chosen.layout));
     let in_cluster = |error: &FileError| chosen.layout.target_around(error.place.file()).is_some();
     left.extend(survey.unreadable.iter().filter(|error| !in_cluster(error)).cloned());
     left.sort();

@@ -21,7 +21,7 @@ use crate::cluster::{
 };
 use crate::flux::FluxIndex;
 use crate::inventory::{FleetInventory, Said, Stands, record_of};
-use crate::layout::{Layout, TargetFolder, not_followed, outside};
+use crate::layout::{Layout, TargetFolder, crowded, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
     SetFacts, SetState, applied_by as applied_by_of, claimed_with, judge_set, objects_of, workload,
@@ -38,7 +38,7 @@ use capstan_kustomize::render::{
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
-use capstan_model::ids::ClusterId;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::kinds::is_cluster;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
@@ -232,9 +232,8 @@ impl Checked<'_> {
                 self.verdicts.push(problem.into());
             }
         }
-        if let Some(problem) = outside(now.tree, now.layout, settings) {
-            self.verdicts.push(Finding::from(&problem));
-        }
+        let told = outside(now.tree, now.layout, settings).into_iter().chain(crowded(now.tree, now.layout));
+        self.verdicts.extend(told.map(|problem| Finding::from(&problem)));
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
         let ids = now.layout.clusters().map(|cluster| &cluster.id);
         for error in settings.check_claims(&file, &text_of(now.tree, &file), ids) {
@@ -249,6 +248,11 @@ impl Checked<'_> {
         let today = today.unwrap_or_default();
         let text = text_of(now.tree, &file);
         self.findings.extend(settings.judge_campaigns((&file, &text), &self.candidates, today));
+        let releases: Vec<&ReleaseId> = now.layout.releases.iter().map(|release| &release.id).collect();
+        // Without any here they lie in another repository.
+        if !releases.is_empty() {
+            self.findings.extend(settings.judge_campaign_releases((&file, &text), &releases));
+        }
     }
 
     /// Definitions that cannot be used, unless the file had its verdict as a manifest.

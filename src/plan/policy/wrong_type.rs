@@ -30,7 +30,7 @@ impl Rule for WrongType {
                 }
             };
             let (is, wanted) = match &misfit.kind {
-                MisfitKind::UnknownField(_) => continue,
+                MisfitKind::UnknownField(_) | MisfitKind::Limit(_) => continue,
                 MisfitKind::Type { wanted, found } => {
                     let found = noun(found, &said);
                     let hint = hint(*wanted, misfit_scalar(&misfit.kind));

@@ -103,6 +103,16 @@ fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
     found
 }
 
+/// Where a whole object asks for this version: the byte of the scalar.
+pub(crate) fn place_of_version(object: &Node, version: &KubernetesVersion) -> Option<usize> {
+    let text = |key: &str| object.text_at(key);
+    let fields = version_fields_of_fragment(text("apiVersion").map(api_group), text("kind"));
+    let mut nodes = fields.filter_map(|(_, keys)| keys.iter().try_fold(object, |node, key| node.get(key)));
+    nodes
+        .find(|node| node.as_scalar().is_some_and(|scalar| scalar.text == version.as_str()))
+        .map(|node| node.span.start)
+}
+
 /// A document without `kind` is a fragment and may be of any kind.
 fn versions(document: &Node) -> Vec<(VersionRole, String)> {
     let text = |key: &str| document.text_at(key);

@@ -29,7 +29,9 @@ use serde::Serialize;
 
 pub use catalogue::Catalogue;
 pub use content::{ReleaseContent, Standalone};
-pub(crate) use kubernetes::{class_versions, holds_providers, infrastructure_kinds, kubernetes_version};
+pub(crate) use kubernetes::{
+    class_versions, holds_providers, infrastructure_kinds, kubernetes_version, place_of_version,
+};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;

@@ -1,8 +1,10 @@
 //! The catalogue's own examples are its tests; what they do not show stands below.
 
+mod add_ons;
 mod examples;
 mod inventory;
 mod judging;
+mod limits;
 mod own_kinds;
 mod real_definitions;
 mod validating;

@@ -22,6 +22,8 @@ spec:
   template:
     spec:
       infrastructureRef: {kind: DockerMachineTemplate, name: gone, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1}
+      clusterName: peu01
+  clusterName: peu01
 ";
 
 pub(super) fn validated(
