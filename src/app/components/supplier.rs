@@ -358,7 +358,7 @@ impl Errand {
                 Supply::Moved { known: recorded.clone(), found: found.clone() }
             }
             FetchError::Unauthorized { address, status, .. } => Supply::Missing(format!(
-                "{address} answers {status}: whoever runs Capstan gives it credentials for that host, by `--provider-credentials-file`"
+                "{address} answers {status}: whoever runs Capstan gives it credentials for that host, in the file of its setting `provider-credentials-file`"
             )),
             error => {
                 let why = not_named(error, &self.asked.hosts, &REMEDY);

@@ -98,7 +98,14 @@ impl Standing<'_> {
         }
         match self.facts.selector_missing {
             Some(why) => (false, "SelectorMissing", why.to_owned()),
-            None => (true, "HostsLabelled", format!("{} hosts are labelled", had.len())),
+            None => {
+                let are = if had.len() == 1 { "is" } else { "are" };
+                (
+                    true,
+                    "HostsLabelled",
+                    format!("{} {are} labelled", wording::count(had.len(), "host", "hosts")),
+                )
+            }
         }
     }
 }

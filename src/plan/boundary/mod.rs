@@ -41,7 +41,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -60,6 +60,7 @@ pub use neighbours::{Around, Neighbours};
 pub use outside::{Beyond, Outside, is_of_ownership};
 pub use reach::LiveCluster;
 pub(crate) use selectors::{Labels, selectors};
+pub use sets::left_over;
 
 /// What a folder is judged by, besides its own render.
 #[derive(Debug, Clone, Copy)]
@@ -84,8 +85,9 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
     let reach = reach::Reach::of(rendered, home, around);
     let of_hosts = HostSecrets::of(rendered);
     let is_set = around.settings.names_providers(around.folder);
+    let left = if is_set { left_over(rendered, home) } else { BTreeSet::new() };
     let mut found = Vec::new();
-    for object in &rendered.objects {
+    for object in rendered.objects.iter().filter(|object| !left.contains(&object.id)) {
         let origin = Origin::of(object, &base, rendered);
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
         place(object, origin, home, around.scopes, &mut outside);
