@@ -24,7 +24,7 @@ const PANICKED: &str = "it ended in an error of Capstan's own, which the log sho
 /// What became of a cluster's turn.
 pub(super) enum Ran {
     /// It was reconciled, or passed over for a reason.
-    Reconciled(ReconcileOutcome),
+    Reconciled(Box<ReconcileOutcome>),
     /// It was over before it began.
     Over,
     /// It is not its turn yet, and nobody needs to know: so long.
@@ -44,7 +44,7 @@ pub(super) async fn reconcile_one(
         Begun::Turn(turn) => turn,
         Begun::Wait(pause) => return Ok(Ran::NotYet(pause)),
         Begun::PassedOver(reason, until) => {
-            return pass_over(request, key, reason, until).await.map(Ran::Reconciled);
+            return pass_over(request, key, reason, until).await.map(Box::new).map(Ran::Reconciled);
         }
     };
     let reconciling = reconcile_noted(request, key, migration_sources, migrating);
@@ -70,7 +70,7 @@ async fn reconcile_noted(
             Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
         }
     }
-    reconcile(request, key).await.map(Ran::Reconciled)
+    reconcile(request, key).await.map(Box::new).map(Ran::Reconciled)
 }
 
 /// Whether machines of it are being replaced.
