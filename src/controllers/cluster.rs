@@ -44,9 +44,7 @@ pub(super) async fn reconcile_one(
         Begun::Turn(turn) => turn,
         Begun::Wait(pause) => return Ok(Ran::NotYet(pause)),
         Begun::PassedOver(reason, until) => {
-            return pass_over(request, key, reason, until)
-                .await
-                .map(|outcome| Ran::Reconciled(Box::new(outcome)));
+            return pass_over(request, key, reason, until).await.map(Box::new).map(Ran::Reconciled);
         }
     };
     let reconciling = reconcile_noted(request, key, migration_sources, migrating);
@@ -72,7 +70,7 @@ async fn reconcile_noted(
             Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
         }
     }
-    reconcile(request, key).await.map(|outcome| Ran::Reconciled(Box::new(outcome)))
+    reconcile(request, key).await.map(Box::new).map(Ran::Reconciled)
 }
 
 /// Whether machines of it are being replaced.

@@ -6,7 +6,8 @@
 //!
 //! *Kept* is a folder that has a place among the four and gets no turn, as long as a process lives: from there until
 //! it gets one. *Undisturbed* is a folder that is never known to be bad, that is kept for no longer than half a minute,
-//! and that loses no more than one turn in a row: no end of a turn comes later than two intervals after the last.
+//! and that loses no more than one turn in a row, of a minute at most: no end of one comes later than twelve minutes
+//! after the last.
 
 use capstan_test_support::random::{Random, seed};
 use jiff::Timestamp;
@@ -290,7 +291,7 @@ fn one_bad_folder_among_fifty_is_known_after_five_deaths_and_the_others_are_undi
     println!(
         "known after {known} deaths of {deaths} in an hour; others kept for {kept} ms, without an end for {gap}"
     );
-    assert!(kept <= 30 * SECOND && gap <= 11 * MINUTE, "{kept} ms, {gap} ms");
+    assert!(kept <= 30 * SECOND && gap <= 12 * MINUTE, "{kept} ms, {gap} ms");
 }
 
 #[test]
