@@ -72,7 +72,7 @@ fn visible(onboarding: &Onboarding) -> String {
         "provider sets",
     );
     section(
-        "\n### Found, and not taken in\n\n",
+        "\n### Found, and left to you\n\n",
         &onboarding
             .left
             .iter()

@@ -45,7 +45,7 @@ pub struct Proposed {
     pub clusters: Vec<(ClusterId, Vec<Applier>)>,
     /// The provider sets that they find.
     pub sets: Vec<ClusterId>,
-    /// What was found and not taken in, where, why and what to do; ordered by place.
+    /// What was found and is left to people, where, why and what to do; ordered by place.
     pub left: Vec<FileError>,
     /// What would make clusters if somebody filled it in, which nobody does here. To be told beside something else, and
     /// to whoever asks: a repository that only offers templates to others has nothing to set up.
