@@ -119,8 +119,15 @@ fn name_of(base: &Base, id: &ObjectId) -> Found {
 }
 
 fn is_cluster(piece: &Piece) -> bool {
-    let role = piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind));
-    role == Some(KindRole::Cluster)
+    role_of_piece(piece) == Some(KindRole::Cluster)
+}
+
+fn is_class(piece: &Piece) -> bool {
+    role_of_piece(piece) == Some(KindRole::Class)
+}
+
+fn role_of_piece(piece: &Piece) -> Option<KindRole> {
+    piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind))
 }
 
 /// A ConfigMap itself where the cluster has it; else what it wraps. `renamed` are the release's own name for its
@@ -377,6 +384,11 @@ impl Matcher<'_> {
         }
         match found.as_slice() {
             [] => None,
+            // A Cluster that somebody gave a class of its own leaves the release's class what it is.
+            [object] if is_class(piece) && !self.fits(&self.scope.text(name), *object) => {
+                let is_own = !self.is_anothers(at, *object);
+                self.by_name(at).or(is_own.then_some(Target::Objects(found)))
+            }
             [object] => (!self.is_anothers(at, *object)).then_some(Target::Objects(found)),
             _ => {
                 let bound = self.scope.text(name);
