@@ -5,6 +5,8 @@ use std::fmt::Write;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::source::SourceKind;
+use capstan_model::wording::count;
 use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, SidebarStanding, SourceState};
 use capstan_plan::settings::TitleTemplate;
 
@@ -43,12 +45,24 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         let _ = writeln!(text, "  {verb}");
         upgrade.changes.iter().for_each(|item| change(&mut text, item));
     }
+    let kind = upgrade.brought_by();
     if let ([], [record]) = (upgrade.changes.as_slice(), upgrade.files.as_slice()) {
-        let _ = writeln!(text, "  no object changes; {} records the release", record.path);
+        let what = if kind == SourceKind::INVENTORY { "values" } else { kind.as_str() };
+        let _ = writeln!(text, "  no object changes; {} records the {what}", record.path);
     }
     if !upgrade.conflicts.is_empty() {
-        let _ = writeln!(text, "  changed by both the cluster and the release");
-        upgrade.conflicts.iter().for_each(|item| conflict(&mut text, item));
+        let _ = writeln!(text, "  changed by both the cluster and the {kind}");
+        let origins = upgrade.values.as_ref().map(|values| values.conflict_origins.as_slice());
+        for (at, item) in upgrade.conflicts.iter().enumerate() {
+            conflict(&mut text, item, &kind);
+            for origin in origins.and_then(|origins| origins.get(at)).into_iter().flatten() {
+                let _ = writeln!(
+                    text,
+                    "      the {kind} says so in {} ({} {})",
+                    origin.place, origin.level, origin.name
+                );
+            }
+        }
     }
     if !upgrade.rollouts.is_empty() {
         let _ = writeln!(text, "  machines");
@@ -104,17 +118,28 @@ fn service(text: &mut String, service: &ServiceChange) {
 fn heading(text: &mut String, upgrade: &Upgrade) {
     let name = upgrade.target.path();
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
+    let is_of_inventory = upgrade.brought_by() == SourceKind::INVENTORY;
     let _ = match &upgrade.to {
-        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis)),
+        // Never from a source to the same.
+        Some(to) if upgrade.from.as_ref() == Some(to) || is_of_inventory => {
+            let step = capstan_report::step_in_words(upgrade, str::to_owned);
+            let step = step.trim_start_matches([':', ',']).trim_start();
+            writeln!(text, "{BOLD}{name}{BOLD:#}  {step}{}", basis(upgrade.basis, is_of_inventory))
+        }
+        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis, false)),
         None => writeln!(text, "{BOLD}{name}{BOLD:#}  {from}, nothing is offered"),
     };
 }
 
-const fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Known => "",
-        Basis::Inferred => "  (the old release was inferred from the content)",
-        Basis::Unknown => {
+const fn basis(basis: Basis, is_of_inventory: bool) -> &'static str {
+    match (basis, is_of_inventory) {
+        (Basis::Known, _) => "",
+        (Basis::Inferred, false) => "  (the old release was inferred from the content)",
+        (Basis::Inferred, true) => "  (the values were not recorded, and all of them stand in its base)",
+        (Basis::Unknown, true) => {
+            "  (the old values are not recorded: what the inventory says overwrites, nothing is removed)"
+        }
+        (Basis::Unknown, false) => {
             "  (the old release is unknown: the new one's fields overwrite, nothing is removed)"
         }
     }
@@ -145,17 +170,24 @@ fn change(text: &mut String, change: &Change) {
     }
 }
 
-fn conflict(text: &mut String, conflict: &Conflict) {
+fn conflict(text: &mut String, conflict: &Conflict, kind: &SourceKind) {
     let path = path_of(&conflict.object, &conflict.path);
     let values = [&conflict.base, &conflict.cluster, &conflict.release];
     let [base, cluster, release] = sides(&conflict.object, &conflict.path, values);
     let kept = match (conflict.blocks, conflict.kept) {
-        (true, _) => "blocks until a person decides",
-        (false, Side::Cluster) => "the cluster's value is kept",
-        (false, Side::Release) => "the release's value is taken",
+        (true, _) => "blocks until a person decides".to_owned(),
+        (false, side) => taken(side, kind),
     };
     let _ = writeln!(text, "    {}  {}  {path}", conflict.place, conflict.object);
-    let _ = writeln!(text, "      was {base}, the cluster has {cluster}, the release has {release}: {kept}");
+    let _ = writeln!(text, "      was {base}, the cluster has {cluster}, the {kind} has {release}: {kept}");
+}
+
+/// Whose value a conflict leaves.
+fn taken(side: Side, kind: &SourceKind) -> String {
+    match side {
+        Side::Cluster => "the cluster's value is kept".to_owned(),
+        Side::Release => format!("the {kind}'s value is taken"),
+    }
 }
 
 fn provider(text: &mut String, provider: &ProviderChange) {
@@ -166,10 +198,10 @@ fn provider(text: &mut String, provider: &ProviderChange) {
     if provider.unknown.is_empty() {
         let _ = writeln!(
             text,
-            "      {} objects come, {} change, {} go; -o json has all of it",
-            objects.add.len(),
-            objects.change.len(),
-            objects.remove.len()
+            "      {}, {}, {}; -o json has all of it",
+            count(objects.add.len(), "object comes", "objects come"),
+            count(objects.change.len(), "changes", "change"),
+            count(objects.remove.len(), "goes", "go"),
         );
     }
     for why in &provider.unknown {
@@ -318,11 +350,7 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
         anstream::eprintln!("{}", finding(item));
     }
     for item in upgrade.conflicts.iter().filter(|item| !item.blocks) {
-        let kept = if item.kept == Side::Cluster {
-            "the cluster's value is kept"
-        } else {
-            "the release's value is taken"
-        };
+        let kept = taken(item.kept, &upgrade.brought_by());
         let path = path_of(&item.object, &item.path);
         anstream::eprintln!("conflict: {}: {} {path}: {kept}", item.place, item.object);
     }

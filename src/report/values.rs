@@ -104,6 +104,20 @@ pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
     Some(rows.into_iter().enumerate().map(row).collect())
 }
 
+/// Rows of conflicts, each with the values of the inventory that it is about.
+pub(super) fn conflict_rows(upgrade: &Upgrade) -> Vec<String> {
+    let kind = upgrade.brought_by();
+    let origins = brought(upgrade).map(|values| values.conflict_origins.as_slice()).unwrap_or_default();
+    let row = |(at, row): (usize, String)| match origins.get(at).map(Vec::as_slice) {
+        None | Some([]) => row,
+        Some(origins) => {
+            let row = row.trim_end().trim_end_matches('|').trim_end();
+            format!("{row}; the {kind}'s value: {} |\n", places(origins))
+        }
+    };
+    tables::conflict_rows(&upgrade.conflicts, &kind).into_iter().enumerate().map(row).collect()
+}
+
 /// `Environment prod` in `inventory/prod.yaml:9:16`
 fn places(origins: &[ValueOrigin]) -> String {
     origins_in_words(origins, |place| code(&place.to_string(), 200))

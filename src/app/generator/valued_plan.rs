@@ -334,6 +334,7 @@ impl Fleet {
             to: None,
             levels: Vec::new(),
             origins: Vec::new(),
+            conflict_origins: Vec::new(),
         };
         let mut upgrade = Upgrade {
             from: release.as_ref().map(SourceId::from),
@@ -453,13 +454,15 @@ impl Fleet {
             )));
         }
         upgrade.files = files;
+        let [origins, conflict_origins] = source.origins(&upgrade, &values);
         let values = ValuesStep {
             brought_by: SourceKind::INVENTORY,
             course: ValuesCourse::Comes,
             from: None,
             to: templates.use_values().then(|| record.digest()),
             levels: subject.levels(),
-            origins: source.origins(&upgrade, &values),
+            origins,
+            conflict_origins,
         };
         upgrade.values = Some(Box::new(values));
         Ok(Some(upgrade))

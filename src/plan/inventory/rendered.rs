@@ -277,8 +277,9 @@ impl ReleaseWithValues {
             && texts(self) == texts(other)
     }
 
-    /// Where the values stand that the changes of an upgrade come from, in the order of the changes.
-    pub fn origins(&self, upgrade: &Upgrade, values: &ClusterValues) -> Vec<Vec<ValueOrigin>> {
+    /// Where the values stand that the changes of an upgrade come from, in the order of the changes; and those that its
+    /// conflicts are about.
+    pub fn origins(&self, upgrade: &Upgrade, values: &ClusterValues) -> [Vec<Vec<ValueOrigin>>; 2] {
         let mut placed: BTreeMap<&ObjectId, &[Placement]> = BTreeMap::new();
         let objects = self.rendered.files.iter().flat_map(|file| &file.objects);
         placed.extend(objects.map(|object| (&object.id, object.placements.as_slice())));
@@ -302,10 +303,13 @@ impl ReleaseWithValues {
             origins
         };
         // A whole object comes from its template; the values in it are many, and say nothing of why it comes.
-        let one = |change: &crate::upgrade::Change| {
-            if change.path.is_root() { Vec::new() } else { of(&change.object, &change.path) }
+        let one = |(object, path): (&ObjectId, &FieldPath)| {
+            if path.is_root() { Vec::new() } else { of(object, path) }
         };
-        upgrade.changes.iter().map(one).collect()
+        [
+            upgrade.changes.iter().map(|change| one((&change.object, &change.path))).collect(),
+            upgrade.conflicts.iter().map(|conflict| one((&conflict.object, &conflict.path))).collect(),
+        ]
     }
 }
 

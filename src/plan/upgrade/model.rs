@@ -119,6 +119,9 @@ pub struct ValuesStep {
     /// Where the values stand that each change comes from, in the order of the changes; nothing for one that comes from
     /// the release's text.
     pub origins: Vec<Vec<ValueOrigin>>,
+    /// The same of the values that conflicts are about, in the order of the conflicts.
+    #[serde(default)]
+    pub conflict_origins: Vec<Vec<ValueOrigin>>,
 }
 
 /// What becomes of a target as a whole.

@@ -414,7 +414,7 @@ impl Decided {
                     values: conflict.settling.values.clone(),
                     by: by.to_owned(),
                 };
-                let words = settled_words(target, &one);
+                let words = settled_words(target, &proposal.kind, &one);
                 decisions.settle(one);
                 words
             }
