@@ -69,7 +69,7 @@ fn span_below(node: &Node, is_there: &dyn Fn(usize) -> bool) -> Option<Range<usi
         NodeKind::Mapping(entries) => entries.iter().find_map(|entry| {
             let own = || is_there(entry.key_span.start) || is_there(entry.value.span.start);
             let end = entry.value.span.end.max(entry.key_span.end);
-            span_below(&entry.value, is_there).or_else(|| own().then(|| entry.key_span.start..end))
+            span_below(&entry.value, is_there).or_else(|| own().then_some(entry.key_span.start..end))
         }),
         NodeKind::Sequence(items) => items.iter().find_map(|item| {
             span_below(item, is_there).or_else(|| is_there(item.span.start).then(|| item.span.clone()))
