@@ -6,6 +6,7 @@ use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
+use capstan_model::wording::count;
 use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, SidebarStanding, SourceState};
 use capstan_plan::settings::TitleTemplate;
 
@@ -45,8 +46,10 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         let _ = writeln!(text, "  {verb}");
         upgrade.changes.iter().for_each(|item| change(&mut text, item));
     }
+    let kind = upgrade.brought_by();
     if let ([], [record]) = (upgrade.changes.as_slice(), upgrade.files.as_slice()) {
-        let _ = writeln!(text, "  no object changes; {} records the release", record.path);
+        let what = if kind == SourceKind::INVENTORY { "values" } else { kind.as_str() };
+        let _ = writeln!(text, "  no object changes; {} records the {what}", record.path);
     }
     if !upgrade.conflicts.is_empty() {
         let _ = writeln!(text, "  {}", conflicts_heading(upgrade));
@@ -109,17 +112,28 @@ fn service(text: &mut String, service: &ServiceChange) {
 fn heading(text: &mut String, upgrade: &Upgrade) {
     let name = upgrade.target.path();
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
+    let is_of_inventory = upgrade.brought_by() == SourceKind::INVENTORY;
     let _ = match &upgrade.to {
-        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis)),
+        // Never from a source to the same.
+        Some(to) if upgrade.from.as_ref() == Some(to) || is_of_inventory => {
+            let step = capstan_report::step_in_words(upgrade, str::to_owned);
+            let step = step.trim_start_matches([':', ',']).trim_start();
+            writeln!(text, "{BOLD}{name}{BOLD:#}  {step}{}", basis(upgrade.basis, is_of_inventory))
+        }
+        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis, false)),
         None => writeln!(text, "{BOLD}{name}{BOLD:#}  {from}, nothing is offered"),
     };
 }
 
-const fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Known => "",
-        Basis::Inferred => "  (the old release was inferred from the content)",
-        Basis::Unknown => {
+const fn basis(basis: Basis, is_of_inventory: bool) -> &'static str {
+    match (basis, is_of_inventory) {
+        (Basis::Known, _) => "",
+        (Basis::Inferred, false) => "  (the old release was inferred from the content)",
+        (Basis::Inferred, true) => "  (the values were not recorded, and all of them stand in its base)",
+        (Basis::Unknown, true) => {
+            "  (the old values are not recorded: what the cluster lacks comes, what stands there stays)"
+        }
+        (Basis::Unknown, false) => {
             "  (the old release is unknown: what the cluster lacks comes, what stands there stays)"
         }
     }
@@ -185,8 +199,7 @@ fn conflict(text: &mut String, upgrade: &Upgrade, at: usize) {
     let path = path_of(&conflict.object, &conflict.path);
     let kept = match (conflict.blocks, conflict.kept) {
         (true, _) => "blocks until a person decides".to_owned(),
-        (false, Side::Cluster) => "the cluster's value is kept".to_owned(),
-        (false, Side::Release) => format!("the {source}'s value is taken"),
+        (false, side) => taken(side, &source),
     };
     let _ = writeln!(text, "    {}  {}  {path}", conflict.place, conflict.object);
     if let Some(disputed) = conflict.lines_in_dispute() {
@@ -206,6 +219,14 @@ fn conflict(text: &mut String, upgrade: &Upgrade, at: usize) {
     let _ = writeln!(text, "      {was}the cluster has {cluster}, the {source} has {release}{from}: {kept}");
 }
 
+/// Whose value a conflict leaves.
+fn taken(side: Side, kind: &SourceKind) -> String {
+    match side {
+        Side::Cluster => "the cluster's value is kept".to_owned(),
+        Side::Release => format!("the {kind}'s value is taken"),
+    }
+}
+
 fn provider(text: &mut String, provider: &ProviderChange) {
     let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "no known version".to_owned());
     let _ =
@@ -214,10 +235,10 @@ fn provider(text: &mut String, provider: &ProviderChange) {
     if provider.unknown.is_empty() {
         let _ = writeln!(
             text,
-            "      {} objects come, {} change, {} go; -o json has all of it",
-            objects.add.len(),
-            objects.change.len(),
-            objects.remove.len()
+            "      {}, {}, {}; -o json has all of it",
+            count(objects.add.len(), "object comes", "objects come"),
+            count(objects.change.len(), "changes", "change"),
+            count(objects.remove.len(), "goes", "go"),
         );
     }
     for why in &provider.unknown {
@@ -370,11 +391,7 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
     }
     for (at, item) in upgrade.conflicts.iter().enumerate().filter(|(_, item)| !item.blocks) {
         let (source, from) = brought_from(upgrade, at);
-        let kept = if item.kept == Side::Cluster {
-            "the cluster's value is kept".to_owned()
-        } else {
-            format!("the {source}'s value is taken")
-        };
+        let kept = taken(item.kept, &source);
         let path = path_of(&item.object, &item.path);
         let values = match upgrade.basis {
             Basis::Unknown => {

@@ -19,7 +19,8 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::Makes;
 use capstan_plan::inventory::{
-    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, record_of, without_pending,
+    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, name_inventory, record_of,
+    without_pending,
 };
 use capstan_plan::path::Standing;
 use capstan_plan::release::Release;
@@ -464,6 +465,9 @@ impl ValuedStep {
             origins,
             conflict_origins,
         }));
+        if self.brought_by == SourceKind::INVENTORY {
+            name_inventory(upgrade);
+        }
     }
 }
 

@@ -93,6 +93,7 @@ mod inputs;
 mod instance;
 mod json;
 mod leftover;
+mod machines;
 mod merge_facts;
 mod model;
 mod moved_fields;
@@ -125,6 +126,7 @@ pub use explain_json::explanation_to_json;
 pub use giantswarm::GiantSwarmRelease;
 pub use json::{element_to_json, finding_to_json, to_json};
 pub use leftover::Settled;
+pub use machines::MachineCount;
 pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
     Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,

@@ -419,7 +419,7 @@ impl Decided {
                     one
                 };
                 let settled: Vec<SettledConflict> = found.into_iter().map(settle).collect();
-                settled_words(target, &settled)
+                settled_words(target, &proposal.kind, &settled)
             }
             Err(why) => not_settled(&written, target, &why),
         }

@@ -142,7 +142,7 @@ fn reached(before: Texts<'_>, after: Texts<'_>) -> Option<Finding> {
     let (old, new) = (tree_of(before), tree_of(after));
     let (old, new) = (FleetInventory::read(&old, &settings)?, FleetInventory::read(&new, &settings)?);
     let reach = Reach::of(&old, &new);
-    beyond(&limits, reach.definitions.len(), None, reach.place(&new))
+    beyond(&limits, [reach.definitions.len(), 0], None, reach.place(&new))
 }
 
 fn tree_of(files: Texts<'_>) -> Files {
