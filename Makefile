@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom advisories prepare-build prepare-test conformance-descriptions kubectl plane helm flux kapitan components operator openstack orc vault oidc
+.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom prepare-build prepare-test kubectl plane helm flux kapitan components operator openstack orc vault
 
 CARGO ?= cargo
 
@@ -15,35 +15,28 @@ demo: prepare-build ## the whole bot on an embedded forge with sample data, and 
 demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on this machine; needs Go, once, for nine minutes
 	$(CARGO) test --locked --quiet --test demo-fleet
 
-# Eight clusters upgraded at once want the machine to themselves, and their tables are read by people.
-LIVE := live::the_whole_loop_on_real_parts
+# What takes long to build, or long to run, is `make test-real`'s; by the beginnings of the names of tests.
 REAL := operator::
 CLOUD := openstack::real
 MANAGERS := live::providers
 VAULT := reconcile::secrets::rusty
+CHART := deploy::chart::
 
-test: prepare-test conformance-descriptions kubectl components plane helm oidc advisories ## everything that CI runs: format, lints, docs, audit, all tests
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked --features otlp -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
-	$(CARGO) check --locked --no-default-features --bins
-	$(CARGO) test --workspace --locked --features otlp -- --skip $(LIVE) --skip $(REAL) --skip $(MANAGERS) --skip $(CLOUD) --skip $(VAULT)
-	$(CARGO) test --locked --features otlp --test suite $(LIVE) -- --nocapture
+test: ## everything that CI runs: format, lints, docs, audit, all tests; prints how long each part took
 	@echo "left out: providers beside the Cluster API operator itself and with their real managers, \`make test-real\` (needs Go; builds for some minutes once)"
 	@echo "left out: preflights and application credentials against Keystone, Glance, Nova, Neutron and Cinder themselves, \`make test-real\` (needs Python; installs 600 MB once)"
 	@echo "left out: secrets out of a server that was not made for the tests, \`make test-real\` (builds for some minutes once)"
+	@echo "left out: the chart as Helm itself renders it, \`make test-real\` (needs Go; builds for some minutes once)"
+	@TEST_REAL="$(REAL) $(MANAGERS) $(CLOUD) $(VAULT) $(CHART)" CARGO="$(CARGO)" tests/everything
 
-test-real: prepare-test plane components operator openstack orc vault ## providers, held against the Cluster API operator itself, and upgraded with their real managers, and preflights against OpenStack itself, whose objects the real resource controller makes; needs Go and Python, once, for some minutes
+test-real: prepare-test plane components helm operator openstack orc vault ## what takes long to build: the chart rendered by Helm, providers held against the Cluster API operator itself and upgraded with their real managers, preflights against OpenStack itself, secrets out of a real server; needs Go and Python, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
-	$(CARGO) test --locked --features otlp --test suite $(REAL) -- --nocapture
-	$(CARGO) test --locked --features otlp --test suite $(MANAGERS) -- --nocapture
-	$(CARGO) test --locked --features otlp --test suite $(CLOUD) -- --nocapture
-	$(CARGO) test --locked --features otlp --test suite $(VAULT) -- --nocapture
+	for part in $(CHART) $(REAL) $(MANAGERS) $(CLOUD) $(VAULT); do \
+	  $(CARGO) test --locked --features otlp --test suite "$$part" -- --nocapture; \
+	done
 
-check: ## the quick inner loop: format, lints, unit tests
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) test --workspace --locked --lib
+check: ## the quick inner loop: format, lints, unit tests of the packages that were changed
+	@CARGO="$(CARGO)" tests/check
 
 # Where mdBook is missing it is built once, beside everything else that is (some minutes).
 MDBOOK ?= 0.5.4
@@ -63,11 +56,6 @@ release: prepare-build ## the program as it is shipped: without the demo and its
 
 sbom: ## what the released program is made of, as CycloneDX
 	$(CARGO) test --locked --quiet --test sbom
-
-# Licences, sources, duplicates and unwanted crates are checked by the tests (tests/suite/dependencies.rs), which need
-# no network. Advisories come from a database that is fetched.
-advisories: ## known vulnerabilities in what is shipped, where cargo-deny and its database can be had
-	@tests/advisories
 
 FUZZ_TARGETS ?= commands variables payloads yaml merge inventory template
 FUZZ_SECONDS ?= 60
@@ -98,7 +86,7 @@ components: kubectl
 plane:
 	@tests/controlplane/build
 
-# The real helm, which renders the chart in deploy/ for the tests: built once (about four minutes).
+# The real helm, which renders the chart in deploy/: by `make test-real` alone (about four minutes, once).
 helm:
 	@tests/helm/build
 
@@ -115,10 +103,6 @@ openstack:
 vault:
 	@tests/vault/build
 
-# A certified OpenID provider, whose tokens an API server is given.
-oidc:
-	@tests/oidc/build
-
 # The OpenStack resource controller, which makes what machines wait for in that cloud: by `make test-real` alone.
 orc:
 	@tests/orc/build
@@ -130,7 +114,3 @@ flux:
 # Kapitan and Jinja2, beside which the inventory is measured: by `make bench` alone.
 kapitan:
 	@benches/levels/prepare
-
-# GitHub's own descriptions of its APIs, against which the tests check every exchange.
-conformance-descriptions:
-	@tests/fetch-openapi

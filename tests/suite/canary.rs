@@ -8,13 +8,14 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use capstan_forge::{CANARY, Forge, Options};
+use capstan_test_support::tally;
 use memchr::memmem;
 use tracing_subscriber::EnvFilter;
 
@@ -291,7 +292,7 @@ fn what_is_said_of_a_wrong_credential_does_not_show_it() {
 /// What a program says in its first two seconds, on both streams.
 fn said(arguments: &[String], environment: &[(&str, String)]) -> Vec<u8> {
     let log = tempfile::NamedTempFile::new().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let mut child = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(arguments)
         .envs(environment.iter().map(|(name, value)| (*name, value.as_str())))
         .env("CAPSTAN_LOG", "debug")

@@ -1,10 +1,10 @@
 //! `capstan demo --once`, as a newcomer runs it: the built program, nothing else.
 
-use std::process::Command;
+use capstan_test_support::tally;
 
 #[test]
 fn the_demo_tells_its_whole_story_and_leaves_with_0() {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(["demo", "--once"])
         // What the person who runs the tests has set is not the demo's.
         .env_remove("CAPSTAN_LOG")
@@ -46,7 +46,7 @@ fn the_demo_tells_its_whole_story_and_leaves_with_0() {
 fn a_port_that_is_taken_is_said_with_what_to_do() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("its address").port().to_string();
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(["demo", "--once", "--port", &port])
         .output()
         .expect("the program starts");
@@ -58,7 +58,7 @@ fn a_port_that_is_taken_is_said_with_what_to_do() {
 
 #[test]
 fn without_git_it_says_what_to_install() {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(["demo", "--once"])
         .env("PATH", "/nowhere")
         .output()

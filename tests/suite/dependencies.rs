@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use std::process::Command;
-
+use capstan_test_support::tally;
 use cargo_metadata::{MetadataCommand, Package};
 
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
@@ -133,7 +132,7 @@ fn shipped() -> BTreeSet<(String, String)> {
 /// `name version` of what a build with these arguments is made of. `cargo tree` knows which features are on; the resolve
 /// graph of `cargo metadata` does not.
 fn tree(of: &[&str]) -> BTreeSet<(String, String)> {
-    let output = Command::new(env!("CARGO"))
+    let output = tally::command(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "-e", "normal", "--prefix", "none", "-f", "{p}"])
         .args(of)
         .args(["--target", "x86_64-unknown-linux-gnu", "--manifest-path", MANIFEST])

@@ -6,6 +6,7 @@
 mod files;
 pub mod random;
 pub mod shared_data;
+pub mod tally;
 
 pub use files::Files;
 /// Folders that go with their test: packages of the heart name no crate that touches files, not in their tests either.

@@ -6,6 +6,7 @@ use capstan_kustomize::render;
 use capstan_model::tree::Tree;
 use capstan_plan::policy::folders_of;
 use capstan_plan::settings::RepositorySettings;
+use capstan_test_support::tally;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS, US, client, each_engine, enrolled, path};
@@ -263,7 +264,7 @@ async fn links_and_submodules_are_named_and_never_followed() {
     // Written with Git itself: a link to another customer's file, and one out of the repository.
     let clone = tempfile::tempdir().unwrap();
     let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
+        let done = tally::command("git")
             .args(["-c", "user.name=ada", "-c", "user.email=ada@example.com", "-C"])
             .arg(clone.path())
             .args(arguments)

@@ -1,15 +1,16 @@
 //! `capstan agents invite|list|revoke`, as people type it.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use capstan_live::agent::JoinCode;
+use capstan_test_support::tally;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS};
 use crate::bot::town::Town;
 
 fn capstan(url: &str, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_capstan"))
+    tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(arguments)
         .env("CAPSTAN_DATABASE_URL", url)
         .output()

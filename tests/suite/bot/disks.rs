@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use capstan_forge::{Delivery, Forge};
+use capstan_test_support::tally;
 
 use super::kills::{CLUSTERS, Place, is_kept, wait_until_settled};
 use super::sample;
@@ -19,7 +20,7 @@ struct Disk(PathBuf);
 impl Disk {
     fn mount(at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
-        let mounted = Command::new("mount")
+        let mounted = tally::command("mount")
             .args(["-t", "tmpfs", "-o", "size=24m,mode=0700", "capstan-test"])
             .arg(at)
             .stderr(Stdio::null())
@@ -32,7 +33,7 @@ impl Disk {
     }
 
     fn remount(&self, how: &str) {
-        let status = Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&self.0).status();
+        let status = tally::command("mount").args(["-o", &format!("remount,{how}")]).arg(&self.0).status();
         assert!(status.unwrap().success(), "{how}");
     }
 
@@ -52,7 +53,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        Command::new("umount").arg("-l").arg(&self.0).status().ok();
+        tally::command("umount").arg("-l").arg(&self.0).status().ok();
     }
 }
 

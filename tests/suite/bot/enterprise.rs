@@ -3,12 +3,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capstan_forge::{CANARY, Enterprise, Forge, MergeMethod, Options, Surface};
+use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -116,7 +116,7 @@ fn certificates() -> tempfile::TempDir {
         "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem"
             .to_owned(),
     ] {
-        let done = Command::new("openssl").args(arguments.split(' ')).current_dir(&folder).output().unwrap();
+        let done = tally::command("openssl").args(arguments.split(' ')).current_dir(&folder).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
     folder

@@ -6,6 +6,7 @@ use capstan::app::intake::look_for_missed;
 use capstan::app::ports::MissedDeliveries as _;
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_forge::{Edit, Fault, Matching, Permission, Strike};
+use capstan_test_support::tally;
 
 use super::town::{REPOSITORY, Town};
 
@@ -201,7 +202,7 @@ async fn what_only_a_part_needs_costs_only_that_part() {
         assert_eq!(town.answers(number).len(), answers + 1, "{method} {path}: commands are answered");
         town.forge.clear_faults();
         // After calls that were not answered nothing is asked for a while.
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        tokio::time::sleep(tally::wait(Duration::from_secs(5))).await;
         town.pass(3_600);
         town.settle().await;
         town.resync().await;

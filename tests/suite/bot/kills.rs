@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use capstan_forge::{Delivery, Forge, MergeMethod, PullState};
+use capstan_test_support::tally;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use sqlx::Connection as _;
 
@@ -94,7 +95,7 @@ impl Place {
     /// The program as it is started here.
     pub(super) fn command(&self, flags: &[&str]) -> Command {
         let file = |name: &str| self.folder.path().join(name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        let mut command = tally::command(env!("CARGO_BIN_EXE_capstan"));
         command
             .arg("serve")
             .args(["--listen", &self.listen, "--internal-listen", &self.internal])

@@ -17,6 +17,7 @@ use capstan::app::sync::Ports;
 use capstan::app::worker::{perform, resync};
 use capstan_forge::{Fault, MergeMethod, PullState, PullView, Strike, Struck};
 use capstan_plan::command::CommentId;
+use capstan_test_support::tally;
 use futures_util::StreamExt as _;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
@@ -281,7 +282,7 @@ impl Schedule {
         self.town.forge.clear_faults();
         self.day = Day::Quiet;
         // Longer than GitHub was promised to be left alone.
-        tokio::time::sleep(Duration::from_millis(1100)).await;
+        tokio::time::sleep(tally::wait(Duration::from_millis(1100))).await;
         for _ in 0..8 {
             self.town.pass(3600);
             self.turn().await;

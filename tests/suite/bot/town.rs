@@ -31,6 +31,7 @@ use capstan::telemetry;
 use capstan::wave_webhooks::HttpWebhooks;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_report::BlockKey;
+use capstan_test_support::tally;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -258,6 +259,7 @@ impl Town {
 
     /// A town whose repository begins with these files.
     pub(crate) async fn with(files: &[Edit], database_url: Option<&str>) -> Self {
+        tally::count(tally::Cost::World, 1);
         canary::watch_log();
         let forge = forge();
         let folder = tempfile::tempdir().unwrap();

@@ -13,6 +13,7 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::JudgedCluster;
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use tokio::task::JoinHandle;
@@ -256,7 +257,7 @@ async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_
     let office = Office::open(&town, ports, Workforce { workers: 4, deadline: Duration::from_secs(600) });
     until("the judging hangs", || hanging.is_entered.load(Ordering::SeqCst)).await;
     // GitHub's times are whole seconds.
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(tally::wait(Duration::from_secs(1))).await;
     let asked = Instant::now();
     let say = |by: &str, body: &str| town.forge.comment(REPOSITORY, 1, by, body).unwrap();
     let (obeyed, refused, edited) =
@@ -286,7 +287,7 @@ async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_
     assert!(to_issue(others).is_empty(), "nobody else is");
     let lists =
         town.forge.exchanges().into_iter().filter(|call| call.path.ends_with("/issues/comments")).count();
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    tokio::time::sleep(tally::wait(Duration::from_secs(4))).await;
     let now =
         town.forge.exchanges().into_iter().filter(|call| call.path.ends_with("/issues/comments")).count();
     assert_eq!(now, lists, "GitHub is asked only when a delivery tells of something");

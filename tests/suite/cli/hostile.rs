@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::process::Command;
 
+use capstan_test_support::tally;
 use serde_json::Value;
 
 use super::sandbox::{Said, Sandbox};
@@ -81,7 +81,7 @@ fn fleet() -> Sandbox {
 
 /// Runs the binary under the limit.
 fn bounded(sandbox: &Sandbox, arguments: &[&str]) -> Said {
-    let output = Command::new("bash")
+    let output = tally::command("bash")
         .args(["-c", &format!("ulimit -v {LIMIT} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_capstan")])
         .args(arguments)
         .current_dir(sandbox.repository.path())

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
+use capstan_test_support::tally;
 use serde_json::Value;
 
 use crate::git::repository::TestRepository;
@@ -111,7 +112,7 @@ impl Sandbox {
 
     /// Pipes a diff into `git apply`; whether it was taken.
     pub(crate) fn git_apply(&self, diff: &str, options: &[&str]) -> Result<(), String> {
-        let mut child = Command::new("git")
+        let mut child = tally::command("git")
             .current_dir(self.repository.path())
             .arg("apply")
             .args(options)
@@ -127,7 +128,7 @@ impl Sandbox {
 
 /// Runs `capstan` in a folder.
 pub(crate) fn capstan(folder: &Path, arguments: &[&str]) -> Said {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let Output { status, stdout, stderr } = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .current_dir(folder)
         .args(arguments)
         .env_remove("GIT_DIR")

@@ -1,12 +1,11 @@
 //! Artifacts of a real registry.
 
-use std::process::Command;
-
 use capstan::app::components::layers;
 use capstan::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials};
 use capstan::components::Fetcher;
 use capstan_forge::CANARY;
 use capstan_providers::OciArtifact;
+use capstan_test_support::tally;
 
 use super::registry::{Asks, REFRESH_TOKEN, Registry, TokenServer, USER};
 use super::serving::{Serving, answer};
@@ -188,7 +187,7 @@ async fn an_artifact_without_titles_and_bytes_of_another_digest_are_refused() {
 /// What people push with oras is fetched, where oras is.
 #[tokio::test]
 async fn what_oras_pushes_is_fetched() {
-    if Command::new("oras").arg("version").output().is_err() {
+    if tally::command("oras").arg("version").output().is_err() {
         println!("SKIPPED: there is no oras");
         return;
     }
@@ -196,7 +195,7 @@ async fn what_oras_pushes_is_fetched() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("metadata.yaml"), METADATA).unwrap();
     std::fs::write(folder.path().join("components.yaml"), COMPONENTS).unwrap();
-    let pushed = Command::new("oras")
+    let pushed = tally::command("oras")
         .args([
             "push",
             "--plain-http",

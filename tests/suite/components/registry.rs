@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,7 @@ use axum::routing::get;
 use axum::{Form, Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_test_support::tally;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -77,7 +78,7 @@ impl Registry {
         );
         fs::write(at("config.yml"), config).unwrap();
         let log = fs::File::create(at("log")).unwrap();
-        let child = Command::new(program)
+        let child = tally::command(program)
             .args(["serve", &at("config.yml")])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -116,7 +117,7 @@ impl TokenServer {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
-        let made = Command::new("openssl")
+        let made = tally::command("openssl")
             .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"])
             .args(["-keyout", &at("key.pem"), "-out", &at("certificate.pem")])
             .output()

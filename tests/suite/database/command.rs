@@ -2,12 +2,19 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use capstan_test_support::tally;
 
 use super::transfer::{ROWS, execute, make};
 
 fn capstan(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_capstan")).arg("database").args(arguments).env_clear().output().unwrap()
+    tally::command(env!("CARGO_BIN_EXE_capstan"))
+        .arg("database")
+        .args(arguments)
+        .env_clear()
+        .output()
+        .unwrap()
 }
 
 fn said(output: &Output) -> String {

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use capstan::app::ports::Clock;
 use capstan::database::Database;
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
@@ -132,7 +133,7 @@ impl Server {
             rm -rf "$FOLDER"
         "#;
         let folder = tempfile::tempdir().unwrap().keep();
-        let mut child = Command::new("sh")
+        let mut child = tally::command("sh")
             .args(["-c", script])
             .env("FOLDER", &folder)
             .env("PROGRAMS", programs)

@@ -1,14 +1,16 @@
-//! The chart renders what the kustomizations render, and refuses what could not run.
+//! The chart as Helm renders it: what the kustomizations render; and it refuses what could not run. By `make test-real`
+//! alone, because Helm takes minutes to build: [`chart_source`](super::chart_source) reads it without.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::helm::{Helm, kustomize};
-use super::{deployed, documents, of_kind, read, texts};
-use crate::docs::flags::of_service;
+use super::manifests::try_out;
+use super::{deployed, documents, of_kind, read};
 use crate::docs::page;
+use crate::k8s::shared;
 
 const BOT: [&str; 3] = [
     "program=bot",
@@ -169,29 +171,6 @@ fn the_chart_refuses_what_could_not_run() {
 }
 
 #[test]
-fn the_chart_takes_every_setting_but_those_that_it_sets_itself() {
-    let schema: Value = serde_json::from_str(&read("values.schema.json")).unwrap();
-    let of_bot: &[&str] = &[
-        "config",
-        "database-url",
-        "github-private-key-file",
-        "github-webhook-secret-file",
-        "internal-listen",
-        "key-file",
-        "listen",
-        "metrics-listen",
-        "state-dir",
-    ];
-    let of_reconciler: &[&str] = &["config", "kubeconfig", "listen", "namespace", "state-dir"];
-    for (program, service, own) in [("bot", "serve", of_bot), ("reconciler", "reconcile", of_reconciler)] {
-        let settings = &schema["properties"][program]["properties"]["settings"];
-        let taken: BTreeSet<String> = texts(&settings["propertyNames"]["enum"]).into_iter().collect();
-        let flags = of_service(service).into_keys().filter(|flag| !own.contains(&flag.as_str()));
-        assert_eq!(taken, flags.collect::<BTreeSet<_>>(), "{program}");
-    }
-}
-
-#[test]
 fn large_numbers_stay_what_they_are() {
     let Some(helm) = Helm::find() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -208,9 +187,7 @@ fn large_numbers_stay_what_they_are() {
 }
 
 #[test]
-fn the_chart_is_of_this_version_and_helm_finds_nothing_wrong() {
-    let chart: Value = serde_saphyr::from_str(&read("Chart.yaml")).unwrap();
-    assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
+fn helm_finds_nothing_wrong() {
     let Some(helm) = Helm::find() else { return };
     for values in [&BOT[..], &[RECONCILER]] {
         let chart = deployed("");
@@ -250,4 +227,70 @@ fn what_the_docs_show_is_rendered() {
     assert_eq!(container["image"], "registry.example.com/capstan:0.1.0");
     let names: Vec<&Value> = container["env"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert!(names.contains(&&json!("CAPSTAN_STATE_DIR")) && names.contains(&&json!("CAPSTAN_PUBLIC_URL")));
+}
+
+#[test]
+fn the_chart_is_accepted_by_a_real_api_server_with_all_that_it_can_have() {
+    let (Some(plane), Some(helm)) = (shared(), Helm::find()) else { return };
+    for plural in ["podmonitors", "prometheusrules"] {
+        plane.apply(&std::fs::read_to_string(helm.operator_kind(plural)).unwrap());
+        let name = format!("crd/{plural}.monitoring.coreos.com");
+        plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]);
+    }
+    let monitoring = ["podMonitor.enabled=true", "prometheusRule.enabled=true", "dashboard.enabled=true"];
+    let bot = [
+        "program=bot",
+        "bot.settings.github-app-id=12345",
+        "bot.settings.public-url=https://capstan.example.com",
+        "bot.replicas=3",
+        "bot.postgres.enabled=true",
+        "bot.persistence.storageClassName=fast",
+        "bot.ingress.enabled=true",
+        "bot.ingress.className=nginx",
+        "bot.ingress.tlsSecretName=capstan-tls",
+    ];
+    let pod = [
+        "log.level=debug",
+        "log.format=json",
+        "image.pullSecrets[0].name=registry",
+        "podAnnotations.team=platform",
+        "podLabels.team=platform",
+        "priorityClassName=high",
+        "nodeSelector.pool=tools",
+        "tolerations[0].key=tools",
+        "tolerations[0].operator=Exists",
+        "topologySpreadConstraints[0].maxSkew=1",
+        "topologySpreadConstraints[0].topologyKey=zone",
+        "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
+        "topologySpreadConstraints[0].labelSelector.matchLabels.team=platform",
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key=pool",
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].operator=Exists",
+        "extraEnv[0].name=SSL_CERT_FILE",
+        "extraEnv[0].value=/etc/ca/ca.pem",
+        "extraVolumes[0].name=ca",
+        "extraVolumes[0].configMap.name=ca",
+        "extraVolumeMounts[0].name=ca",
+        "extraVolumeMounts[0].mountPath=/etc/ca",
+        "networkPolicy.egress[0].ports[0].port=3128",
+    ];
+    for (namespace, file, values, count) in [
+        ("capstan-bot", "bot/namespace.yaml", &bot[..], 9),
+        (
+            "capstan-system",
+            "namespace.yaml",
+            &[
+                "program=reconciler",
+                "reconciler.settings.namespace-watches=10",
+                "reconciler.providers.enabled=true",
+                "reconciler.providers.definitions=true",
+            ],
+            37,
+        ),
+    ] {
+        plane.apply(&read(file));
+        let rendered = helm.template(namespace, &[values, &monitoring, &pod].concat()).unwrap();
+        assert_eq!(documents(&rendered).len(), count, "{namespace}");
+        try_out(plane, &rendered);
+    }
 }

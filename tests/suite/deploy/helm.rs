@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use capstan_test_support::tally;
 use serde_json::Value;
 
 use super::{deployed, documents};
@@ -33,7 +34,7 @@ impl Helm {
     pub(super) fn run(&self, arguments: &[&str]) -> Result<String, String> {
         // Plugins, repositories and settings of whoever runs this are no part of it.
         let home = tempfile::tempdir().unwrap();
-        let mut command = Command::new(self.folder.join("helm"));
+        let mut command = tally::command(self.folder.join("helm"));
         command.args(arguments).env_clear().env("HOME", home.path()).env("HELM_NAMESPACE", "default");
         answered(command)
     }
@@ -62,7 +63,7 @@ pub(super) fn kustomize(folder: &Path) -> Option<Vec<Value>> {
         println!("SKIPPED: no {} (`make kubectl` builds it where Go is)", kubectl.display());
         return None;
     }
-    let mut command = Command::new(kubectl);
+    let mut command = tally::command(kubectl);
     command.arg("kustomize").arg(folder);
     Some(documents(&answered(command).unwrap()))
 }

@@ -9,6 +9,7 @@
 )]
 
 mod chart;
+mod chart_source;
 mod helm;
 mod image;
 mod manifests;

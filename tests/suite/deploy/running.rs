@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use capstan::telemetry::Program;
+use capstan_test_support::tally;
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ async fn the_bot_starts_as_deployed_and_tells_every_metric_of_the_docs() {
         }
     }
     // Who is beside it in its container finds its database.
-    let beside = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let beside = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(["agents", "list"])
         .env_clear()
         .envs(container.environment.iter().map(|(name, value)| (name, value)))

@@ -1,8 +1,7 @@
 //! The unit for systemd: what it starts is a command of the program's, and systemd finds nothing wrong with it.
 
-use std::process::Command;
-
 use capstan::cli::Arguments;
+use capstan_test_support::tally;
 use clap::Parser as _;
 
 use super::read;
@@ -24,7 +23,7 @@ fn what_the_unit_starts_is_a_command() {
 
 /// The version of the systemd that is here, as it says it: `systemd 252 (252.38-1~deb12u1)`.
 fn systemd() -> Option<u32> {
-    let told = Command::new("systemd-analyze").arg("--version").output().ok()?;
+    let told = tally::command("systemd-analyze").arg("--version").output().ok()?;
     let told = String::from_utf8_lossy(&told.stdout);
     told.split_whitespace().nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
@@ -41,13 +40,13 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
     let unit =
         read("systemd/capstan.service").replace("/usr/local/bin/capstan", env!("CARGO_BIN_EXE_capstan"));
     std::fs::write(&file, unit).unwrap();
-    let verified = Command::new("systemd-analyze").arg("verify").arg(&file).output().unwrap();
+    let verified = tally::command("systemd-analyze").arg("verify").arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&verified.stderr);
     // Other units of the machine may be spoken of too.
     let about: Vec<&str> = said.lines().filter(|line| line.contains("capstan")).collect();
     assert!(verified.status.success() && about.is_empty(), "{said}");
     let file = file.display().to_string();
     let judged = ["security", "--offline=true", "--threshold=20", &file];
-    let judged = Command::new("systemd-analyze").args(judged).output().unwrap();
+    let judged = tally::command("systemd-analyze").args(judged).output().unwrap();
     assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
 }

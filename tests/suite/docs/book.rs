@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+
+use capstan_test_support::tally;
 
 use super::{pages, root};
 
@@ -57,7 +58,7 @@ fn the_book_has_every_page_and_no_link_that_leads_nowhere() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let built = Command::new(mdbook)
+    let built = tally::command(mdbook)
         .arg("build")
         .arg(root().join("docs"))
         .arg("-d")

@@ -1,8 +1,7 @@
 //! Code: objects, references, Git over HTTP.
 
-use std::process::Command;
-
 use capstan_forge::{Edit, Forge, Options, Permission, Selection};
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::client::{Installed, as_app, try_request, web_token};
@@ -115,7 +114,7 @@ fn git_clones_fetches_and_pushes_with_a_token() {
     let app = Installed::new(&forge, installation);
     let folder = tempfile::tempdir().unwrap();
     let git = |args: &[&str]| {
-        let output = Command::new("git")
+        let output = tally::command("git")
             .args(args)
             .current_dir(folder.path())
             .env("GIT_TERMINAL_PROMPT", "0")

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use axum::http::StatusCode;
 use capstan::app::planner::process::StoredTrees as _;
 use capstan::app::ports::{CommitTrailers, Mirror, MirrorError, Repository, RepositoryName, Snapshot};
 use capstan::git::{MirrorLimits, Mirrors, OpenedTrees};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
+use capstan_test_support::tally;
 use secrecy::SecretString;
 use tempfile::TempDir;
 
@@ -179,7 +179,7 @@ async fn a_mirror_stays_whole_for_git_itself() {
         fixture.snapshot(&mirrors, &fixture.push("Round")).await.unwrap();
     }
     let checked =
-        Command::new("git").current_dir(fixture.folder()).args(["fsck", "--strict"]).output().unwrap();
+        tally::command("git").current_dir(fixture.folder()).args(["fsck", "--strict"]).output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
     assert_eq!(git(&fixture.folder(), &["for-each-ref", "refs/capstan"]).lines().count(), 5);
 }

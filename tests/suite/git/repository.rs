@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use capstan_test_support::tally;
 use tempfile::TempDir;
 
 /// A repository in a folder of its own that goes with it.
@@ -49,7 +49,7 @@ impl TestRepository {
 
 /// Runs git in a folder, blind to the configuration of whoever runs the tests.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
+    let output = tally::command("git")
         .current_dir(folder)
         .args([
             "-c",

@@ -3,9 +3,10 @@
 use std::fs;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use tempfile::TempDir;
 
 use crate::canary;
@@ -47,7 +48,7 @@ impl SshServer {
         );
         fs::write(at("config"), config).unwrap();
         let log = fs::File::create(at("log")).unwrap();
-        let child = Command::new(program)
+        let child = tally::command(program)
             .args(["-D", "-e", "-f", &at("config")])
             .stdin(Stdio::null())
             .stderr(log)
@@ -65,7 +66,7 @@ impl SshServer {
 
     /// The URL of a repository on this machine.
     pub(crate) fn url(&self, repository: &Path) -> String {
-        let user = Command::new("id").arg("-un").output().unwrap().stdout;
+        let user = tally::command("id").arg("-un").output().unwrap().stdout;
         let user = String::from_utf8(user).unwrap();
         format!("ssh://{}@127.0.0.1:{}{}", user.trim(), self.port, repository.display())
     }
@@ -112,7 +113,7 @@ impl Drop for SshServer {
 }
 
 fn make_key(path: &PathBuf) {
-    let made = Command::new("ssh-keygen")
+    let made = tally::command("ssh-keygen")
         .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
         .arg(path)
         .status()

@@ -12,6 +12,7 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::Sidebar;
 use capstan_plan::verbs::Verb;
 use capstan_report::{Annotation, AnnotationLevel};
+use capstan_test_support::tally;
 
 use super::fleet::{Fleet, NAME};
 use crate::forge::conformance::assert_conforms;
@@ -282,7 +283,7 @@ async fn the_newest_pull_request_of_a_branch_is_found_past_those_of_forks() {
     fleet.take_requests();
     assert_eq!(newest().await, [expected("The body of #2")]);
     assert_eq!(fleet.take_requests().len(), 2, "the first page, and one past the forks");
-    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    tokio::time::sleep(tally::wait(std::time::Duration::from_millis(1_100))).await;
     let edit = PullRequestEdit { body: Some("Another".to_owned()), ..PullRequestEdit::default() };
     github.edit_pull_request(repository, 2, &edit).await.unwrap();
     assert_eq!(newest().await, [expected("Another")]);

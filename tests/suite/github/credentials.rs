@@ -1,6 +1,7 @@
 //! Keys and URLs that are refused, and why.
 
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_test_support::tally;
 use secrecy::SecretString;
 
 fn refusal(pem: &str) -> String {
@@ -35,7 +36,7 @@ fn both_forms_of_a_key_are_taken() {
     let pkcs8 = forge.app().private_key;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key.pem"), &pkcs8).unwrap();
-    let converted = std::process::Command::new("openssl")
+    let converted = tally::command("openssl")
         .args(["rsa", "-traditional", "-in", "key.pem"])
         .current_dir(folder.path())
         .output();

@@ -3,6 +3,7 @@
 //! A folder's `mod.rs` and what lies below it are one idea: what they take from each other is no arrow here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{Map, PACKAGES, Paths, fs, is_test, module_depth, rust_files};
 
@@ -59,7 +60,7 @@ fn the_test_sees_circles_of_files() {
 }
 
 fn arrows(files: &BTreeMap<Module, String>) -> Arrows {
-    let read: BTreeMap<&Module, Paths> =
+    let read: BTreeMap<&Module, Arc<Paths>> =
         files.iter().map(|(module, source)| (module, Paths::of(source))).collect();
     let house = House { read: &read };
     let mut arrows = Arrows::new();
@@ -75,7 +76,7 @@ fn arrows(files: &BTreeMap<Module, String>) -> Arrows {
 }
 
 struct House<'a> {
-    read: &'a BTreeMap<&'a Module, Paths>,
+    read: &'a BTreeMap<&'a Module, Arc<Paths>>,
 }
 
 impl House<'_> {

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syn::visit::Visit;
 
@@ -161,6 +162,22 @@ fn the_heart_names_nothing_of_the_outside_world() {
     }
 }
 
+/// What tests start is counted, so that `tests/budget` can hold it: through `tally::command`.
+#[test]
+fn processes_of_tests_are_counted() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
+    let own = |path: &&Vec<String>| {
+        path.ends_with(&["Command".to_owned(), "new".to_owned()])
+            && path.first().is_none_or(|first| first != "tokio")
+    };
+    let uncounted = walk(&suite).into_iter().filter(|file| {
+        let source = fs::read_to_string(file).unwrap();
+        source.contains("Command::new") && paths(&source).iter().any(|path| own(&path))
+    });
+    let uncounted: Vec<String> = uncounted.map(|file| file.display().to_string()).collect();
+    assert!(uncounted.is_empty(), "these start processes that nobody counts:\n{}", uncounted.join("\n"));
+}
+
 #[test]
 fn the_test_sees_what_a_room_imports() {
     let map = Map::read("src");
@@ -236,7 +253,7 @@ fn impurities(source: &str) -> Vec<String> {
 
 /// Every path that a file names: each leaf of its `use` trees, and every path in types and expressions.
 fn paths(source: &str) -> Vec<Vec<String>> {
-    Paths::of(source).named
+    Paths::of(source).named.clone()
 }
 
 /// What a file outside of its tests names and hands on.
@@ -249,10 +266,16 @@ struct Paths {
 }
 
 impl Paths {
-    fn of(source: &str) -> Self {
+    /// Several tests look at all files: each is parsed once.
+    fn of(source: &str) -> Arc<Self> {
+        static PARSED: Mutex<BTreeMap<String, Arc<Paths>>> = Mutex::new(BTreeMap::new());
+        let known = || PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(paths) = known().get(source) {
+            return Arc::clone(paths);
+        }
         let mut paths = Self::default();
         paths.visit_file(&syn::parse_file(source).unwrap_or_else(|error| panic!("not Rust: {error}")));
-        paths
+        Arc::clone(known().entry(source.to_owned()).or_insert_with(|| Arc::new(paths)))
     }
 
     /// The leaves of a `use` tree, each with the name that it is known by.

@@ -1,5 +1,6 @@
 //! A version of a definition that goes, on a real API server: what is stored in it, and who manages fields in it.
 
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::town::{Row, Town};
@@ -112,6 +113,6 @@ fn objects_outlive_the_version_that_they_were_stored_and_managed_in() {
     let writes = town.settle();
     town.reconciler.kill();
     town.reconciler.start();
-    std::thread::sleep(std::time::Duration::from_secs(8));
+    std::thread::sleep(tally::wait(std::time::Duration::from_secs(8)));
     assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::town::{BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};
@@ -72,7 +73,7 @@ fn providers_are_installed_kept_and_upgraded() {
     assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
     town.reconciler.kill();
     town.reconciler.start();
-    std::thread::sleep(Duration::from_secs(8));
+    std::thread::sleep(tally::wait(Duration::from_secs(8)));
     assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
 
     // Drift is repaired, of objects in a namespace and of others.
@@ -252,7 +253,7 @@ fn whoever_is_killed_installs_and_upgrades_to_the_same_end() {
     let broken = town.objects();
     town.reconciler.kill();
     town.reconciler.start();
-    std::thread::sleep(Duration::from_secs(8));
+    std::thread::sleep(tally::wait(Duration::from_secs(8)));
     assert_eq!(town.settle(), writes, "{:?}", town.writes().split_off(writes));
     assert_eq!(town.objects(), broken);
     let text = town.plane.kubectl(&["get", "managedproviders", "-A", "-o", "json"]);

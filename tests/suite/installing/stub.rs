@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_test_support::tally;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ fn certificates() -> tempfile::TempDir {
     let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=webhooks \
                      -addext subjectAltName=IP:127.0.0.1 -keyout tls.key -out tls.crt";
     let made =
-        Command::new("openssl").args(arguments.split_whitespace()).current_dir(&folder).output().unwrap();
+        tally::command("openssl").args(arguments.split_whitespace()).current_dir(&folder).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     folder
 }

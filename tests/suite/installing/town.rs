@@ -2,11 +2,11 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::stub::Stub;
@@ -101,7 +101,7 @@ impl Town {
         let plane = Plane::start(Parts::Kubernetes)?;
         install(&plane);
         let printed =
-            Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
+            tally::command(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
         plane.apply(std::str::from_utf8(&printed.stdout).unwrap());
         plane.kubectl(&["create", "-f", &certificates.display().to_string()]);
         plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
@@ -168,7 +168,7 @@ impl Town {
     /// that.
     pub(crate) fn grant_what_is_printed(&self, repository: &Path) {
         let git = |arguments: &[&str]| {
-            let mut git = Command::new("git");
+            let mut git = tally::command("git");
             git.current_dir(repository).args(["-c", "user.name=test", "-c", "user.email=test@example.com"]);
             git.args(arguments).output().unwrap().status.success()
         };
@@ -186,7 +186,7 @@ impl Town {
         for (at, item) in items.iter().enumerate() {
             std::fs::write(repository.join(format!("{at}.yaml")), item.to_string()).unwrap();
         }
-        let mut rights = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        let mut rights = tally::command(env!("CARGO_BIN_EXE_capstan"));
         rights.args(["providers", "rights", "--repo", &repository.display().to_string(), "."]);
         let printed = rights.args(is_upgrade.then_some("--from=HEAD")).output().unwrap();
         assert!(git(&["add", "-A"]) && git(&["commit", "--quiet", "-m", "as it is"]));

@@ -1,8 +1,9 @@
 //! A management cluster from nothing: an API server with Capstan's kinds, `inventory bootstrap`, and the reconciler.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use crate::git::repository::TestRepository;
@@ -148,7 +149,7 @@ fn settle(repository: &TestRepository, uid: &str, vault: &str) {
         "dev/v1.0.0/templates/cluster.yaml",
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: {{ cluster.name }}, namespace: org-acme}\n",
     );
-    let sample = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controlplane/sample-cluster"))
+    let sample = tally::command(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controlplane/sample-cluster"))
         .args(["web", "--namespace", "org-acme"])
         .output()
         .unwrap();
@@ -173,7 +174,7 @@ fn name_of(object: &Value) -> String {
 }
 
 fn bootstrap(repository: &TestRepository, name: &str) -> (String, String, Option<i32>) {
-    let said = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let said = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .arg("--repo")
         .arg(repository.path())
         .args(["inventory", "bootstrap", name])

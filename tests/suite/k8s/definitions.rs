@@ -1,13 +1,13 @@
 //! Capstan's own kinds: what `capstan crds` prints is what `deploy/` holds, what a real API server accepts, and
 //! what `kubectl explain` reads well.
 
-use std::process::Command;
+use capstan_test_support::tally;
 
 use super::{Ground, shared};
 use crate::plane::Plane;
 
 fn printed() -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan")).arg("crds").output().unwrap();
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan")).arg("crds").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -31,7 +31,7 @@ pub(super) fn install(plane: &Plane) {
 
 #[test]
 fn deploy_holds_the_definition_of_sip_clusters() {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--hosts"]).output().unwrap();
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--hosts"]).output().unwrap();
     let held = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/hosts/crds.yaml");
     assert!(
         std::fs::read(held).unwrap_or_default() == output.stdout,

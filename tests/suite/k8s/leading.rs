@@ -6,6 +6,7 @@ use std::time::Duration;
 use capstan::app::ports::Leadership as _;
 use capstan::controllers::OperatorLeases;
 use capstan::k8s::{KubeLease, KubeLeases, Timing};
+use capstan_test_support::tally;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +37,7 @@ async fn a_second_one_waits_and_leads_as_soon_as_the_first_resigns() {
         async move { second.lead(&never).await }
     });
     // Twice as long as a Lease holds: the first one renews it.
-    tokio::time::sleep(Duration::from_secs(8)).await;
+    tokio::time::sleep(tally::wait(Duration::from_secs(8))).await;
     assert!(!waiting.is_finished() && !term.lost().is_cancelled());
 
     term.resign().await;

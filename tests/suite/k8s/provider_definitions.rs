@@ -2,8 +2,7 @@
 //! server takes, completes and refuses objects by it as written here. `make test-real` sends the same objects to one with
 //! the operator's own definitions.
 
-use std::process::Command;
-
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::shared;
@@ -211,7 +210,8 @@ pub(crate) fn hold(plane: &Plane, kind: &str, cases: &[(&str, Becomes)]) {
 
 /// What `capstan crds --providers` prints.
 pub(crate) fn printed() -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
+    let output =
+        tally::command(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use capstan::telemetry::{METRICS, Program};
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use crate::deploy::{deployed, metrics};
@@ -255,7 +255,7 @@ fn tells_what_it_does(process: &Process) {
 /// A repository with one cluster that has a bit of everything, a Fleet that reads it, and one whose source is away.
 fn settle(plane: &Plane, repository: &TestRepository, vault: &str) {
     let sample =
-        Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster"))
+        tally::command(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster"))
             .args(["web", "--namespace", CUSTOMER])
             .output()
             .unwrap();

@@ -6,8 +6,9 @@
 //! ```
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
+
+use capstan_test_support::tally;
 
 use super::sample::Sample;
 use super::waiting::{Look, holds, until};
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// A plain cluster as `tests/controlplane/sample-cluster` prints it.
 fn plain(plane: &Plane, name: &str, arguments: &[&str]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster");
-    let output = Command::new(script).arg(name).args(arguments).output().unwrap();
+    let output = tally::command(script).arg(name).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     apply(plane, std::str::from_utf8(&output.stdout).unwrap());
 }

@@ -4,10 +4,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use capstan_forge::{Forge, Options, Permission, Recording, Selection};
+use capstan_test_support::tally;
 
 use super::sample::{CUSTOMER, Sample};
 use super::town::REPOSITORY;
@@ -90,7 +90,7 @@ impl Bot {
 
     /// A join code for the reconciler of a management cluster, as an admin of the bot asks for one.
     pub(super) fn invite(&self, uid: &str) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
             .args(["agents", "invite", "--management-cluster", uid])
             .env("CAPSTAN_DATABASE_URL", &self.database)
             .output()

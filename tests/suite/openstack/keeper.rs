@@ -3,10 +3,11 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use capstan::app::ports::{CloudCredential, CloudError, CloudSession, Clouds as _};
 use capstan::openstack::OpenStack;
+use capstan_test_support::tally;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ impl Cloud {
     pub(super) fn start() -> Option<Self> {
         let script =
             |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/openstack").join(name);
-        let found = Command::new(script("build")).arg("--where").output().unwrap();
+        let found = tally::command(script("build")).arg("--where").output().unwrap();
         let tools = String::from_utf8(found.stdout).unwrap();
         if tools.trim().is_empty() {
             println!(
@@ -33,7 +34,7 @@ impl Cloud {
             );
             return None;
         }
-        let mut child = Command::new(script("up"))
+        let mut child = tally::command(script("up"))
             .arg("--tools")
             .arg(tools.trim())
             .process_group(0)

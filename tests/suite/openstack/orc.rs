@@ -4,11 +4,12 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -108,7 +109,7 @@ spec:
 /// Where ORC was built; `None`, said aloud, where it never was.
 fn built() -> Option<PathBuf> {
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/orc/build");
-    let found = Command::new(build).arg("--where").output().unwrap();
+    let found = tally::command(build).arg("--where").output().unwrap();
     let at = String::from_utf8(found.stdout).unwrap();
     if at.trim().is_empty() {
         println!(
@@ -129,7 +130,7 @@ impl Orc {
     fn start(at: &Path, plane: &Plane, folder: &Path) -> Self {
         let log = folder.join("orc.log");
         let output = OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        let child = Command::new(at.join("manager"))
+        let child = tally::command(at.join("manager"))
             .arg("-kubeconfig")
             .arg(plane.admin_kubeconfig())
             .args(["-health-probe-bind-address", &format!("127.0.0.1:{}", lasting_port())])

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use capstan_test_support::tally;
 use tempfile::TempDir;
 
 use crate::plane::process::peak_memory;
@@ -42,7 +43,7 @@ pub(super) fn operate(plane: &Plane, program: &Path) -> Running {
 pub(super) fn operate_elected(plane: &Plane, program: &Path) -> Option<Running> {
     plane.apply(ADMIN);
     let kubeconfig = plane.kubeconfig_of(ACCOUNT.0, ACCOUNT.1);
-    if !Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success()) {
+    if !tally::command("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success()) {
         println!("SKIPPED: no mount namespace can be made: no operator stands by");
         return None;
     }
@@ -51,7 +52,7 @@ pub(super) fn operate_elected(plane: &Plane, program: &Path) -> Option<Running> 
         "mount -t tmpfs none /run && mkdir -p {SECRETS} && printf {} > {SECRETS}/namespace && exec \"$@\"",
         ACCOUNT.0
     );
-    let mut elected = Command::new("unshare");
+    let mut elected = tally::command("unshare");
     elected.args(["--mount", "sh", "-c", &view, "sh"]).arg(program).arg("--leader-elect");
     Some(Running::start_by(elected, &kubeconfig))
 }
@@ -70,13 +71,13 @@ impl Drop for Running {
 
 impl Running {
     pub(crate) fn start(program: &Path, kubeconfig: &Path) -> Self {
-        Self::start_by(Command::new(program), kubeconfig)
+        Self::start_by(tally::command(program), kubeconfig)
     }
 
     fn start_by(mut program: Command, kubeconfig: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
-        let made = Command::new("openssl")
+        let made = tally::command("openssl")
             .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"])
             .args(["-keyout", &at("tls.key"), "-out", &at("tls.crt")])
             .output()

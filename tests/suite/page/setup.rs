@@ -4,11 +4,12 @@ use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capstan_forge::{Fault, Forge, Matching, Options, Selection, Strike, Surface};
+use capstan_test_support::tally;
 use reqwest::{Client, redirect};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,7 +52,7 @@ impl Newcomer {
         forge.create_repository("acme/gitops").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (public, internal) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
-        let mut program = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        let mut program = tally::command(env!("CARGO_BIN_EXE_capstan"))
             .env_clear()
             .env("CAPSTAN_LOG_FORMAT", "json")
             .args(["serve", "--listen", &public, "--internal-listen", &internal])

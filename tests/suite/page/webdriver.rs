@@ -3,10 +3,11 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
+use capstan_test_support::tally;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -41,7 +42,7 @@ impl Browser {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let mut driver = Command::new(driver)
+        let mut driver = tally::command(driver)
             .arg("--port=0")
             .env("HOME", folder.path())
             .stdin(Stdio::null())

@@ -26,6 +26,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
+use capstan_test_support::tally;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Client, Method, redirect};
 use tokio::sync::oneshot;
@@ -133,6 +134,7 @@ fn forge() -> Forge {
 
 impl World {
     pub(super) async fn start(signing_in: SigningIn) -> Self {
+        tally::count(tally::Cost::World, 1);
         Self::start_on("127.0.0.1:0", signing_in).await
     }
 

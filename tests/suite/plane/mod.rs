@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `reconciler`, `process` | Capstan's kinds and rights on it, and its programs as processes that a test may kill |
 //! | `metal` | bare metal there: Metal3's kinds, and hosts |
+//! | `kubectl` | kubectl's own commands, asked of a process that stays |
 //! | `audit` | what the API server was asked, and by whom |
 //! | `world` | the live objects of some kinds, watched |
 //!
@@ -18,6 +19,7 @@
 )]
 
 pub(crate) mod audit;
+mod kubectl;
 pub(crate) mod metal;
 pub(crate) mod process;
 pub(crate) mod reconciler;
@@ -26,10 +28,11 @@ pub(crate) mod world;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 /// What of a management cluster is started.
@@ -81,7 +84,8 @@ impl Plane {
             );
             return None;
         };
-        let mut command = Command::new(script("up"));
+        tally::count(tally::Cost::ApiServer, 1);
+        let mut command = tally::command(script("up"));
         command.arg("--hold").arg("--bin").arg(&programs).args(arguments);
         match parts {
             Parts::Kubernetes => drop(command.arg("--kube-only")),
@@ -122,29 +126,10 @@ impl Plane {
 
     /// Runs kubectl with all rights; its output, or what it says.
     pub(crate) fn try_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
-        let mut child = Command::new(self.programs.join("kubectl"))
-            .arg("--kubeconfig")
-            .arg(self.admin_kubeconfig())
-            .args(arguments)
-            // A home of its own: kubectl caches discovery there.
-            .env("HOME", &self.state)
-            .env("NO_PROXY", "127.0.0.1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_owned();
-        // Written beside, so that neither side waits for the other with full pipes.
-        let writing = std::thread::spawn(move || stdin.write_all(input.as_bytes()).ok());
-        let output = child.wait_with_output().unwrap();
-        writing.join().ok();
-        if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
-        }
+        let (admin, cache) = (self.admin_kubeconfig(), self.state.join("kubectl-cache"));
+        let own = [format!("--kubeconfig={}", admin.display()), format!("--cache-dir={}", cache.display())];
+        let arguments = own.into_iter().chain(arguments.iter().map(|argument| (*argument).to_owned()));
+        kubectl::run(&self.programs, arguments.collect(), input)
     }
 
     /// Runs kubectl, which must succeed.

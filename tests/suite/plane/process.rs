@@ -2,9 +2,10 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use capstan_test_support::tally;
 use rand::RngExt as _;
 
 /// A free port below those that the kernel gives to connections: a server that is killed finds it free again.
@@ -39,7 +40,7 @@ impl Process {
             return;
         }
         let log = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
-        let started = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        let started = tally::command(env!("CARGO_BIN_EXE_capstan"))
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("NO_PROXY", "127.0.0.1")
@@ -72,7 +73,7 @@ impl Process {
     fn signal(&self, signal: &str) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let id = child.as_ref().unwrap().id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        assert!(tally::command("kill").args(["-s", signal, &id]).status().unwrap().success());
     }
 
     /// Whether it was started and has not ended by itself; where it has, how.

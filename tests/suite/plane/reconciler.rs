@@ -1,7 +1,8 @@
 //! Capstan on a management cluster: its kinds and rights as `deploy/` has them, and its program.
 
 use std::path::Path;
-use std::process::Command;
+
+use capstan_test_support::tally;
 
 use super::Plane;
 use super::process::Process;
@@ -33,7 +34,7 @@ pub(crate) fn process_with(plane: &Plane, folder: &Path, flags: &[&str]) -> Proc
 
 /// Capstan's own kinds, home and rights, as the program prints them and `deploy/` has them.
 pub(crate) fn install(plane: &Plane) {
-    let crds = Command::new(env!("CARGO_BIN_EXE_capstan")).arg("crds").output().unwrap();
+    let crds = tally::command(env!("CARGO_BIN_EXE_capstan")).arg("crds").output().unwrap();
     assert!(crds.status.success(), "{}", String::from_utf8_lossy(&crds.stderr));
     plane.apply(std::str::from_utf8(&crds.stdout).unwrap());
     for file in ["namespace.yaml", "rbac.yaml"] {

@@ -1,12 +1,12 @@
 //! Issuers of tokens in a management cluster in memory, with certificate authorities that `openssl` makes.
 
 use std::fs;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ impl Ground {
     }
 
     pub(super) fn openssl(&self, arguments: &[&str]) -> String {
-        let done = Command::new("openssl").args(arguments).current_dir(self.folder.path()).output().unwrap();
+        let done =
+            tally::command("openssl").args(arguments).current_dir(self.folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
         assert!(done.status.success(), "{arguments:?}: {said}");
         said

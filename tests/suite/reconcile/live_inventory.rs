@@ -13,6 +13,7 @@ use capstan::app::reconcile::ports::{
 use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::app::reconcile::{InventorySource, Ports};
 use capstan_model::tree::Tree;
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::judging::green;
@@ -245,7 +246,7 @@ async fn objects_that_are_applied_create_clusters_and_a_site_reaches_its_own() {
         digest != status["digest"] && town.condition("peu02", "Ready") == "True Done"
     })
     .await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    tokio::time::sleep(tally::wait(Duration::from_millis(500))).await;
     let writes = town.world.live.take_writes();
     let applied: Vec<&String> = writes.iter().filter(|write| write.starts_with("apply ")).collect();
     let mut applied: Vec<&str> = applied.into_iter().map(String::as_str).collect();
@@ -254,7 +255,7 @@ async fn objects_that_are_applied_create_clusters_and_a_site_reaches_its_own() {
     assert!(!writes.iter().any(|write| write.contains("pus01")), "{writes:?}");
 
     // What has nothing new to say says nothing.
-    tokio::time::sleep(Duration::from_millis(700)).await;
+    tokio::time::sleep(tally::wait(Duration::from_millis(700))).await;
     assert_eq!(town.world.live.take_writes(), [""; 0]);
     running.stop().await;
 }
@@ -267,7 +268,7 @@ async fn a_definition_that_goes_deletes_nothing_before_it_is_retired() {
     eventually("it is there", || town.condition("peu01", "Ready") == "True Done").await;
     town.delete("peu01");
     eventually("it says so", || town.condition("peu01", "RetireFirst") == "True RetireFirst").await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    tokio::time::sleep(tally::wait(Duration::from_millis(500))).await;
     assert!(town.world.live.object("Cluster", "peu01").is_some());
     assert!(town.world.live.object("ClusterDefinition", "peu01").is_some());
     let notes = || {
@@ -517,13 +518,13 @@ async fn an_edit_of_a_site_rolls_so_many_clusters_at_a_time_also_over_a_restart(
     assert!(why.contains(&expected), "{why}");
     running.stop().await;
     let running = town.start();
-    tokio::time::sleep(Duration::from_millis(700)).await;
+    tokio::time::sleep(tally::wait(Duration::from_millis(700))).await;
     assert_eq!(rolling(), [first]);
 
     town.finish(first);
     eventually("the next one", || rolling().len() == 2).await;
     assert!(rolling().contains(&others[0]), "in the order of their folders: {:?}", rolling());
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    tokio::time::sleep(tally::wait(Duration::from_millis(500))).await;
     assert_eq!(rolling().len(), 2);
     town.finish(others[0]);
     eventually("the last one", || rolling() == ["peu01", "peu02", "peu03"]).await;

@@ -15,6 +15,7 @@ use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::controllers::{Health, Parts, Reconciler};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
+use capstan_test_support::tally;
 use tokio_util::sync::CancellationToken;
 
 use super::applying::plain;
@@ -503,7 +504,7 @@ async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
     };
     ask();
     eventually("tried", || remote.questions.lock().unwrap().is_empty()).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(tally::wait(Duration::from_secs(1))).await;
     assert!(remote.answers.lock().unwrap().is_empty(), "nobody knows yet");
     // The bot asks until it is answered.
     world.trial.open_all();

@@ -7,6 +7,7 @@ use capstan::app::reconcile::Ended;
 use capstan_live::agent::{KubeconfigForm, KubeconfigPlace};
 use capstan_live::owners::Form;
 use capstan_plan::settings::RepositoryName;
+use capstan_test_support::tally;
 use serde_json::json;
 
 use super::owners_town::{DAY, KUBECONFIG, Person, SECRET, Town, open};
@@ -268,7 +269,7 @@ async fn ssh_keys_open_the_file_too() {
     let (mut rows, mut identities) = (String::new(), Vec::new());
     for (name, arguments) in [("ada", ["-t", "ed25519", "-b", "256"]), ("bob", ["-t", "rsa", "-b", "2048"])] {
         let file = folder.path().join(name);
-        let made = std::process::Command::new("ssh-keygen")
+        let made = tally::command("ssh-keygen")
             .args(["-q", "-N", "", "-C", name, "-f"])
             .arg(&file)
             .args(arguments)
@@ -294,11 +295,8 @@ async fn ssh_keys_open_the_file_too() {
     let sealed = folder.path().join("kubeconfig.age");
     std::fs::write(&sealed, &file.content).unwrap();
     for name in ["ada", "bob"] {
-        let opened = std::process::Command::new("age")
-            .args(["-d", "-i"])
-            .arg(folder.path().join(name))
-            .arg(&sealed)
-            .output();
+        let opened =
+            tally::command("age").args(["-d", "-i"]).arg(folder.path().join(name)).arg(&sealed).output();
         match opened {
             Ok(opened) => assert!(opened.status.success() && opened.stdout.starts_with(b"{"), "{opened:?}"),
             Err(_) => eprintln!("SKIPPED: there is no age (apt-get install age)"),

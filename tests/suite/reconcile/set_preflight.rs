@@ -8,6 +8,7 @@ use capstan::app::reconcile::Ports;
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan::app::reconcile::preflight::preflight;
 use capstan::k8s::KubeCluster;
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::providers::downloads;
@@ -266,8 +267,7 @@ async fn what_is_published_is_fetched_and_tried_and_not_kept() {
 async fn a_real_api_server_says_what_no_file_can() {
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
     install(&plane);
-    let printed =
-        std::process::Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output();
+    let printed = tally::command(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output();
     plane.apply(std::str::from_utf8(&printed.unwrap().stdout).unwrap());
     plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
     plane.apply(&deployed("providers/rbac.yaml"));

@@ -31,6 +31,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::SpecDigest;
+use capstan_test_support::tally;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use tokio::sync::watch;
@@ -177,6 +178,7 @@ impl World {
     /// A repository whose clusters `gauss/*` are this management cluster's, with the namespace `org`.
     pub(crate) fn new() -> Self {
         let trial: Arc<FakeTrial> = Arc::default();
+        tally::count(tally::Cost::World, 1);
         let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000)));
         let workloads: Arc<FakeWorkloads> = Arc::default();
         let world = Self {

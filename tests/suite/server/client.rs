@@ -11,6 +11,7 @@ use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
+use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -59,6 +60,7 @@ impl Running {
     }
 
     pub(super) async fn on(file: &Path, github: Probe, intake: Intake) -> Self {
+        tally::count(tally::Cost::World, 1);
         let url = format!("sqlite://{}", file.display());
         let database = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
         let parts = Parts {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use capstan::app::ports::{Jobs, SystemClock};
 use capstan::config::Intake;
 use capstan::database::Database;
 use capstan::server::Probe;
+use capstan_test_support::tally;
 
 use super::client::{Delivery, Running, send};
 
@@ -31,7 +32,7 @@ async fn what_was_answered_survives_a_kill() {
     let file = folder.path().join("capstan.sqlite");
     let mut answered = Vec::new();
     for round in 0..5_u64 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut child = tally::command(std::env::current_exe().unwrap())
             .args(["--exact", "server::crash::server_that_is_killed", "--ignored", "--nocapture"])
             .env(FILE, &file)
             .stdout(Stdio::piped())

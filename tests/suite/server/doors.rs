@@ -3,11 +3,12 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use capstan::config::Intake;
 use capstan_forge::Forge;
+use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -40,7 +41,7 @@ impl Program {
         let folder = tempfile::tempdir().unwrap();
         let forge = forge();
         let app = forge.app();
-        let mut child = Command::new("sh")
+        let mut child = tally::command("sh")
             .args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_capstan"), "serve"])
             .args(["--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"])
             .args(["--github-api-url", forge.url(), "--github-app-id", &app.id.to_string()])

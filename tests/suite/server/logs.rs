@@ -1,9 +1,10 @@
 //! The log: text for people, JSON for machines, as wished.
 
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use serde_json::Value;
 
 /// What a bot without an App says on standard error until it has said what it waits for, or has ended; and whether it
@@ -12,7 +13,7 @@ fn said(format: Option<&str>) -> (String, Option<bool>) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let port = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+    let mut command = tally::command(env!("CARGO_BIN_EXE_capstan"));
     command
         .env_clear()
         .args([

@@ -15,6 +15,7 @@ use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry
 use capstan_plan::command::{CommentId, Push};
 use capstan_plan::proposal::{ProposalId, Review, Sidebar, trailer_value};
 use capstan_report::{BlockKey, TickedBoxes};
+use capstan_test_support::tally;
 
 use self::toy::Toy;
 
@@ -115,6 +116,7 @@ fn gone(doing: &str) -> CodeHostError {
 impl World {
     /// A repository with these files on `main`.
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
+        tally::count(tally::Cost::World, 1);
         let world = Self(Arc::new(Mutex::new(State { now: 1_800_000_000, ..State::default() })));
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let commit = world.commit(files, vec![], "Begin");

@@ -11,11 +11,11 @@ mod set;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use capstan_forge::{Edit, Forge, MergeMethod, PullState, PullView};
+use capstan_test_support::tally;
 use rand::Rng as _;
 use serde_json::Value;
 
@@ -63,7 +63,8 @@ fn a_set_is_upgraded_with_its_real_managers_and_no_machine_is_replaced() {
     let _alone = only_one();
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
     install(&plane);
-    let printed = Command::new(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
+    let printed =
+        tally::command(env!("CARGO_BIN_EXE_capstan")).args(["crds", "--providers"]).output().unwrap();
     plane.apply(std::str::from_utf8(&printed.stdout).unwrap());
     plane.kubectl(&["create", "-f", &certificates.display().to_string()]);
     plane.apply(&deployed("providers/rbac.yaml"));
@@ -196,9 +197,9 @@ fn predicted(set: &Set<'_>) -> BTreeSet<String> {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, content).unwrap();
     }
-    assert!(Command::new("git").args(["init", "-q"]).current_dir(&checkout).status().unwrap().success());
+    assert!(tally::command("git").args(["init", "-q"]).current_dir(&checkout).status().unwrap().success());
     let path = checkout.path().display().to_string();
-    let printed = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let printed = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(["--repo", &path, "plan", FOLDER, "-o", "json"])
         .output()
         .unwrap();

@@ -7,10 +7,11 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use crate::plane::Plane;
@@ -153,7 +154,7 @@ impl Node<'_> {
         let arguments = arguments.filter(|argument| !own.iter().any(|flag| argument.starts_with(flag)));
         let log = self.plane.state().join("logs").join(format!("{name}-{tag}.log"));
         let log = OpenOptions::new().create(true).append(true).open(log).unwrap();
-        let child = Command::new(file)
+        let child = tally::command(file)
             .args(arguments)
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .arg(format!("--webhook-port={}", program.webhooks))

@@ -10,6 +10,7 @@ use capstan_live::rollout::rollouts;
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -152,7 +153,7 @@ fn play(ground: &Ground, cluster: &Sample, rows: &[Row]) {
         rendered = after;
         if prediction.machines() == 0 {
             // Machines that are replaced against the prediction show within this time.
-            std::thread::sleep(QUIET);
+            std::thread::sleep(tally::wait(QUIET));
         } else {
             until(&format!("{what}: a machine more"), LONG, || {
                 let now = ground.machines(&cluster);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use capstan::app::ports::{Clock, LiveError, Post, Scope, ServiceAccount};
 use capstan::app::providers::{Memory, Outcome, Ports, pass};
 use capstan::app::reconcile::{DryRunCache, Gate, Operators};
+use capstan_test_support::tally;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -60,6 +61,7 @@ impl Clock for Seconds {
 
 impl Town {
     pub(super) fn new() -> Self {
+        tally::count(tally::Cost::World, 1);
         let live = FakeCluster::new(&["capstan-system", CORE.namespace, ACME.namespace]);
         let broken: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         {

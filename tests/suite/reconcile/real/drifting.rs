@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use jiff::Timestamp;
 
 use crate::git::repository::TestRepository;
@@ -149,13 +150,13 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
     // What the reconciler writes itself is no news to it, and what it did not apply is none of its business.
     let turns = Cell::new(0);
     ground.wait("it rests", &|| {
-        std::thread::sleep(Duration::from_secs(4));
+        std::thread::sleep(tally::wait(Duration::from_secs(4)));
         let before = turns.replace(ground.turns("gauss-web"));
         before == turns.get()
     });
     let strange = "{apiVersion: v1, kind: ConfigMap, metadata: {name: strange, namespace: gauss}}";
     ground.plane.apply(strange);
-    std::thread::sleep(Duration::from_secs(3));
+    std::thread::sleep(tally::wait(Duration::from_secs(3)));
     assert_eq!(ground.turns("gauss-web"), turns.get());
 
     // Without the right the interval does it, and nobody asks for it again and again.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -121,7 +122,7 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     let plane = &town.plane;
     town.process.start();
     town.wait("it leads", &|| town.process.log().contains("this process leads"));
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(tally::wait(Duration::from_secs(2)));
     let of_kinds = |request: &Request| GROUPS.contains(&request.group.as_str());
     let strays: Vec<String> =
         town.asked(Timestamp::MIN).iter().filter(|request| of_kinds(request)).map(Request::words).collect();
@@ -179,13 +180,13 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     assert_eq!(columns[1][..5], ["c3", "3", "3", "0", "True"]);
 
     // At rest: all is read once more, and a host is touched, and nothing is written.
-    std::thread::sleep(Duration::from_secs(7));
+    std::thread::sleep(tally::wait(Duration::from_secs(7)));
     let since = Timestamp::now();
     plane.kubectl(&["label", "baremetalhost", "bm-00", "-n", CUSTOMER, "touched=yes"]);
     town.wait("the change of a host is heard", &|| {
         town.asked(since).iter().any(|request| request.resource == "baremetalhosts" && request.verb == "list")
     });
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(tally::wait(Duration::from_secs(1)));
     assert_eq!(town.writes(since), [""; 0], "a turn that finds nothing to do writes");
 
     // A hand on what was made.

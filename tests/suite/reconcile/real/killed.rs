@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -114,7 +115,7 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
     wait("every cluster is looked at", &|| {
         (0..CLUSTERS).all(|number| reads_of(&format!("c{number:02}-b")) > 0)
     });
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(tally::wait(Duration::from_secs(1)));
     let is_ours =
         |request: &&Request| request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, "capstan-applier");
     let writes: Vec<String> = plane

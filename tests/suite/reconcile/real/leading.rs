@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -124,7 +125,7 @@ async fn begins_with_an_older_tree_while_git_is_away(town: &Town, first: &Proces
     let says = || town.plane.kubectl(&["get", "fleet", "fleet", "-n", HOME, "-o", said]);
     wait("it says that what it kept may be older", first, || says().contains("What was kept is commit"))
         .await;
-    tokio::time::sleep(QUIET).await;
+    tokio::time::sleep(tally::wait(QUIET)).await;
     let applied_meanwhile: Vec<Request> =
         written(town, since).into_iter().filter(|request| request.namespace == CUSTOMER).collect();
     assert_eq!(words(&applied_meanwhile), [""; 0]);
@@ -155,7 +156,7 @@ async fn is_stopped_for_longer_than_its_lease(town: &Town, first: &Process, seco
     first.go_on();
     let lost = ["another reconciler leads: nothing more is written", "the lead was lost"];
     wait("the first one finds out", first, || lost.iter().any(|words| first.log().contains(words))).await;
-    tokio::time::sleep(QUIET).await;
+    tokio::time::sleep(tally::wait(QUIET)).await;
     // A request may have been on its way, behind the look at the Lease: what it was made from is another by now. An
     // event is made from nothing: one of what was done before may still be told.
     let taken =
@@ -197,7 +198,7 @@ async fn shares_a_state_folder(town: &Town, first: &Process, folder: &std::path:
     // Both write one log.
     let waits = "the state folder is not to be had, so this process does not lead";
     wait("it says that it waits", &second, || second.log().contains(waits)).await;
-    tokio::time::sleep(QUIET).await;
+    tokio::time::sleep(tally::wait(QUIET)).await;
     assert_eq!(leader(town), leads);
     assert_eq!(second.log().matches(waits).count(), 1, "said once");
     first.kill();

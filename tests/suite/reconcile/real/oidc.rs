@@ -4,11 +4,12 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use capstan_hosts::cluster::Oidc;
 use capstan_hosts::findings::oidc_not_wired;
+use capstan_test_support::tally;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ impl Issuer {
     /// One at this URL, with the certificate and key of this folder, beside the CA.
     fn start(provider: &Path, url: &str, folder: &Path) -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oidc/issuer.mjs");
-        let mut child = Command::new("node")
+        let mut child = tally::command("node")
             .args([
                 script.as_os_str(),
                 provider.as_os_str(),
@@ -77,11 +78,11 @@ impl Issuer {
 #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
 fn provider() -> Option<PathBuf> {
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oidc/build");
-    let found = Command::new(build).arg("--where").output().unwrap();
+    let found = tally::command(build).arg("--where").output().unwrap();
     let found = String::from_utf8(found.stdout).unwrap();
     if found.trim().is_empty() {
         println!(
-            "SKIPPED: oidc-provider is not installed (`make oidc` does): no API server is given the tokens of a real issuer"
+            "SKIPPED: oidc-provider is not installed (`make test` does): no API server is given the tokens of a real issuer"
         );
         return None;
     }
@@ -92,7 +93,7 @@ fn provider() -> Option<PathBuf> {
 fn who(plane: &Plane, token: &str) -> Result<Value, String> {
     let admin: Value =
         serde_json::from_str(&std::fs::read_to_string(plane.admin_kubeconfig()).unwrap()).unwrap();
-    let output = Command::new(plane.programs().join("kubectl"))
+    let output = tally::command(plane.programs().join("kubectl"))
         .args([
             "--kubeconfig",
             "/dev/null",

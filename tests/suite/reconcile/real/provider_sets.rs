@@ -2,8 +2,7 @@
 //! `deploy/providers` and `capstan providers rights` give it, judged by what an operator (played here) says and by what
 //! runs.
 
-use std::process::Command;
-
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::{HOME, Parts, Town, tail};
@@ -64,7 +63,7 @@ fn said(status: &Value) -> (&str, &str) {
 
 /// What `capstan providers rights` prints of the set, and bindings of it to the account.
 fn grant(town: &Town) {
-    let printed = Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let printed = tally::command(env!("CARGO_BIN_EXE_capstan"))
         .args(["--repo", &town.repository.path().display().to_string(), "providers", "rights", SET])
         .output()
         .unwrap();

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use capstan::app::reconcile::resources::{ConditionType, OwnersKeyStatus};
 use capstan_live::services::{CleanupState, ServiceState};
 use capstan_model::digest::sha256;
+use capstan_test_support::tally;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -310,7 +311,7 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     // At rest nobody writes, on either side.
     let since = Timestamp::now();
     life.town.ask();
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(tally::wait(Duration::from_secs(5))).await;
     let is_ours = |request: &Request| {
         let of_reconciler = request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, "capstan-applier");
         request.at >= since

@@ -2,12 +2,13 @@
 //! version 2 would answer; the rest of Vault's API it has not.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use capstan::app::ports::{VaultAddress, Vaults as _};
 use capstan::vault::VaultServers;
 use capstan_live::secrets::{KvRead, Why};
+use capstan_test_support::tally;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ impl Server {
     /// Starts one; `None`, said aloud, where it was never built.
     async fn start() -> Option<Self> {
         let build = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vault/build");
-        let found = Command::new(build).arg("--where").output().unwrap();
+        let found = tally::command(build).arg("--where").output().unwrap();
         let tools = String::from_utf8(found.stdout).unwrap();
         if tools.trim().is_empty() {
             println!(
@@ -53,7 +54,7 @@ impl Server {
         );
         let file = folder.path().join("config.hcl");
         std::fs::write(&file, config).unwrap();
-        let child = Command::new(PathBuf::from(tools.trim()).join("rvault"))
+        let child = tally::command(PathBuf::from(tools.trim()).join("rvault"))
             .args(["server", "--config"])
             .arg(&file)
             .current_dir(folder.path())

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::Router;
@@ -13,6 +12,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, Method, Response, Uri};
 use capstan::app::ports::{Clock, SystemClock};
+use capstan_test_support::tally;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde_json::{Map, Value, json};
 
@@ -213,7 +213,7 @@ impl Beside {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let vault = runtime.block_on(FakeVault::start(Arc::new(SystemClock)));
         let certificate = plane.state().join("pki/service-accounts/tls.crt");
-        let key = Command::new("openssl")
+        let key = tally::command("openssl")
             .args(["x509", "-pubkey", "-noout", "-in"])
             .arg(certificate)
             .output()

@@ -1,5 +1,6 @@
 //! What befalls clusters, and the API server that they live on.
 
+use capstan_test_support::tally;
 use jiff::Timestamp;
 
 use super::{CUSTOMER, HOME, Table, is_applied, is_status_of, rows};
@@ -227,7 +228,7 @@ async fn loses_its_api_server(table: &mut Table) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     table.town.plane.kill("kube-apiserver");
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    tokio::time::sleep(tally::wait(std::time::Duration::from_secs(2))).await;
     table.town.reconciler.is_well().unwrap();
     table.town.reconciler.kill();
     table.town.plane.start_again("kube-apiserver");

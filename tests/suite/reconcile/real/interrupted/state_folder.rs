@@ -4,8 +4,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use capstan_test_support::tally;
 use jiff::Timestamp;
 
 use super::{CUSTOMER, Table, is_applied};
@@ -62,7 +62,7 @@ impl Drop for Mounted {
 }
 
 fn run(command: &[&str], at: &Path) -> bool {
-    let output = Command::new(command[0]).args(&command[1..]).arg(at).output();
+    let output = tally::command(command[0]).args(&command[1..]).arg(at).output();
     output.is_ok_and(|output| output.status.success())
 }
 
@@ -124,7 +124,7 @@ async fn is_full(table: &mut Table, mounted: &Mounted) {
 /// Killed and started where it cannot keep anything; what becomes of it within three seconds.
 async fn dies_and_starts(table: &Table) -> String {
     starts(table);
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    tokio::time::sleep(tally::wait(std::time::Duration::from_secs(3))).await;
     match table.town.reconciler.is_well() {
         Ok(()) => "the beginning: it waits".to_owned(),
         Err(ended) => format!("the beginning: {ended}"),
