@@ -15,6 +15,8 @@ pub(super) struct Batch<'a> {
     pub(super) file: &'a YamlFile,
     /// Changes inside of documents.
     pub(super) changes: BTreeMap<usize, Change>,
+    /// What documents with changes will mean.
+    pub(super) intended: BTreeMap<usize, Node>,
     /// Documents that go.
     pub(super) removed: BTreeSet<usize>,
     /// Documents that come, with their value.
@@ -24,8 +26,13 @@ pub(super) struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Sorts the edits; refuses with the number of the document.
     pub(super) fn new(file: &'a YamlFile, edits: &[DocumentEdit]) -> Result<Self, (usize, Refusal)> {
-        let mut batch =
-            Self { file, changes: BTreeMap::new(), removed: BTreeSet::new(), appended: Vec::new() };
+        let mut batch = Self {
+            file,
+            changes: BTreeMap::new(),
+            intended: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            appended: Vec::new(),
+        };
         for (index, document) in file.documents().iter().enumerate() {
             if let Some(sops) = document.root.entry("sops") {
                 let reason = "the file was encrypted by sops, and an edit would break its seal";

@@ -29,6 +29,7 @@
 //! | [`source`] | the text under edit, and splices into it | `comments` |
 //! | [`document_edit`] | what may be asked of documents | `node` |
 //! | [`change`] | a batch as one tree of changes, and what it intends | `document_edit`, `meaning`, `node` |
+//! | [`aliases`] | what shares its text with others, under edit | `change`, `document_edit`, `meaning`, `node` |
 //! | [`batch`] | a batch of edits, sorted and checked | `change`, `comments`, `document_edit`, `file`, `node`, `source` |
 //! | [`gate`] | what was made, read again and compared | `batch`, `change`, `file`, `meaning`, `node`, `read`, `source` |
 //! | [`slot`] | where a value hangs | nothing |
@@ -37,9 +38,10 @@
 //! | [`touch`] | a small change in a string of several lines | `file`, `node`, `source` |
 //! | [`flow`] | collections in brackets | `change`, `node`, `quoting`, `source`, `writer` |
 //! | [`splicer`] | from changes to splices | `change`, `flow`, `layout`, `literal`, `node`, `quoting`, `read`, `slot`, `source`, `touch`, `writer` |
-//! | [`edit`] | edits behind the gate | `batch`, `change`, `document_edit`, `file`, `gate`, `node`, `position`, `slot`, `source`, `splicer` |
+//! | [`edit`] | edits behind the gate | `aliases`, `batch`, `change`, `document_edit`, `file`, `gate`, `node`, `position`, `slot`, `source`, `splicer` |
 //! | [`carry`] | values that go elsewhere as text | `file`, `layout`, `node`, `quoting`, `source`, `writer` |
 
+mod aliases;
 mod batch;
 mod carry;
 mod change;
@@ -72,8 +74,8 @@ mod writer;
 
 pub use carry::{Carriage, Carried, as_arguments, emptied};
 pub use comments::own_text;
-pub use document_edit::{DocumentEdit, Edit};
-pub use edit::{EditRefused, edit};
+pub use document_edit::{DocumentEdit, Edit, WrittenOut};
+pub use edit::{EditRefused, edit, edit_telling};
 pub use error::YamlError;
 pub use file::{YamlFile, texts_alone};
 pub use meaning::same_meaning;

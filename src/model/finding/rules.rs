@@ -22,6 +22,7 @@ macro_rules! entries {
 }
 
 entries! {
+    ALIAS_WRITTEN_OUT: "alias-written-out", Warning, Free;
     AMBIGUOUS_MATCH: "ambiguous-match", Error, Free;
     API_VERSION_LEAVES_FIELD: "api-version-leaves-field", Warning, Free;
     API_VERSION_NOT_SERVED: "api-version-not-served", Warning, Free;
@@ -134,6 +135,7 @@ entries! {
     UNSUPPORTED_SUBSTITUTION: "unsupported-substitution", Error, Free;
     VALUES_EDITED: "values-edited", Error, Never;
     VARIABLE_CONTRADICTION: "variable-contradiction", Warning, Free;
+    VARIABLE_NAME: "variable-name", Error, Free;
     WRONG_TYPE: "wrong-type", Error, Free;
 }
 

@@ -2,28 +2,30 @@
 
 use super::rule::Rule;
 use super::{
-    ambiguous_match, api_version_leaves_field, api_version_not_served, autoscaler_owns_replicas,
-    campaign_rules, chart_stays, cluster_outside, cluster_resource_set_stays, component_downgrade,
-    contract_mismatch, control_plane_replicas_even, duplicate_object, edit_refused, file_not_listed,
-    helm_chart_proxy, immutable_field, incomplete_upgrade, invalid_definition, invalid_layout, invalid_name,
-    invalid_settings, invalid_value, invalid_yaml, inventory_rules, kind_changed, kubernetes_api_removed,
-    kubernetes_downgrade, kubernetes_minor_skip, kubernetes_version_unsupported,
-    kubernetes_version_without_v, kubernetes_workers_ahead, kubernetes_workers_behind,
-    kustomization_not_merged, list_without_key, missing_reference, namespace_changed, not_in_release,
-    outside_boundary, overlay_changes_providers, overlay_hides_change, overlay_loses_target,
-    overlay_names_template, provider_address_differs, provider_rules, providers_beside_others,
-    reads_other_cluster, reference_mismatch, refused_change, release_breaks_requests, release_deprecated,
-    release_goes_back_in_time, release_reads_outside, release_record_differs, release_without_predecessor,
-    removes_cluster, removes_machines, render_failed, rendered_tombstone, rollout_after_past,
-    rollout_without_change, secret_in_clear_text, secret_needs_reconciler, secret_variable, service_rules,
-    several_clusters, split_rollout, step_group_split, template_edited_in_place, too_large,
-    topology_switched, topology_version, unbound_variable, unknown_field, unknown_release, unknown_template,
-    unmatched_fragment, unreadable_file, unsupported_substitution, variable_contradiction, wrong_type,
+    alias_written_out, ambiguous_match, api_version_leaves_field, api_version_not_served,
+    autoscaler_owns_replicas, campaign_rules, chart_stays, cluster_outside, cluster_resource_set_stays,
+    component_downgrade, contract_mismatch, control_plane_replicas_even, duplicate_object, edit_refused,
+    file_not_listed, helm_chart_proxy, immutable_field, incomplete_upgrade, invalid_definition,
+    invalid_layout, invalid_name, invalid_settings, invalid_value, invalid_yaml, inventory_rules,
+    kind_changed, kubernetes_api_removed, kubernetes_downgrade, kubernetes_minor_skip,
+    kubernetes_version_unsupported, kubernetes_version_without_v, kubernetes_workers_ahead,
+    kubernetes_workers_behind, kustomization_not_merged, list_without_key, missing_reference,
+    namespace_changed, not_in_release, outside_boundary, overlay_changes_providers, overlay_hides_change,
+    overlay_loses_target, overlay_names_template, provider_address_differs, provider_rules,
+    providers_beside_others, reads_other_cluster, reference_mismatch, refused_change,
+    release_breaks_requests, release_deprecated, release_goes_back_in_time, release_reads_outside,
+    release_record_differs, release_without_predecessor, removes_cluster, removes_machines, render_failed,
+    rendered_tombstone, rollout_after_past, rollout_without_change, secret_in_clear_text,
+    secret_needs_reconciler, secret_variable, service_rules, several_clusters, split_rollout,
+    step_group_split, template_edited_in_place, too_large, topology_switched, topology_version,
+    unbound_variable, unknown_field, unknown_release, unknown_template, unmatched_fragment, unreadable_file,
+    unsupported_substitution, variable_contradiction, variable_name, wrong_type,
 };
 
 /// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: &[&dyn Rule] = &[
+        &alias_written_out::AliasWrittenOut,
         &ambiguous_match::AmbiguousMatch,
         &api_version_leaves_field::ApiVersionLeavesField,
         &api_version_not_served::ApiVersionNotServed,
@@ -136,6 +138,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &unsupported_substitution::UnsupportedSubstitution,
         &inventory_rules::VALUES_EDITED,
         &variable_contradiction::VariableContradiction,
+        &variable_name::VariableName,
         &wrong_type::WrongType,
     ];
     RULES

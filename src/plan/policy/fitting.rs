@@ -281,7 +281,8 @@ fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMu
     }
 }
 
-fn fits(wanted: Type, value: &Value) -> bool {
+/// Whether a value is of a type.
+pub(super) fn fits(wanted: Type, value: &Value) -> bool {
     let whole = |value: &Value| {
         value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
     };

@@ -24,6 +24,7 @@
 //! | `overlay-names-template` (error; the upgrade blocks) | a patch names a template that gets a new name ([`crate::upgrade`]) |
 //! | `api-version-leaves-field` | a patch names a field of an API version that the upgrade leaves ([U7a](crate::merge::converted#u7a)) |
 
+mod alias_written_out;
 mod ambiguous_match;
 mod api_version_leaves_field;
 mod api_version_not_served;
@@ -45,6 +46,7 @@ mod edit_refused;
 mod evidence;
 mod facts;
 mod file_not_listed;
+mod filled;
 mod fitting;
 mod folders;
 mod helm_chart_proxy;
@@ -124,6 +126,7 @@ mod unreadable_file;
 mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod variable_name;
 mod variables;
 mod wrong_type;
 
@@ -138,5 +141,6 @@ pub use judge::{judge, lost_patches, sort};
 pub use rule::{About, Rule};
 pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, validate};
+pub use variables::Values;
 
 pub use crate::merge::AppliedBy;

@@ -19,6 +19,7 @@ impl Rule for WrongType {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        verdicts.extend(cluster.variables(ABOUT.entry));
         for misfit in cluster.misfits() {
             let (object, path) = (misfit.object, &misfit.path);
             let mapping = path.parent().and_then(|parent| object.value.pointer(&parent.to_string()));

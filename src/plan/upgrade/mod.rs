@@ -31,7 +31,7 @@
 //! | bytes | only what the edits name changes: comments, quotes, indentation, order, line ends and the final newline or its absence stay |
 //! | a new string that YAML 1.1 would read as something else | is quoted |
 //! | every edited file | is read again strictly, and every document compared with the intended one |
-//! | a document with `sops:`, one with duplicate keys, an anchor, alias, merge key or explicit tag on the edited path, a result that differs, a line that changes without an edit | the file is refused |
+//! | a document with `sops:`, one with duplicate keys, what a merge key brings and should lose, a result that differs, a line that changes without an edit | the file is refused |
 //!
 //! How the edits are made and checked is [`capstan_yaml`]'s. A file that is refused is `edit-refused` (cannot be off),
 //! and the upgrade blocks as a whole: nothing is done by halves.

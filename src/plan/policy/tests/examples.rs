@@ -254,6 +254,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         schemas: &schemas,
         cluster_api: core_version(&tree, &layout),
         boundary: None,
+        values: None,
         today: TODAY,
     };
     let findings = judge(&facts, &Severities::default());
