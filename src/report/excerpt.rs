@@ -186,8 +186,8 @@ mod tests {
         );
         assert_eq!(said("/spec/files/0/content", &[json!("s3cret")]), ["a hidden value"]);
         assert_eq!(
-            said("/spec/files", &[json!([{"content": "a\nb\n", "path": "/a"}])]),
-            [r#"[{"content":"a hidden text of 2 lines","path":"/a"}]"#]
+            said("/spec/files", &[json!([{"content": "a\nb\n"}])]),
+            [r#"[{"content":"a hidden text of 2 lines"}]"#]
         );
     }
 

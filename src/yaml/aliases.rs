@@ -131,10 +131,7 @@ impl<'n> Found<'n> {
 
     /// What an alias names: the last anchor of that name before it.
     fn anchor(&self, name: &str, offset: usize) -> Option<&Anchor<'n>> {
-        self.anchors
-            .iter()
-            .filter(|anchor| anchor.name == name && anchor.node.span.start < offset)
-            .next_back()
+        self.anchors.iter().rfind(|anchor| anchor.name == name && anchor.node.span.start < offset)
     }
 
     fn decide(&self, root: &Node, change: &Change, alias: &Alias<'n>) -> Result<Option<Decision>, Refusal> {

@@ -165,6 +165,7 @@ fn releases_judge_clusters_that_show_no_version() {
             cluster_api: None,
             boundary: None,
             today: TODAY,
+            values: None,
         };
         let findings = judge(&facts, &Severities::default());
         findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
@@ -353,6 +354,7 @@ fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside(
             cluster_api: None,
             boundary: None,
             today: TODAY,
+            values: None,
         };
         let found = lines(&judge(&facts, &Severities::default()));
         found.into_iter().filter(|line| line.starts_with("kubernetes-api-removed")).collect::<Vec<_>>()

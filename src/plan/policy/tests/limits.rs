@@ -23,6 +23,7 @@ fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
         cluster_api: None,
         boundary: None,
         today: TODAY,
+        values: None,
     };
     let mut told: Vec<String> = judge(&facts, &Severities::default())
         .into_iter()

@@ -79,6 +79,7 @@ fn judged(
         cluster_api: None,
         boundary: None,
         today: TODAY,
+        values: None,
     };
     super::judge(&facts, &Severities::default())
 }
