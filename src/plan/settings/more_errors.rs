@@ -34,7 +34,10 @@ pub(super) fn with_others(
         let Err(error) = read(&rest) else { break };
         last = error.place.position();
         // What holds a blanked field may be wrong for that alone.
-        let own = last.and_then(|position| span_at(text, position));
+        let own = last.and_then(|position| match mapping_at(&rest, position) {
+            Some((_, true)) => mapping_at(text, position).map(|(span, _)| span),
+            _ => span_at(text, position),
+        });
         let holds = |span: &Range<usize>| {
             own.as_ref().is_none_or(|own| own.start <= span.start && span.end <= own.end)
         };
@@ -62,6 +65,29 @@ fn span_at(text: &str, position: Position) -> Option<Range<usize>> {
     let root = &file.documents().first()?.root;
     let is_there = |at: usize| file.position(at) == position;
     span_below(root, &is_there)
+}
+
+/// The mapping below the file's own that has a key at a place, and whether it begins there: then an error there may be
+/// about all of it.
+fn mapping_at(text: &str, position: Position) -> Option<(Range<usize>, bool)> {
+    let file = YamlFile::read(text).ok()?;
+    let root = &file.documents().first()?.root;
+    let is_there = |at: usize| file.position(at) == position;
+    let span = mapping_below(root, &is_there).filter(|node| node.span != root.span)?.span.clone();
+    let begins = is_there(span.start);
+    Some((span, begins))
+}
+
+fn mapping_below<'n>(node: &'n Node, is_there: &dyn Fn(usize) -> bool) -> Option<&'n Node> {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let has_it = || entries.iter().any(|entry| is_there(entry.key_span.start));
+            let below = entries.iter().find_map(|entry| mapping_below(&entry.value, is_there));
+            below.or_else(|| has_it().then_some(node))
+        }
+        NodeKind::Sequence(items) => items.iter().find_map(|item| mapping_below(item, is_there)),
+        NodeKind::Scalar(_) => None,
+    }
 }
 
 fn span_below(node: &Node, is_there: &dyn Fn(usize) -> bool) -> Option<Range<usize>> {
