@@ -35,7 +35,7 @@ pub(crate) struct Role {
     pub(crate) is_renewable: bool,
 }
 
-struct Token {
+pub(super) struct Token {
     accessor: String,
     namespace: String,
     /// Whose policy is asked whenever somebody asks.
@@ -76,8 +76,8 @@ pub(crate) struct State {
     kv: BTreeMap<String, Vec<Version>>,
     pub(crate) roles: BTreeMap<String, Role>,
     pub(crate) engines: BTreeMap<String, Engine>,
-    tokens: BTreeMap<String, Token>,
-    leases: BTreeMap<String, Lease>,
+    pub(super) tokens: BTreeMap<String, Token>,
+    pub(super) leases: BTreeMap<String, Lease>,
     pub(crate) is_sealed: bool,
     /// Answers this to everything.
     pub(crate) answers: Option<(u16, String)>,
