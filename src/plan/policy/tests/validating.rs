@@ -599,7 +599,9 @@ metadata:
       and more
 spec:
   paused: ${OPEN}
-  clusterNetwork: {serviceDomain: \"${DESK}\", apiServerPort: ${ZONE}}
+  clusterNetwork:
+    serviceDomain: \"${DESK}\"
+    apiServerPort: ${ZONE}
   controlPlaneEndpoint: {host: \"${BROKEN}\"}
 ";
     let flux = "\
@@ -622,9 +624,9 @@ spec:
             "variable-name Error flux/a.yaml:8:101 - -".to_owned(),
             place("5:18", "/metadata/labels/desk"),
             place("7:23", "/metadata/annotations/example.com~1open"),
-            place("14:35", "/spec/clusterNetwork/serviceDomain"),
-            place("14:61", "/spec/clusterNetwork/apiServerPort"),
-            place("15:32", "/spec/controlPlaneEndpoint/host"),
+            place("15:20", "/spec/clusterNetwork/serviceDomain"),
+            place("16:20", "/spec/clusterNetwork/apiServerPort"),
+            place("17:32", "/spec/controlPlaneEndpoint/host"),
         ]
     );
 }
