@@ -666,7 +666,7 @@ spec:
     };
     assert_eq!(found("resources: [c.yaml, net.yaml]\n"), [""; 0]);
     assert_eq!(
-        found("resources: [c.yaml, net.yaml]\nnameSuffix: -2\n"),
+        found("resources: [c.yaml, net.yaml]\nnameSuffix: \"-2\"\n"),
         [
             "missing-reference Warning gauss/peu01/base/net.yaml:6:39 ClusterResourceSet net-2 /spec/resources/0/name",
             "missing-reference Warning gauss/peu01/base/net.yaml:13:49 KubeadmConfig first-2 /spec/files/0/contentFrom/secret/name",
