@@ -83,7 +83,7 @@ components: kubectl
 	@tests/components/build
 
 # A real management cluster, built once (about nine minutes) and started by the tests that need one.
-plane:
+plane: kubectl
 	@tests/controlplane/build
 
 # The real helm, which renders the chart in deploy/: by `make test-real` alone (about four minutes, once).
